@@ -33,7 +33,7 @@ def parse_table_name(text: str) -> tuple[str, str]:
 
 
 def _part(quoted: str | None, bare: str | None) -> str:
-    return bare if quoted is None else quoted.replace('""', '"')  # type: ignore[return-value]
+    return bare or "" if quoted is None else quoted.replace('""', '"')
 
 
 def check_identifier(name: str, at: Pointer, what: str) -> Iterator[Diagnostic]:

@@ -13,7 +13,7 @@ UNDECODABLE = "\udcff"
 """Stands for what cannot be decoded; as UTF-8 it becomes a byte that UTF-8 never has, so that its record is found."""
 
 _ERROR_HANDLER = "flow-undecodable"
-codecs.register_error(_ERROR_HANDLER, lambda error: (UNDECODABLE, error.end))  # type: ignore[attr-defined]
+codecs.register_error(_ERROR_HANDLER, lambda error: (UNDECODABLE, error.end))  # type: ignore[attr-defined]  # a UnicodeDecodeError
 
 
 def is_utf8(encoding: str) -> bool:

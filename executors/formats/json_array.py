@@ -155,7 +155,7 @@ class _Window:
 
     def _end_of_value(self) -> tuple[int | None, str]:
         try:
-            return _SKIM.scan_once(self._text, self._at)[1], ""  # type: ignore[attr-defined]
+            return _SKIM.scan_once(self._text, self._at)[1], ""  # type: ignore[attr-defined]  # typeshed lacks it
         except StopIteration:
             return None, "expected a value"
         except RecursionError:

@@ -7,7 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from json.decoder import scanstring  # type: ignore[attr-defined]
+from json.decoder import scanstring  # type: ignore[attr-defined]  # typeshed lacks it
 from typing import Any
 
 import pyarrow as pa
@@ -100,7 +100,7 @@ def _key(text: str, at: int) -> tuple[str, int]:
 
 def _value(text: str, at: int) -> tuple[str | None, int]:
     try:
-        value, end = _SKIM.scan_once(text, at)  # type: ignore[attr-defined]
+        value, end = _SKIM.scan_once(text, at)  # type: ignore[attr-defined]  # typeshed lacks it
     except StopIteration as error:
         raise json.JSONDecodeError("Expecting value", text, at) from error
     if text[at] in "{[":

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from time import monotonic
 
-from grpc import RpcError, StatusCode  # type: ignore[import-untyped]
+from grpc import RpcError, StatusCode  # type: ignore[import-untyped]  # grpc has no types
 from pyspark.sql import SparkSession
 from pyspark.sql.connect.client.core import DefaultChannelBuilder
 from pyspark.sql.connect.client.retries import DefaultPolicy, RetryPolicy, RetryPolicyState
@@ -34,7 +34,7 @@ def open_session(address: str) -> SparkSession:
     channel = DefaultChannelBuilder(address, _OPTIONS)
     # What `SparkSession.builder.remote` does; it takes no channel. pyspark's functions look for it.
     os.environ["SPARK_CONNECT_MODE_ENABLED"] = "1"
-    return ConnectSession.builder.channelBuilder(channel).create()  # type: ignore[return-value]
+    return ConnectSession.builder.channelBuilder(channel).create()  # type: ignore[return-value]  # the Spark Connect twin of the class
 
 
 def limit_retries(session: SparkSession) -> None:

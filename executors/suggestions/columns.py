@@ -92,7 +92,7 @@ def _kind_of(counts: Counter[str]) -> tuple[str, list[bool]]:
     """The narrowest type that at most one in a hundred values is none of, and which of the texts are none."""
     array, total = pa.array(list(counts), pa.string()), counts.total()
     for kind in GUESSED if counts else ():
-        rule = FieldType(type="fieldType", field="x", expected=kind, onFail="warn")  # type: ignore[arg-type, call-arg]
+        rule = FieldType.model_validate({"type": "fieldType", "field": "x", "expected": kind, "onFail": "warn"})
         strangers: list[bool] = row_rule_mask(rule, array).to_pylist()
         strange = sum(count for count, is_one in zip(counts.values(), strangers, strict=True) if is_one)
         if strange * 100 <= total:

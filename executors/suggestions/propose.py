@@ -130,7 +130,7 @@ def _shape(column: ColumnProfile) -> Iterator[Proposal]:
         return
     texts = pa.array([text for text, _ in column.common], pa.string())
     for name, kind in (("email", Email), ("url", Url)):
-        rule = kind(type=name, field=column.name, onFail="warn")  # type: ignore[arg-type, call-arg]
+        rule = kind.model_validate({"type": name, "field": column.name, "onFail": "warn"})
         if not row_rule_mask(rule, texts).true_count:
             yield _rule(name, column, f"{counted(len(texts), 'different text')} all look like one.")
             return

@@ -48,12 +48,13 @@ def raw_text(raw: str | None, charset: Charset = UTF8) -> str:
 def _json_values(values: pa.Array) -> list[Any]:
     kind = values.type
     if pa.types.is_integer(kind) or pa.types.is_boolean(kind):
-        return values.to_pylist()  # type: ignore[no-any-return]
+        plain: list[Any] = values.to_pylist()
+        return plain
+    texts: list[Any] = canonical_text(values).to_pylist()
     if pa.types.is_floating(kind):
-        texts = canonical_text(values).to_pylist()
         pairs = zip(values.to_pylist(), texts, strict=True)
         return [text if value is not None and not math.isfinite(value) else value for value, text in pairs]
-    return canonical_text(values).to_pylist()  # type: ignore[no-any-return]
+    return texts
 
 
 def _needs_escape(values: pa.Array, charset: Charset) -> bool:

@@ -45,7 +45,7 @@ class FlowAutoSchema(AutoSchema):
         return super()._get_response_for_code(serializer, status_code, media_types, direction)  # type: ignore[no-untyped-call]  # of drf-spectacular
 
 
-class FreeFormField(OpenApiSerializerFieldExtension):  # type: ignore[no-untyped-call]
+class FreeFormField(OpenApiSerializerFieldExtension):  # type: ignore[no-untyped-call]  # of drf-spectacular
     """Fields whose form is not the API's to say, each a component of its own."""
 
     target_class = "flowapp.api.serializers.FreeForm"
@@ -58,7 +58,7 @@ class FreeFormField(OpenApiSerializerFieldExtension):  # type: ignore[no-untyped
         return dict(self.target.schema)
 
 
-class PipelineDocument(OpenApiSerializerExtension):  # type: ignore[no-untyped-call]
+class PipelineDocument(OpenApiSerializerExtension):  # type: ignore[no-untyped-call]  # of drf-spectacular
     target_class = "flowapp.api.serializers.PipelineDocumentSerializer"
 
     def get_name(self, auto_schema: Any, direction: str) -> str:
@@ -68,7 +68,7 @@ class PipelineDocument(OpenApiSerializerExtension):  # type: ignore[no-untyped-c
         return dict(self.target.schema)
 
 
-class PerKind(OpenApiSerializerExtension):  # type: ignore[no-untyped-call]
+class PerKind(OpenApiSerializerExtension):  # type: ignore[no-untyped-call]  # of drf-spectacular
     """Objects of several kinds: any of the components of their kinds."""
 
     target_class = "flowapp.api.serializers.PerKindSerializer"

@@ -206,7 +206,7 @@ class ProblemSerializer(CamelSerializer[Any]):
     hint = serializers.CharField(help_text="What to do about it, for people; may be empty.")
     node = serializers.CharField(required=False, help_text="The node of the pipeline, if it is about one.")
     id = serializers.CharField(required=False, help_text="What the server's log calls this answer.")
-    fields = FieldErrorsField(required=False)  # type: ignore[assignment]
+    fields = FieldErrorsField(required=False)  # type: ignore[assignment]  # a field, not the fields of serializers
     diagnostics = DiagnosticSerializer(many=True, required=False)
     skipped = SkippedSerializer(many=True, required=False)
 

@@ -52,7 +52,7 @@ def use_warehouse(workspace: Workspace, server: ServiceAddresses) -> Connection:
     """The workspace's own database on that server, made if need be, as a connection; raises InvalidConnection."""
     fields = ensure_warehouse(server, workspace.slug)
     note_password(Home(settings.FLOW_HOME), fields)
-    return add_connection(workspace, NAME, ConnectionFields("postgres", **fields))  # type: ignore[arg-type]
+    return add_connection(workspace, NAME, ConnectionFields("postgres", **fields))
 
 
 def follow_server(port: int) -> None:

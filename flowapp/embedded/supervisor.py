@@ -206,7 +206,7 @@ class Supervisor:
 
     def _forget(self, key: selectors.SelectorKey) -> None:
         self._selector.unregister(key.fileobj)
-        key.fileobj.close()  # type: ignore[union-attr]
+        key.fileobj.close()  # type: ignore[union-attr]  # the end of a pipe, registered as a file
 
     @contextmanager
     def _counted_signals(self) -> Iterator[None]:

@@ -11,6 +11,7 @@ import hmac
 from base64 import urlsafe_b64encode
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import TypedDict
 
 import psycopg
 from psycopg import sql
@@ -26,7 +27,15 @@ LONGEST_NAME = 63
 PASSWORDS = "pgpass"
 """The file in FLOW_HOME that psql reads passwords from, with PGPASSFILE."""
 
-Fields = dict[str, str | int]
+
+class Fields(TypedDict):
+    """What a connection to a warehouse takes."""
+
+    host: str
+    port: int
+    database: str
+    user: str
+    password: str
 
 
 def warehouse_name(workspace: str) -> str:
@@ -54,8 +63,8 @@ def ensure_warehouse(addresses: ServiceAddresses, workspace: str) -> Fields:
     """The same, made where it is missing. What is there keeps its rows."""
     fields = warehouse_fields(addresses, workspace)
     with _administration(addresses) as admin:
-        _ensure_role(admin, str(fields["user"]), str(fields["password"]))
-        _ensure_database(admin, str(fields["database"]))
+        _ensure_role(admin, fields["user"], fields["password"])
+        _ensure_database(admin, fields["database"])
     return fields
 
 
@@ -63,7 +72,7 @@ def note_password(home: Home, fields: Fields) -> None:
     """Keep a warehouse's password for psql in the home, where only its owner reads it."""
     path = home.root / PASSWORDS
     # Servers may have another port tomorrow.
-    line = ":".join([LOOPBACK, "*", str(fields["database"]), str(fields["user"]), str(fields["password"])])
+    line = ":".join([LOOPBACK, "*", fields["database"], fields["user"], fields["password"]])
     with held(home.root / f"{PASSWORDS}.lock"):
         lines = path.read_text().splitlines() if path.exists() else []
         if line not in lines:

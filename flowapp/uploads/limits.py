@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import MutableMapping
+from io import BytesIO
 from typing import Any
 
 from django.conf import settings
@@ -35,7 +36,7 @@ def body_limit(scope: MutableMapping[str, Any]) -> int:
 
 
 def _may_upload(scope: MutableMapping[str, Any], named: dict[str, Any]) -> bool:
-    request: Any = ASGIRequest(scope, None)  # type: ignore[arg-type]
+    request: Any = ASGIRequest(scope, BytesIO())
     try:
         return is_at_least(_role(request, named), "editor")
     except (APIException, FlowError, Http404, UnicodeDecodeError):

@@ -53,7 +53,7 @@ class DiskUploadHandler(TemporaryFileUploadHandler):
         super().receive_data_chunk(raw_data, start)
 
     def _note(self) -> None:
-        self.request.upload_is_too_large = True  # type: ignore[union-attr]
+        self.request.upload_is_too_large = True  # type: ignore[union-attr]  # Django has set it
 
 
 def uploaded_file(request: HttpRequest) -> UploadedFile[bytes]:
