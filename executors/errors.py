@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from executors.error_codes import ERROR_CODES as ERROR_CODES
+from executors.error_codes import WARNING_CODES as WARNING_CODES
 from executors.error_codes import unreached_codes as unreached_codes
 from ir.errors import FlowError
 

@@ -1,4 +1,4 @@
-"""Every code that an error of the control plane may have, and those of all layers together.
+"""Every code that an error or a warning of the control plane may have, and those of all layers together.
 
 `docs/errors.md` is made from it.
 """
@@ -6,9 +6,10 @@
 from __future__ import annotations
 
 from executors.errors import ERROR_CODES as OF_RUNS
+from executors.errors import WARNING_CODES as WARNINGS_OF_RUNS
 from executors.errors import unreached_codes
 from ir.error_codes import ERROR_CODES as OF_DOCUMENTS
-from ir.error_codes import ErrorCode, table_of
+from ir.error_codes import ErrorCode, WarningCode, table_of, warnings_of
 
 _CODES = (
     ErrorCode(
@@ -641,6 +642,16 @@ _CODES = (
 )
 
 ERROR_CODES = table_of(*OF_DOCUMENTS.values(), *OF_RUNS.values(), *_CODES, *unreached_codes("mail", "The mail server"))
+"""Those of all layers."""
+
+WARNING_CODES = warnings_of(
+    *WARNINGS_OF_RUNS.values(),
+    WarningCode(
+        "rows.out_of_band",
+        "A load had an unusual row count.",
+        "Compare the source with its usual content. If the new count is normal, widen expectedRowCountDelta.",
+    ),
+)
 """Those of all layers."""
 
 

@@ -1,5 +1,5 @@
-"""What is known of the code of a FlowError. Each layer declares the codes that it raises; those of diagnostics stand in
-`ir.codes`."""
+"""What is known of the code of a FlowError or of a warning. Each layer declares the codes that it uses; those of
+diagnostics stand in `ir.codes`."""
 
 from __future__ import annotations
 
@@ -19,9 +19,23 @@ class ErrorCode:
     status: int = 422
 
 
+@dataclass(frozen=True, slots=True)
+class WarningCode:
+    """A warning of a run: `title` says what was found, `hint` what to do about it."""
+
+    name: str
+    title: str
+    hint: str
+
+
 def table_of(*codes: ErrorCode) -> KindTable[ErrorCode]:
     """The codes by name; refuses two of one name."""
     return KindTable("error code", ((code.name, code) for code in codes))
+
+
+def warnings_of(*codes: WarningCode) -> KindTable[WarningCode]:
+    """The codes of warnings by name; refuses two of one name."""
+    return KindTable("warning code", ((code.name, code) for code in codes))
 
 
 ERROR_CODES = table_of(ErrorCode("pipeline.invalid", "The document has faults.", "Correct what `diagnostics` names."))

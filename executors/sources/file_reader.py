@@ -308,7 +308,9 @@ class FileSourceReader:
             scan.records for scan in scans
         ):
             text = f"{counted(len(scans), 'file')} came, and none has rows."
-            self._alert(self._opened[source.id], "source.empty", text, "Check whether the sender has lost its data.")
+            self._alert_and_warn(
+                self._opened[source.id], "source.empty", text, "Check whether the sender has lost its data."
+            )
 
     def _missed(self, source: Source, handler: FileSource, listing: Listing) -> _Opened:
         """No file was found: wait if the policy says so, else do what `onMissAction` says."""
@@ -329,11 +331,11 @@ class FileSourceReader:
             )
         missed = _Opened(source, handler, missed=True)
         if policy.on_miss_action == "alert":
-            self._alert(missed, "source.missed", text, "Check whether the sender has stopped.")
+            self._alert_and_warn(missed, "source.missed", text, "Check whether the sender has stopped.")
         self._ports.events.log("info", f"{text} Nothing to load.", source.id)
         return missed
 
-    def _alert(self, opened: _Opened, kind: str, text: str, next_step: str) -> None:
+    def _alert_and_warn(self, opened: _Opened, kind: str, text: str, next_step: str) -> None:
         """Raise an alert, and warn of the same in the run: who looks at the run alone must see it too."""
         self._ports.events.alert(kind, "warning", text, next_step, opened.source.id)
         opened.warnings.append(RunWarning(kind, opened.source.id, text))

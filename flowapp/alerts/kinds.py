@@ -37,13 +37,14 @@ EVENTS: dict[Event, str] = {
 
 @dataclass(frozen=True, slots=True)
 class AlertKind:
-    """`resolved_by` is the event that ends alerts of this kind; `person` means that only people do.
+    """`hint` says what to do. `resolved_by` is the event that ends alerts of this kind; `person`: only people do.
 
-    What is not `told` goes to no channel: a channel that fails would be told of by those that may fail as well.
+    What is not `is_sent` goes to no channel: a channel that fails would be told of by those that may fail as well.
     """
 
     kind: str
     title: str
+    hint: str
     resolved_by: Event
     is_sent: bool = True
 
@@ -54,22 +55,73 @@ class AlertKind:
 
 
 KINDS = (
-    AlertKind("run.failed", "A run failed", "run.succeeded"),
-    AlertKind("run.held", "A load needs approval", "hold.decided"),
-    AlertKind("worker.lost", "A worker stopped during a run", "run.succeeded"),
-    AlertKind("workers.none", "No worker is running", "worker.seen"),
-    AlertKind("queue.stuck", "Runs wait for too long", "queue.empty"),
-    AlertKind("schedule.missed", "A schedule was missed", "schedule.on_time"),
-    AlertKind("schedule.broken", "A schedule cannot be read", "schedule.on_time"),
-    AlertKind("target.unreachable_for_fence", "A target does not answer whether a load was committed", "fence.raised"),
-    AlertKind("staging.leftovers", "Staging tables of lost attempts were dropped", "person"),
-    AlertKind("source.missed", "No file was found", "run.succeeded"),
-    AlertKind("source.empty", "A source was empty", "run.succeeded"),
-    AlertKind("quarantine.unwritable", "Rejected rows could not be stored", "run.succeeded"),
-    AlertKind("hook.failed", "A hook failed after the load", "hooks.done"),
-    AlertKind("rows.out_of_band", "A load had an unusual row count", "rows.in_band"),
-    AlertKind("remains.stay", "Data of a deleted pipeline was not removed", "person"),
-    AlertKind("channel.failing", "A channel does not accept messages", "channel.delivered", is_sent=False),
+    AlertKind("run.failed", "A run failed", "Open the run: its error says what to do.", "run.succeeded"),
+    AlertKind("run.held", "A load needs approval", "Approve or reject the load on the run's page.", "hold.decided"),
+    AlertKind(
+        "worker.lost",
+        "A worker stopped during a run",
+        "See the worker's log; its machine may have run out of memory.",
+        "run.succeeded",
+    ),
+    AlertKind("workers.none", "No worker is running", "Start a worker, such as by `flow up`.", "worker.seen"),
+    AlertKind("queue.stuck", "Runs wait for too long", "Add a worker, or check the broker.", "queue.empty"),
+    AlertKind(
+        "schedule.missed",
+        "A schedule was missed",
+        "Find out why no scheduler was running, or run the pipeline less often.",
+        "schedule.on_time",
+    ),
+    AlertKind(
+        "schedule.broken",
+        "A schedule cannot be read",
+        "Correct what the message names, and save the pipeline again.",
+        "schedule.on_time",
+    ),
+    AlertKind(
+        "target.unreachable_for_fence",
+        "A target does not answer whether a load was committed",
+        "Make the target available again; the run then finishes by itself.",
+        "fence.raised",
+    ),
+    AlertKind(
+        "staging.leftovers",
+        "Staging tables of lost attempts were dropped",
+        "Nothing needs to be done. If workers stop often, see their logs.",
+        "person",
+    ),
+    AlertKind("source.missed", "No file was found", "Check whether the sender has stopped.", "run.succeeded"),
+    AlertKind("source.empty", "A source was empty", "Check whether the sender has lost its data.", "run.succeeded"),
+    AlertKind(
+        "quarantine.unwritable",
+        "Rejected rows could not be stored",
+        "Correct what the message names, and run again.",
+        "run.succeeded",
+    ),
+    AlertKind(
+        "hook.failed",
+        "A hook failed after the load",
+        "Correct the cause, and rerun the hook on the run's page.",
+        "hooks.done",
+    ),
+    AlertKind(
+        "rows.out_of_band",
+        "A load had an unusual row count",
+        "Compare the source with its usual content. If the new count is normal, widen expectedRowCountDelta.",
+        "rows.in_band",
+    ),
+    AlertKind(
+        "remains.stay",
+        "Data of a deleted pipeline was not removed",
+        "Have the owner of the database delete what stays there.",
+        "person",
+    ),
+    AlertKind(
+        "channel.failing",
+        "A channel does not accept messages",
+        "Correct the channel, send a test, and resend the failed messages from its log.",
+        "channel.delivered",
+        is_sent=False,
+    ),
 )
 
 ALERT_KINDS: KindTable[AlertKind] = KindTable("alert kind", ((kind.kind, kind) for kind in KINDS))

@@ -60,19 +60,21 @@ def warnings_of(rows_range: IncrementalRange | None, target: Target) -> list[Run
     """What may make the load take too many rows, or too few."""
     if rows_range is None:
         return []
-    return [RunWarning(code, target.id, text) for code, text in _doubts(rows_range)]
+    return list(_doubts(rows_range, target.id))
 
 
-def _doubts(rows_range: IncrementalRange) -> Iterator[tuple[str, str]]:
+def _doubts(rows_range: IncrementalRange, node: str) -> Iterator[RunWarning]:
     if rows_range.may_miss_rows:
-        yield (
+        yield RunWarning(
             "watermark.rows_may_be_hidden",
+            node,
             f"Row security is active on {rows_range.key.table} for the connection's user: rows that it may not see are "
             "neither counted for the watermark nor known as loaded.",
         )
     if rows_range.is_ahead:
-        yield (
+        yield RunWarning(
             "watermark.ahead_of_clock",
+            node,
             f"The watermark of {rows_range.key.table} is later than the clock of its database: rows before it are "
             "left out until then. Set it back if that is wrong.",
         )

@@ -1,4 +1,4 @@
-"""Every code that an error may have is declared once, where it is raised, and is documented."""
+"""Every code that an error, a warning or an alert may have is declared once, where it is used, and is documented."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ from pathlib import Path
 import pytest
 
 from executors.errors import ERROR_CODES as OF_RUNS
-from flowapp.error_codes import ERROR_CODES
+from executors.errors import WARNING_CODES as WARNINGS_OF_RUNS
+from flowapp.alerts.kinds import ALERT_KINDS
+from flowapp.error_codes import ERROR_CODES, WARNING_CODES
 from ir.codes import CODES
 
 PROJECT = Path(__file__).parents[3]
@@ -34,6 +36,11 @@ RAISERS = {
 MADE = re.compile(r"(mail|webhook|source)\..+|run\.(discarded|expired)|source\.(delimiter|quote)_unusable")
 """Codes that the source puts together from two parts."""
 CATALOGUES = {"codes.py", "error_codes.py"}
+WARNS = {"RunWarning"}
+ALERTS = {"raise_alert", "alert"}
+WARNS_AND_ALERTS = {"_alert_and_warn"}
+PASSED_ON = {"kind", "error.code"}
+"""What passes the code of an alert on, and gives a warning the code of an error."""
 
 
 @cache
@@ -72,6 +79,72 @@ def texts() -> Iterator[str]:
         yield from (
             node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)
         )
+
+
+def given_to(callees: set[str]) -> Iterator[tuple[str, str]]:
+    """Codes that are given to these, with their places: written there, or in the constant of the module that is named
+    there. Fails where the code comes from elsewhere."""
+    for path, tree in trees().items():
+        constants = {
+            target.id: node.value
+            for node in tree.body
+            if isinstance(node, ast.Assign)
+            for target in node.targets
+            if isinstance(target, ast.Name)
+        }
+        for call in (node for node in ast.walk(tree) if isinstance(node, ast.Call)):
+            if ast.unparse(call.func).rpartition(".")[2] in callees and call.args:
+                place = f"{path.relative_to(PROJECT)}:{call.lineno}"
+                found = codes_in(call.args, constants)
+                assert found or ast.unparse(call.args[0]) in PASSED_ON, f"{place} gives a code that cannot be read"
+                yield from ((code, place) for code in found)
+
+
+def codes_in(given: list[ast.expr], constants: dict[str, ast.expr]) -> list[str]:
+    """The code among the first arguments of a call, or those that it is one of."""
+    for argument in given[:3]:
+        names = [node.id for node in ast.walk(argument) if isinstance(node, ast.Name) and node.id in constants]
+        looked_at = [argument, *(constants[name] for name in names)]
+        found = [
+            node.value
+            for tree in looked_at
+            for node in ast.walk(tree)
+            if isinstance(node, ast.Constant) and CODE.fullmatch(str(node.value))
+        ]
+        if found:
+            return found
+    return []
+
+
+def test_each_warning_that_is_given_is_declared() -> None:
+    given = dict(given_to(WARNS | WARNS_AND_ALERTS))
+    assert {code: place for code, place in given.items() if code not in WARNING_CODES} == {}
+    assert set(WARNING_CODES) - given.keys() == set()
+
+
+def test_each_alert_that_is_raised_is_declared() -> None:
+    raised = dict(given_to(ALERTS | WARNS_AND_ALERTS))
+    assert {code: place for code, place in raised.items() if code not in ALERT_KINDS} == {}
+    assert set(ALERT_KINDS) - raised.keys() == set()
+
+
+def test_executors_declare_the_warnings_that_they_give() -> None:
+    given = {code for code, place in given_to(WARNS | WARNS_AND_ALERTS) if place.startswith("executors/")}
+    assert given == set(WARNINGS_OF_RUNS)
+
+
+@pytest.mark.parametrize("warning", WARNING_CODES.values(), ids=lambda warning: warning.name)
+def test_each_warning_is_complete(warning) -> None:
+    assert CODE.fullmatch(warning.name)
+    assert warning.title.endswith(".")
+    assert warning.hint.endswith(".")
+
+
+@pytest.mark.parametrize("kind", ALERT_KINDS.values(), ids=lambda kind: kind.kind)
+def test_each_kind_of_alert_is_complete(kind) -> None:
+    assert CODE.fullmatch(kind.kind)
+    assert not kind.title.endswith(".")
+    assert kind.hint.endswith(".")
 
 
 def test_each_code_that_is_used_is_declared() -> None:
