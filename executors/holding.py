@@ -8,8 +8,8 @@ from typing import Any
 
 from executors.effects import Effect, NullRates
 from executors.errors import Failure, Terminal
+from executors.load_record import SkippedRows
 from executors.model import CheckReport, PassResult, RecordRef, RuleCount, SourceField, StageColumn, TaskCount
-from executors.postgres.incremental_range import SkippedRows
 from ir.nodes.hold import Hold
 from ir.types import ColumnType
 

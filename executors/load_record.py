@@ -5,11 +5,30 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
-from typing import Any
+from typing import Any, NamedTuple
 
 from executors.errors import Terminal
 from executors.model import Backup, CheckReport, HookReport, NodeReport, RuleCount, SourceField
 from ir.stored_json import StoredJson
+
+
+@dataclass(frozen=True, slots=True)
+class RunRef:
+    """Who loads: one attempt at one target node. `tenant` is the workspace's UUID, `token` the fence token."""
+
+    run_id: str
+    tenant: str
+    pipeline: str
+    node: str
+    attempt: int
+    token: int
+
+
+class Loaded(NamedTuple):
+    """The newest commit that holds a file: its token and its node."""
+
+    token: int
+    node: str
 
 
 class LoadKind(StrEnum):
@@ -18,6 +37,26 @@ class LoadKind(StrEnum):
     LOAD = "load"
     REPLAY = "replay"
     RESTORE = "restore"
+
+
+@dataclass(frozen=True, slots=True)
+class SkippedRows:
+    """Staged rows that are not loaded: those below the bound, and those at or above it that were loaded before and are
+    read again, up to the value `highest`. `differing` of these were known by their key and have other values than the
+    table; `doubtful` rows are loaded, and the table may hold them with values that a trigger has changed."""
+
+    below_bound: int = 0
+    read_again: int = 0
+    highest: str | None = None
+    differing: int = 0
+    doubtful: int = 0
+
+    @property
+    def rows(self) -> int:
+        return self.below_bound + self.read_again
+
+
+NONE_SKIPPED = SkippedRows()
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,21 +10,22 @@ appends rows to files.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Protocol
 
 import pyarrow as pa
 
 from executors.charsets import UTF8, Charset
+from executors.destinations.rejected_rows import RejectedRowsHandler
 from executors.effects import Effect, NullRates
 from executors.errors import Terminal
-from executors.load_record import LoadCommit
-from executors.model import CheckReport, Destination, RunJob, SourceField, StageColumn, TaskCount
-from executors.postgres.incremental_range import IncrementalRange
-from executors.postgres.meta import Loaded
+from executors.load_record import LoadCommit, Loaded, RunRef
+from executors.model import BackupRef, CheckReport, Destination, RunJob, SourceField, StageColumn, TaskCount
+from executors.ports import LoadUnits
 from executors.reading import Reading
+from ir.nodes import Target
 from ir.pipeline import Path
 
 if TYPE_CHECKING:
@@ -84,18 +85,39 @@ class StagingArea(Protocol):
         """The writer of one task; `schema` is that of the good rows."""
 
 
+class SampledRow(NamedTuple):
+    """A row as it came from its source: the name of its file, its number there, and its values."""
+
+    file: str
+    record: int
+    row: Mapping[str, Any]
+
+
+class Undo(Protocol):
+    """One restore of a table from the backup of a load."""
+
+    def interrupt(self) -> None:
+        """End what the destination is doing, from another thread."""
+
+    def fence(self) -> None:
+        """Keep older attempts from restoring. Raises LeaseLost behind a newer one."""
+
+    def restore(self, backup: BackupRef, units: LoadUnits) -> LoadCommit:
+        """Put the backup back, once: all or nothing, together with the marker that is returned."""
+
+
 @dataclass(frozen=True, slots=True)
 class Prepared:
     """A table that is ready to be loaded, as far as it is known, and the columns to stage.
 
-    `reading` is what there is to read, less the rows that the source can leave out. `rows_range` says where an
-    incremental load begins, `charset` what texts the destination can hold.
+    `reading` is what there is to read, less the rows that the source can leave out. `rows_range`, the handler's own,
+    says where an incremental load begins, `charset` what texts the destination can hold.
     """
 
     dest: Destination
     columns: tuple[StageColumn, ...]
     reading: Reading
-    rows_range: IncrementalRange | None = None
+    rows_range: Any = None
     charset: Charset = UTF8
 
 
@@ -107,6 +129,8 @@ class DestinationHandler(ABC):
     """
 
     capabilities: ClassVar[Capabilities]
+    filled_columns: ClassVar[frozenset[str]] = frozenset()
+    """Columns that a load fills by itself where a table has them."""
 
     # --- inspect ----------------------------------------------------------------------------------------------
 
@@ -148,6 +172,10 @@ class DestinationHandler(ABC):
     def skip_below_watermark(self, state: LoadState) -> LoadState:
         """Take staged rows that are behind the watermark out of staging and set `skipped`."""
         raise self.unsupported("watermarks")
+
+    def watermark_version(self, state: LoadState) -> tuple[int, int] | None:
+        """What tells whether the watermark is still the one that rows were skipped for. None without one."""
+        return None
 
     def refuse_rows(self, state: LoadState) -> TaskCount | None:
         """Take out the staged rows that the table is known to refuse, counted like those of one more task."""
@@ -202,6 +230,20 @@ class DestinationHandler(ABC):
     def keep_rejects(self, state: LoadState) -> tuple[int, int]:
         """Keep the rejected rows of a load that failed; returns (rows, entries)."""
         return 0, 0
+
+    def rejected_rows(self) -> RejectedRowsHandler:
+        """What fixes and replays rejected rows."""
+        raise self.unsupported("the replay of rejected rows")
+
+    def keep_sample(self, run: RunRef, target: TargetRun, rows: Sequence[SampledRow]) -> None:
+        """Keep rows of a source beside the target for a while."""
+        raise self.unsupported("samples")
+
+    # --- undo -------------------------------------------------------------------------------------------------
+
+    def open_undo(self, job: RunJob, run: RunRef, target: Target) -> AbstractContextManager[Undo]:
+        """Connect to a target whose table is to be as it was before a load."""
+        raise self.unsupported("backups")
 
     # --- trace ------------------------------------------------------------------------------------------------
 

@@ -9,7 +9,8 @@ from psycopg import errors, sql
 from executors.errors import Terminal
 from executors.hooks.base import HookCall, HookHandler
 from executors.hooks.sql import execute, hook_session
-from executors.postgres.names import TableName, identifier_of
+from executors.postgres.names import identifier_of
+from executors.table_name import TableName
 from ir.hooks.base import BaseHook
 from ir.hooks.refresh_mat_view import RefreshMatView
 

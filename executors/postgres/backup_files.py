@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import asdict
 
+from executors.load_record import RunRef
 from executors.model import BackupRef
 from executors.postgres.ddl import Conn
-from executors.postgres.meta import RunRef, table_identity
-from executors.postgres.names import TableName
+from executors.postgres.meta import table_identity
 from executors.postgres.quarantine import close_replayed, count_as_loaded, count_as_not_loaded, reopen_replayed
 from executors.postgres.superseding import reopen_superseded, supersede_again
+from executors.table_name import TableName
 
 _KEEP_UNDONE = """
 UPDATE flow_meta.backups b SET undone = ARRAY(

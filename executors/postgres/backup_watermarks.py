@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from executors.load_record import RunRef
 from executors.model import BackupRef
 from executors.postgres.ddl import Conn
-from executors.postgres.meta import RunRef
 
 _SAVE_WATERMARK = """
 UPDATE flow_meta.backups b SET watermark = to_jsonb(w) FROM flow_meta.pipeline_watermarks w

@@ -15,6 +15,7 @@ from psycopg import sql
 from psycopg.types.json import Jsonb
 
 from executors.errors import Terminal
+from executors.load_record import RunRef
 from executors.model import Backup, BackupRef
 from executors.postgres.backup_files import keep_undone, others_since, put_files_back
 from executors.postgres.backup_watermarks import restore_watermark, save_watermark
@@ -23,9 +24,10 @@ from executors.postgres.ddl import Conn, ddl
 from executors.postgres.inspect import inspect_target
 from executors.postgres.load_modes.blue_green.in_place import rows_replaced
 from executors.postgres.load_modes.blue_green.obstacles import find_obstacles
-from executors.postgres.meta import BACKUPS, RunRef
-from executors.postgres.names import TableName, identifier_of
+from executors.postgres.meta import BACKUPS
+from executors.postgres.names import identifier_of
 from executors.postgres.staging import one_number
+from executors.table_name import TableName
 from ir.words import counted
 
 _COLUMNS = """

@@ -16,9 +16,10 @@ from psycopg import sql
 from executors.postgres.ddl import Conn
 from executors.postgres.generated import over_row
 from executors.postgres.load_plan import LoadPlan, column_list
-from executors.postgres.names import TableName, identifier_of, own_rows_of
+from executors.postgres.names import identifier_of, own_rows_of
 from executors.postgres.staging import FILE, RECORD, is_winner
 from executors.postgres.unique_keys import KeyColumn
+from executors.table_name import TableName
 
 # An exclusion constraint has operators of its own; a unique index has the equality of each operator class.
 _EXCLUSIVE = """

@@ -5,9 +5,9 @@ from __future__ import annotations
 from psycopg import errors
 
 from executors.errors import LeaseLost, TargetBusy
+from executors.load_record import RunRef
 from executors.postgres.client import translate
 from executors.postgres.ddl import Conn
-from executors.postgres.meta import RunRef
 
 WAIT = "5s"
 """How long an older attempt that is committing is waited for."""

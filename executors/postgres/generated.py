@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from psycopg import sql
 
 from executors.postgres.ddl import Conn
-from executors.postgres.names import TableName
+from executors.table_name import TableName
 
 # Which columns an expression reads is kept with the expression from PostgreSQL 15 on, with the column before.
 _GENERATED = """

@@ -12,9 +12,10 @@ from executors.model import Destination
 from executors.postgres.client import translate
 from executors.postgres.ddl import Conn, brief_transaction
 from executors.postgres.inspect import inspect_target
-from executors.postgres.names import TableName, identifier_of, own_rows_of
+from executors.postgres.names import identifier_of, own_rows_of
 from executors.postgres.watermark_types import WatermarkType, watermark_type
 from executors.postgres.watermarks import StoredWatermark, WatermarkKey, find_watermark
+from executors.table_name import TableName
 from ir.nodes import Target
 from ir.watermarks import Lag, lag_fault, parse_lag
 
@@ -40,26 +41,6 @@ class IncrementalRange:
 
     def value(self, text: str | None) -> sql.Composed:
         return self.type.literal(text)
-
-
-@dataclass(frozen=True, slots=True)
-class SkippedRows:
-    """Staged rows that are not loaded: those below the bound, and those at or above it that were loaded before and are
-    read again, up to the value `highest`. `differing` of these were known by their key and have other values than the
-    table; `doubtful` rows are loaded, and the table may hold them with values that a trigger has changed."""
-
-    below_bound: int = 0
-    read_again: int = 0
-    highest: str | None = None
-    differing: int = 0
-    doubtful: int = 0
-
-    @property
-    def rows(self) -> int:
-        return self.below_bound + self.read_again
-
-
-NONE_SKIPPED = SkippedRows()
 
 
 @translate()

@@ -11,7 +11,8 @@ from executors.errors import Terminal
 from executors.model import Destination, DestinationColumn
 from executors.postgres.client import translate
 from executors.postgres.ddl import Conn
-from executors.postgres.names import TableName, quoted
+from executors.postgres.names import quoted
+from executors.table_name import TableName
 from ir.types import ColumnType
 
 _TABLE = """

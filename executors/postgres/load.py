@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from executors.errors import Terminal
-from executors.load_record import LoadCommit, LoadCounts, LoadKind, LoadRecord
+from executors.load_record import LoadCommit, LoadCounts, LoadKind, LoadRecord, RunRef
 from executors.model import Backup
 from executors.postgres.backups import take_backup
 from executors.postgres.client import translate
@@ -15,7 +15,7 @@ from executors.postgres.explain import explain
 from executors.postgres.fences import require_fence
 from executors.postgres.load_modes import load_handler
 from executors.postgres.load_plan import LoadFile, LoadPlan, ModeCounts, RejectCounts
-from executors.postgres.meta import RunRef, find_commit, table_identity, write_commit
+from executors.postgres.meta import find_commit, table_identity, write_commit
 from executors.postgres.quarantine import close_not_loaded, write_rejects
 from executors.postgres.recording import recorded
 from executors.postgres.samples import keep_samples

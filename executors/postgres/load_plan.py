@@ -7,18 +7,23 @@ from dataclasses import dataclass, field
 
 from psycopg import sql
 
-from executors.load_record import InputCounts, LoadCounts, LoadFindings, WatermarkValue
+from executors.load_record import (
+    NONE_SKIPPED,
+    InputCounts,
+    LoadCounts,
+    LoadFindings,
+    RunRef,
+    SkippedRows,
+    WatermarkValue,
+)
 from executors.model import Destination, DestinationColumn, HookReport, StageColumn
 from executors.postgres.ddl import Conn
-from executors.postgres.incremental_range import NONE_SKIPPED, IncrementalRange, SkippedRows
-from executors.postgres.meta import RunRef
-from executors.postgres.names import TableName
+from executors.postgres.incremental_range import IncrementalRange
 from executors.postgres.plan import FILLED, FLOW_RUN, SOURCE_FILE_HASH, SOURCE_RECORD
 from executors.postgres.staging import FILE, RECORD, StagingTables, is_winner, list_task_tables, task_table
+from executors.rejected_rows import RowPosition
+from executors.table_name import TableName
 from executors.types import wire_type
-
-RowPosition = tuple[int, int]
-"""File and record of a staged row."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,9 +10,10 @@ from psycopg import sql
 from executors.errors import Transient
 from executors.postgres.ddl import Conn
 from executors.postgres.key_match import differs, is_newer, own_rows, same_key
-from executors.postgres.load_plan import LoadPlan, RowPosition, staged_value, winning_rows
+from executors.postgres.load_plan import LoadPlan, staged_value, winning_rows
 from executors.postgres.staging import FILE, RECORD, one_number
 from executors.postgres.unique_keys import UniqueKey
+from executors.rejected_rows import RowPosition
 
 
 def is_in(positions: Collection[RowPosition]) -> sql.Composed:

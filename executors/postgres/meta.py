@@ -4,14 +4,12 @@ staging and backups."""
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
-from typing import NamedTuple
 
 from psycopg import sql
 from psycopg.rows import dict_row
 
 from executors.errors import Transient
-from executors.load_record import LoadCommit, TableIdentity
+from executors.load_record import LoadCommit, Loaded, RunRef, TableIdentity
 from executors.postgres.client import translate
 from executors.postgres.commit_rows import commit_of, row_of
 from executors.postgres.ddl import Conn, body, create_table, ddl, ensure_schema, exists
@@ -19,18 +17,6 @@ from executors.postgres.meta_tables import INDEXES, TABLES
 from executors.postgres.names import quoted
 
 META, STAGING, BACKUPS = "flow_meta", "flow_staging", "flow_backups"
-
-
-@dataclass(frozen=True, slots=True)
-class RunRef:
-    """Who loads: one attempt at one target node. `tenant` is the workspace's UUID, `token` the fence token."""
-
-    run_id: str
-    tenant: str
-    pipeline: str
-    node: str
-    attempt: int
-    token: int
 
 
 @translate()
@@ -77,13 +63,6 @@ def last_commit_exists(conn: Conn, tenant: str, pipeline: str, node: str, run_id
             [run_id, node, tenant, pipeline],
         ).fetchone()
     return found is not None
-
-
-class Loaded(NamedTuple):
-    """The newest commit that holds a file: its token and its node."""
-
-    token: int
-    node: str
 
 
 @translate()

@@ -2,41 +2,10 @@
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass
-
 from psycopg import sql
 
-from executors.errors import Terminal
-from ir.names import MAX_BYTES, parse_table_name
-
-_BARE = re.compile(r'[^".\s]+')
-
-
-@dataclass(frozen=True, slots=True)
-class TableName:
-    schema: str
-    table: str
-
-    @classmethod
-    def parse(cls, text: str) -> TableName:
-        """Read `schema.name` as documents write it. Raises Terminal `table.name_unreadable`."""
-        try:
-            return cls(*parse_table_name(text))
-        except ValueError as error:
-            raise Terminal(
-                "table.name_unreadable",
-                f"{text!r} is not a table name.",
-                hint='Write schema.name, with double quotes around a part with a dot: dlq."My.Orders".',
-            ) from error
-
-    @property
-    def written(self) -> str:
-        """As documents write it: what `parse` reads back, in quotes only where it must be."""
-        return ".".join(part if _BARE.fullmatch(part) else quoted(part) for part in (self.schema, self.table))
-
-    def __str__(self) -> str:
-        return f"{self.schema}.{self.table}"
+from executors.table_name import TableName
+from ir.names import MAX_BYTES
 
 
 def identifier_of(table: TableName) -> sql.Identifier:

@@ -6,15 +6,17 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from psycopg import sql
 
+from executors.load_record import RunRef
 from executors.postgres.client import translate
 from executors.postgres.ddl import Conn, exists
 from executors.postgres.fences import require_fence
-from executors.postgres.meta import RunRef, find_commit
-from executors.postgres.names import TableName, identifier_of
+from executors.postgres.meta import find_commit
+from executors.postgres.names import identifier_of
 from executors.postgres.quarantine_table import ensure_quarantine, probe_quarantine
 from executors.postgres.staging import StagingTables, is_winner, one_number
 from executors.postgres.superseding import can_update
 from executors.postgres.valid_input import is_valid_input
+from executors.table_name import TableName
 
 __all__ = [
     "close_not_loaded",

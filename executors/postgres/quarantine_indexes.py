@@ -5,7 +5,8 @@ from __future__ import annotations
 from psycopg import sql
 
 from executors.postgres.ddl import Conn
-from executors.postgres.names import TableName, identifier_of, shortened
+from executors.postgres.names import identifier_of, shortened
+from executors.table_name import TableName
 
 _INDEXES = {
     "_pipeline_idx": '("pipelineId", "runId")',

@@ -16,8 +16,9 @@ from psycopg.rows import dict_row
 from executors.errors import Terminal
 from executors.postgres.client import translate
 from executors.postgres.ddl import Conn, exists
-from executors.postgres.names import TableName, identifier_of
+from executors.postgres.names import identifier_of
 from executors.postgres.quarantined import Owner, is_owned
+from executors.table_name import TableName
 
 STATUSES = ("open", "fixed", "ignored", "replayed", "superseded")
 

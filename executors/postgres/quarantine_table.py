@@ -14,8 +14,9 @@ from executors.postgres.client import translate
 from executors.postgres.ddl import Conn, body, create_table, ddl, ensure_schema, exists
 from executors.postgres.failures import failure_of
 from executors.postgres.inspect import inspect_target
-from executors.postgres.names import TableName, identifier_of, quoted
+from executors.postgres.names import identifier_of, quoted
 from executors.postgres.quarantine_indexes import create_indexes
+from executors.table_name import TableName
 
 _COLUMNS = {
     "pipelineId": "text NOT NULL",

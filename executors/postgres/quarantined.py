@@ -17,7 +17,9 @@ from psycopg.rows import class_row
 from psycopg.types.json import Jsonb
 
 from executors.postgres.ddl import Conn, exists
-from executors.postgres.names import TableName, identifier_of
+from executors.postgres.names import identifier_of
+from executors.rejected_rows import RejectedRow
+from executors.table_name import TableName
 from executors.validation.rows import ESCAPED_KEY, RAW_KEY
 
 TEXT_KEY = "_flow_text"
@@ -38,34 +40,6 @@ def is_owned(owner: Owner, entry: str) -> sql.Composed:
     """A condition on an entry."""
     mine = sql.SQL('{0}."pipelineId" = {1} AND {0}.tenant = {2}')
     return mine.format(sql.Identifier(entry), sql.Literal(owner.pipeline), sql.Literal(owner.tenant))
-
-
-@dataclass(frozen=True, slots=True)
-class RejectedRow:
-    """A rejected row, by one of its entries. `revision` is that of all its entries."""
-
-    id: int
-    run_id: str
-    node: str
-    attempt: int
-    row_id: str
-    status: str
-    disposition: str
-    revision: int
-    source_file: str | None
-    source_record: int | None
-    row_from: str
-    fix_run: str | None = None
-
-    @property
-    def key(self) -> tuple[str, str]:
-        """What tells it from all other rows."""
-        return self.run_id, self.row_id
-
-    @property
-    def name(self) -> str:
-        """The same in one word."""
-        return f"{self.run_id}:{self.row_id}"
 
 
 _ROW = (

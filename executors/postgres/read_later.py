@@ -12,12 +12,13 @@ from psycopg import sql
 from executors.postgres.boundary_rows import watermark_value
 from executors.postgres.ddl import Conn
 from executors.postgres.incremental_range import IncrementalRange
-from executors.postgres.load_plan import LoadPlan, RowPosition
-from executors.postgres.names import TableName
-from executors.postgres.quarantined import Owner, RejectedRow
+from executors.postgres.load_plan import LoadPlan
+from executors.postgres.quarantined import Owner
 from executors.postgres.refusals import Refusal
 from executors.postgres.repeated_rejects import contents_of, runs_with
 from executors.postgres.staging import FILE, RECORD
+from executors.rejected_rows import RejectedRow, RowPosition
+from executors.table_name import TableName
 
 READ = "read_again:mark"
 """The rule of such a row."""

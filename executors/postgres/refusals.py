@@ -13,8 +13,9 @@ from executors.postgres.ddl import Conn
 from executors.postgres.exact_input import is_exact_input
 from executors.postgres.generated import generated_values, row_of
 from executors.postgres.load_plan import LoadPlan, staged_value
-from executors.postgres.names import TableName, own_rows_of
+from executors.postgres.names import own_rows_of
 from executors.postgres.valid_input import is_valid_input
+from executors.table_name import TableName
 from executors.types import wire_type
 
 # A check on the whole row (attribute 0) has no columns to look at by name and is left to PostgreSQL.

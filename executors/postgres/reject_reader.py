@@ -17,9 +17,10 @@ from executors.grammar import convert_column
 from executors.model import SourceField
 from executors.postgres.client import connect, translate
 from executors.postgres.ddl import Conn
-from executors.postgres.names import TableName, identifier_of
+from executors.postgres.names import identifier_of
 from executors.postgres.quarantined import TEXT_KEY
 from executors.secrets import decrypt
+from executors.table_name import TableName
 from executors.types import wire_type
 from executors.validation.rows import ESCAPED_KEY, RAW_KEY
 

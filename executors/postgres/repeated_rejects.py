@@ -5,23 +5,16 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
 from psycopg import sql
 
 from executors.postgres.ddl import Conn
-from executors.postgres.names import TableName, identifier_of
-from executors.postgres.quarantined import Owner, RejectedRow, is_owned
+from executors.postgres.names import identifier_of
+from executors.postgres.quarantined import Owner, is_owned
+from executors.rejected_rows import RejectedRow, StandIns
+from executors.table_name import TableName
 
 _CONTENT = sql.SQL("md5(q.row::text)")
-
-
-@dataclass(frozen=True, slots=True)
-class StandIns:
-    """What stands for a row that is left out: equal rows that are taken, by name, or the run that has replayed them."""
-
-    names: frozenset[str] = frozenset()
-    replay: str | None = None
 
 
 def find_repeats(

@@ -16,18 +16,18 @@ from executors.postgres.ddl import Conn
 from executors.postgres.effects import LONGEST_VALUE
 from executors.postgres.incremental_range import IncrementalRange, require_unmoved
 from executors.postgres.key_match import comparable, differs, is_newer, own_rows, same_key, value_columns
-from executors.postgres.load_plan import LoadPlan, RejectCounts, RowPosition, staged_value, winning_rows
+from executors.postgres.load_plan import LoadPlan, RejectCounts, staged_value, winning_rows
 from executors.postgres.may_replace import is_in
-from executors.postgres.names import TableName
 from executors.postgres.quarantine import write_rejects
-from executors.postgres.quarantined import Change, Owner, RejectedRow, change_rows
+from executors.postgres.quarantined import Change, Owner, change_rows
 from executors.postgres.read_later import READ
 from executors.postgres.refusals import Refusal
-from executors.postgres.repeated_rejects import StandIns
-from executors.postgres.replay_results import RowResult, write_results
+from executors.postgres.replay_results import write_results
 from executors.postgres.staging import FILE, RECORD, is_winner
 from executors.postgres.superseding import supersede_rows
 from executors.postgres.unique_keys import find_unique_key
+from executors.rejected_rows import RejectedRow, RowOutcome, RowPosition, RowResult, StandIns
+from executors.table_name import TableName
 from ir.words import counted
 
 TAKEN = "exists:key"
@@ -39,14 +39,6 @@ _NOT_LOADED: Mapping[tuple[str, ...], str] = {(TAKEN,): "exists", (NEWER,): "old
 MOST_CONFLICTS = 500
 """Rows that are told beside those whose place they would take."""
 MOST_COLUMNS = 100
-
-
-@dataclass(frozen=True, slots=True)
-class RowOutcome:
-    """What became of a row, and the rules that it failed."""
-
-    result: str
-    rules: tuple[str, ...] = ()
 
 
 def evaluate_rows(conn: Conn, plan: LoadPlan, positions: Iterable[RowPosition]) -> dict[RowPosition, RowOutcome]:

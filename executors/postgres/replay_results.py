@@ -8,38 +8,17 @@ from dataclasses import dataclass
 from psycopg import sql
 from psycopg.rows import class_row
 
+from executors.load_record import RunRef
 from executors.postgres.client import translate
 from executors.postgres.ddl import Conn, exists
 from executors.postgres.fences import require_fence
-from executors.postgres.meta import META, RunRef, find_commit
-from executors.postgres.quarantined import RejectedRow
+from executors.postgres.meta import META, find_commit
+from executors.rejected_rows import RowResult
 
 RETENTION_DAYS = 730
 """As long as it is kept who decided what about rejected rows."""
 LAST = "loaded"
 """What nobody has to look at stands behind all else."""
-
-
-@dataclass(frozen=True, slots=True)
-class RowResult:
-    """`entry` is the number of the row's entry by which it was chosen; of a row that was purged nothing else is
-    known. `rules` are those that it failed in the replay."""
-
-    entry: int
-    row_run: str | None
-    row_id: str | None
-    source_file: str | None
-    source_record: int | None
-    result: str
-    rules: Sequence[str] = ()
-
-    @classmethod
-    def of(cls, row: RejectedRow, result: str, rules: Sequence[str] = ()) -> RowResult:
-        return cls(row.id, row.run_id, row.row_id, row.source_file, row.source_record, result, rules)
-
-    @classmethod
-    def gone(cls, entry: int) -> RowResult:
-        return cls(entry, None, None, None, None, "gone")
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,8 @@ from executors.errors import Terminal
 from executors.model import Destination
 from executors.postgres.client import translate
 from executors.postgres.ddl import Conn
-from executors.postgres.names import TableName, identifier_of
+from executors.postgres.names import identifier_of
+from executors.table_name import TableName
 
 _INSTEAD_OF_INSERT = "r.ev_type = '3' AND r.is_instead AND r.ev_qual::text = '<>'"
 _ANY = "r.ev_type IN ('2', '3')"

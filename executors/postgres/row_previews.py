@@ -11,8 +11,9 @@ from psycopg.types.json import Jsonb
 
 from executors.postgres.client import translate
 from executors.postgres.ddl import Conn
-from executors.postgres.names import TableName, identifier_of
+from executors.postgres.names import identifier_of
 from executors.postgres.quarantine_pages import SECONDS, in_time
+from executors.table_name import TableName
 from executors.validation.rows import ESCAPED_KEY
 
 FIELDS = 6

@@ -11,10 +11,11 @@ from typing import Any
 from psycopg import sql
 from psycopg.types.json import Jsonb
 
+from executors.load_record import RunRef
 from executors.postgres.client import translate
 from executors.postgres.ddl import Conn, exists
 from executors.postgres.load_plan import LoadPlan
-from executors.postgres.meta import META, RunRef
+from executors.postgres.meta import META
 from executors.postgres.staging import FILE, HIDDEN, RECORD, is_winner
 
 MOST_ROWS, MOST_LOADS, RETENTION_DAYS = 100, 10, 30

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from psycopg import sql
 
+from executors.load_record import NONE_SKIPPED, SkippedRows
 from executors.postgres.boundary_rows import (
     BoundaryRows,
     Reach,
@@ -19,7 +20,7 @@ from executors.postgres.boundary_rows import (
 from executors.postgres.client import translate
 from executors.postgres.ddl import Conn, brief_transaction
 from executors.postgres.effects import identifying_key
-from executors.postgres.incremental_range import NONE_SKIPPED, IncrementalRange, SkippedRows
+from executors.postgres.incremental_range import IncrementalRange
 from executors.postgres.key_match import differs, key_values, own_rows, same_key, stored_value
 from executors.postgres.load_plan import LoadPlan, column_list, winning_rows
 from executors.postgres.staging import FILE, KNOWN_TASK, RECORD, TASK, is_winner, one_number

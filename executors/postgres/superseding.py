@@ -8,10 +8,12 @@ from dataclasses import dataclass
 
 from psycopg import sql
 
+from executors.load_record import RunRef
 from executors.postgres.ddl import Conn
-from executors.postgres.meta import RunRef
-from executors.postgres.names import TableName, identifier_of
-from executors.postgres.quarantined import Change, Owner, RejectedRow, change_rows
+from executors.postgres.names import identifier_of
+from executors.postgres.quarantined import Change, Owner, change_rows
+from executors.rejected_rows import RejectedRow
+from executors.table_name import TableName
 
 SUPERSEDED = "superseded"
 

@@ -13,8 +13,9 @@ from executors.model import DestinationColumn, SourceField
 from executors.postgres.client import charset_of, translate
 from executors.postgres.ddl import Conn, create_table, ddl, exists
 from executors.postgres.flow_columns import comment_filled
-from executors.postgres.names import TableName, identifier_of
+from executors.postgres.names import identifier_of
 from executors.postgres.plan import FILLED, require_no_system_name
+from executors.table_name import TableName
 from executors.types import postgres_type
 from ir.names import MAX_BYTES
 from ir.nodes.target import Target

@@ -9,7 +9,7 @@ from psycopg import sql
 
 from executors.errors import Terminal
 from executors.postgres.ddl import Conn
-from executors.postgres.names import TableName
+from executors.table_name import TableName
 
 # Equality by name would be looked up on the (empty) search path; the index knows its own operator.
 _KEYS = """

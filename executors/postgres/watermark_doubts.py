@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from executors.model import Destination
 from executors.postgres.ddl import Conn
-from executors.postgres.names import TableName
 from executors.postgres.unique_keys import UniqueKey, list_unique_keys
+from executors.table_name import TableName
 
 _TRIGGERS = """
 SELECT t.tgname FROM pg_trigger t JOIN pg_class c ON c.oid = t.tgrelid JOIN pg_namespace n ON n.oid = c.relnamespace

@@ -20,10 +20,10 @@ from executors.grammar.parse import parse_column
 from executors.model import DestinationColumn
 from executors.postgres.client import translate
 from executors.postgres.ddl import Conn
-from executors.postgres.names import TableName
 from executors.postgres.table_lock import lock_table
 from executors.postgres.valid_input import is_valid_input
 from executors.postgres.watermark_types import WatermarkType, watermark_type
+from executors.table_name import TableName
 
 MOST_CHANGES = 100
 """How many changes of a watermark are shown; all are kept."""

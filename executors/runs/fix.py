@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -10,9 +9,6 @@ from typing import TYPE_CHECKING
 from executors.errors import Failure, Terminal
 from executors.model import RowsRef, RunJob, RunReport
 from executors.ports import Ports
-from executors.postgres.client import translate
-from executors.postgres.ddl import Conn
-from executors.postgres.quarantined import change_of, change_rows, fixed_in, texts_of
 from executors.reading import Reading
 from executors.rejected_rows import Choice, RowPosition
 from executors.runs.names import LOAD, PASS, START
@@ -20,7 +16,6 @@ from executors.runs.replay import choose_rows, open_replay, rows_of, target_of
 from executors.runs.runner import EachTarget, RunKind, carry_out
 from executors.runs.state import Run, RunContext
 from executors.runs.step import run_steps
-from executors.runs.steps.rejected import owner_of
 from executors.runs.steps.start import open_targets, watch_cancellation
 from executors.runs.target_run import TargetRun
 from ir.nodes import Transform
@@ -28,7 +23,7 @@ from ir.ops import Derive
 from ir.pipeline import Path
 
 if TYPE_CHECKING:
-    from executors.spark.fix_values import Values
+    pass
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,13 +53,15 @@ def fix_values(state: FixState) -> FixState:
     """Compute the values and put them into the rows, but for values that somebody has typed."""
     from executors.spark.fix_values import evaluate
 
-    conn, ref, choice = state.target.connection, state.ref, state.choice
-    typed = _typed(conn, choice, ref)
+    target, ref, choice = state.target, state.ref, state.choice
+    rows, typed = target.handler.rejected_rows(), _typed(target, choice, ref)
     changed = unchanged = 0
-    for values in evaluate(state.context.session, state.target.path, state.reading, ref.column):
+    for values in evaluate(state.context.session, target.path, state.reading, ref.column):
         wanted = {place: value for place, value in values.items() if place not in typed}
-        others = _others(conn, choice, ref, wanted)
-        changed += _write(state.context.job, conn, choice, ref, others)
+        held = rows.find_texts(target, choice, ref.column, wanted)
+        # A row is not fixed by what it has already.
+        others = {p: _held(value) for p, value in wanted.items() if p not in held or held[p] != value}
+        changed += rows.fix(state.context.job, target, choice, ref, others)
         unchanged += len(wanted) - len(others)
     return replace(state, changed=changed, unchanged=unchanged, typed=len(typed))
 
@@ -81,7 +78,7 @@ def fix_target(run: Run, target: TargetRun) -> TargetRun:
         return target
     node = target.path.target.id
     state = FixState(context, target, rows_of(context.job), choice, reading)
-    with translate(node), target.connection.transaction():
+    with target.handler.rejected_rows().fixing(target):
         state = run_steps(FIX_ROWS, state, context.ports, node)
     _report(state)
     return target
@@ -101,37 +98,13 @@ def _report(state: FixState) -> None:
             counts[result] = counts.get(result, 0) + rows
 
 
-def _typed(conn: Conn, choice: Choice, ref: RowsRef) -> set[RowPosition]:
+def _typed(target: TargetRun, choice: Choice, ref: RowsRef) -> set[RowPosition]:
     """Where somebody may have typed the value by hand: it is not the source's, and the row's last fix was no
     expression for this column."""
     if ref.replaces_typed:
         return set()
-    found: set[RowPosition] = set()
-    for table, rows in choice.by_table.items():
-        fixed = fixed_in(conn, table, [row.id for row in rows.values()], ref.column)
-        found |= {p for p, row in rows.items() if row.id in fixed and row.fix_run not in ref.computed_by}
-    return found
-
-
-def _others(conn: Conn, choice: Choice, ref: RowsRef, values: Values) -> Values:
-    """The values that are not what their rows hold already: a row is not fixed by what it had."""
-    held: dict[tuple[str, str], str | None] = {}
-    by_table = defaultdict(list)
-    for place in values:
-        by_table[choice.rows[place].table].append(choice.rows[place].row)
-    for table, rows in by_table.items():
-        texts = texts_of(conn, table, [row.id for row in rows], ref.column)
-        held |= {row.key: texts[row.id] for row in rows if row.id in texts}
-    keys = {place: choice.rows[place].row.key for place in values}
-    return {place: value for place, value in values.items() if keys[place] not in held or held[keys[place]] != value}
-
-
-def _write(job: RunJob, conn: Conn, choice: Choice, ref: RowsRef, values: Values) -> int:
-    """Rows that cannot be read as such, and those that somebody has changed meanwhile, are left as they are."""
-    owner, change = owner_of(job), change_of("fix", ref.by, ref.reason, job.run_id)
-    rows = {place: choice.rows[place].row for place in values}
-    cells = {row.key: {ref.column: _held(values[place])} for place, row in rows.items()}
-    return len(change_rows(conn, owner, choice.tables, list(rows.values()), change, cells))
+    fixed = target.handler.rejected_rows().find_fixed(target, choice, ref.column)
+    return {position for position in fixed if choice.rows[position].row.fix_run not in ref.computed_by}
 
 
 def _held(value: str | None) -> str | None:

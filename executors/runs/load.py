@@ -127,7 +127,9 @@ def load_columnless(context: RunContext, target: TargetRun, reading: Reading) ->
         return run_steps(REJECT_COLUMNLESS, state, context.ports, node.id, end_columnless_load).commit
     add_warnings(context.report, [blank_warning(target.path.source.id, reading)])
     table = target.handler.find_table(target)
-    return load_rows(context, target, with_columns_of(reading, table)) if table else None
+    if table is None:
+        return None
+    return load_rows(context, target, with_columns_of(reading, table, target.handler.filled_columns))
 
 
 LOAD_RUN = RunKind(

@@ -66,7 +66,7 @@ def preview_columnless(context: RunContext, target: TargetRun, reading: Reading)
     table = target.handler.find_table(target)
     if table is None:
         return report_nothing_new(context, target)
-    preview_rows(context, bare, with_columns_of(reading, table))
+    preview_rows(context, bare, with_columns_of(reading, table, target.handler.filled_columns))
     return target
 
 

@@ -15,11 +15,8 @@ from executors.errors import Terminal
 from executors.load_record import LoadCommit
 from executors.model import RowsRef, RunJob, RunReport
 from executors.ports import Ports
-from executors.postgres.client import translate
-from executors.postgres.replay import close_repeats
-from executors.postgres.replay_results import keep_results_of_nothing
 from executors.reading import Reading
-from executors.rejected_rows import Choice, RejectedRowsReader
+from executors.rejected_rows import Choice
 from executors.runs.load_steps import (
     CHECK,
     LOAD_REJECTED,
@@ -31,6 +28,7 @@ from executors.runs.load_steps import (
 )
 from executors.runs.names import FINISH, POST_HOOKS, START
 from executors.runs.opening import open_session, run_of
+from executors.runs.rejected_reader import RejectedRowsReader
 from executors.runs.replay_path import replay_path, require_replayable
 from executors.runs.runner import EachTarget, RunKind, carry_out
 from executors.runs.state import RejectedRows, Run, RunContext
@@ -44,7 +42,6 @@ from executors.runs.steps.outcome import (
     run_post_hooks,
 )
 from executors.runs.steps.prepare import prepared_load
-from executors.runs.steps.rejected import owner_of
 from executors.runs.steps.start import open_targets, watch_cancellation
 from executors.runs.target_run import TargetRun
 from ir.nodes import Target
@@ -87,10 +84,9 @@ def open_replay(job: RunJob, ports: Ports, stack: ExitStack) -> Run:
 
 def choose_rows(context: RunContext, target: TargetRun) -> tuple[Choice, Reading | None]:
     """What was asked for, and the rows of it that can be loaded; None if there are none."""
-    reader = RejectedRowsReader(context.job, rows_of(context.job))
-    reading = reader.read(target, ())
-    context.report.row_counts = reader.choice.excluded_counts
-    return reader.choice, reading
+    choice, reading = target.handler.rejected_rows().choose(context.job, target, rows_of(context.job))
+    context.report.row_counts = choice.excluded_counts
+    return choice, reading
 
 
 def replay_target(run: Run, target: TargetRun) -> TargetRun:
@@ -101,7 +97,7 @@ def replay_target(run: Run, target: TargetRun) -> TargetRun:
     started = time.monotonic()
     choice, reading = choose_rows(context, target)
     if reading is None:
-        keep_results(context, target, choice)
+        target.handler.rejected_rows().keep_results(context.run_ref(target.path.target), target, choice)
         return report_nothing_new(context, target, NOTHING_WORDS)
     commit = load_rejected(context, target, choice, reading)
     report_commit(context, commit, int((time.monotonic() - started) * 1000))
@@ -113,14 +109,6 @@ def load_rejected(context: RunContext, target: TargetRun, choice: Choice, readin
     with prepared_load(context, target, reading, rows) as state:
         state = run_steps(LOAD_REJECTED_ROWS, state, context.ports, rows.target.id, end_replay)
     return state.committed
-
-
-def keep_results(context: RunContext, target: TargetRun, choice: Choice) -> None:
-    """Note what became of rows of which none can be loaded."""
-    ref, owner = context.run_ref(target.path.target), owner_of(context.job)
-    with translate(ref.node), target.connection.transaction():
-        keep_results_of_nothing(target.connection, ref, choice.excluded)
-        close_repeats(target.connection, owner, ref.run_id, choice.tables, choice.repeats)
 
 
 REPLAY_RUN = RunKind(

@@ -5,11 +5,10 @@ from __future__ import annotations
 from contextlib import ExitStack
 from dataclasses import replace
 
+from executors.destinations.base import SampledRow
 from executors.errors import Terminal
 from executors.model import NodeReport, RunJob, RunReport
 from executors.ports import Ports
-from executors.postgres.client import translate
-from executors.postgres.samples import keep_source_sample
 from executors.reading import Reading
 from executors.runs.looking import without_effects
 from executors.runs.names import LIST, PASS, SCAN, START
@@ -38,20 +37,19 @@ def open_sample(job: RunJob, ports: Ports, stack: ExitStack) -> Run:
 
 def sample_target(run: Run, target: TargetRun) -> TargetRun:
     """Keep some rows of one target's source."""
-    from executors.spark.sampling import SampledRow, sample_rows
+    from executors.spark import sampling
 
     context, node = run.context, target.path.target
     reading = read_source(run, target)
     enter(PASS, context.ports, node.id)
-    rows: list[SampledRow] = []
+    rows: list[sampling.SampledRow] = []
     if reading and reading.parts:
-        rows = sample_rows(context.session, target.path, reading, MOST_ROWS) if reading.fields else []
+        rows = sampling.sample_rows(context.session, target.path, reading, MOST_ROWS) if reading.fields else []
         if not rows:
             _refuse_mismatches(target.path.source, reading)
     names = {origin.seq: origin.name for origin in reading.origins} if reading else {}
-    with translate(node.id):
-        sampled = [(names.get(row.file, ""), row.record, row.row) for row in rows]
-        keep_source_sample(target.connection, context.run_ref(node), sampled)
+    sampled = [SampledRow(names.get(row.file, ""), row.record, row.row) for row in rows]
+    target.handler.keep_sample(context.run_ref(node), target, sampled)
     context.report.row_counts[node.id] = len(rows)
     context.ports.events.node_finished(NodeReport(node.id, "target", rows_in=len(rows)))
     return replace(target, nothing_new=not rows)

@@ -13,7 +13,7 @@ from executors.destinations.base import DestinationHandler
 from executors.effects import Effect
 from executors.errors import ExpressionFailed, Terminal
 from executors.holding import StagedLoad
-from executors.load_record import LoadCommit
+from executors.load_record import NONE_SKIPPED, LoadCommit, RunRef, SkippedRows
 from executors.model import (
     CheckReport,
     Destination,
@@ -26,9 +26,6 @@ from executors.model import (
     StageColumn,
 )
 from executors.ports import Ports
-from executors.postgres.incremental_range import NONE_SKIPPED, IncrementalRange, SkippedRows
-from executors.postgres.meta import RunRef
-from executors.postgres.staging import StagingTables
 from executors.reading import Reading
 from executors.runs.interrupts import Interrupts
 from executors.runs.target_run import TargetRun
@@ -110,8 +107,8 @@ class RejectedRows:
 class Load:
     """What stays the same while one target is loaded.
 
-    `fields` are the columns that the pipeline's rows have, `columns` those of staging, in `tables`, that the attempt
-    `staged_in` makes. `quarantine` maps nodes to the table that keeps their rejected rows. The load fails from
+    `fields` are the columns that the pipeline's rows have, `columns` those of staging, which the attempt `staged_in`
+    has made or makes. `quarantine` maps nodes to the table that keeps their rejected rows. The load fails from
     `max_rejected_pct` percent of rejected rows on; 0 stands for never. `now` is the run's clock. `approved` is the
     staged load of an earlier attempt that a person has approved, `rejected` are the rows of a replay.
     """
@@ -124,7 +121,6 @@ class Load:
     reading: Reading
     ref: RunRef
     staged_in: int
-    tables: StagingTables
     dest: Destination
     fields: tuple[SourceField, ...]
     columns: tuple[StageColumn, ...]
@@ -144,20 +140,27 @@ class Load:
     def report(self) -> RunReport:
         return self.context.report
 
+    @property
+    def rejected_rows(self) -> RejectedRows:
+        """The rows of a replay, in one."""
+        if self.rejected is None:
+            raise LookupError("this load is not one of rejected rows")
+        return self.rejected
+
 
 @dataclass(frozen=True, slots=True)
 class LoadState:
     """How far the load of one target has come.
 
-    `rows_read`, `result` and `rules` are what the pass counted, and what the table refused since. `rows_range` says
-    where an incremental load begins, `skipped` which staged rows it does not load. `expression_failure` and
-    `load_failure` wait for the action that raises them or that finds a remedy. Of rejected rows `conflicts` are the
-    rows of the table with the same keys, and `window_to_leave` is the window that their load must not move. A load ends
-    with a `commit`, a preview with an `effect`.
+    `rows_read`, `result` and `rules` are what the pass counted, and what the table refused since. `rows_range`, the
+    handler's own, says where an incremental load begins, `skipped` which staged rows it does not load.
+    `expression_failure` and `load_failure` wait for the action that raises them or that finds a remedy. Of rejected
+    rows `conflicts` are the rows of the table with the same keys, and `window_to_leave` is the window that their load
+    must not move. A load ends with a `commit`, a preview with an `effect`.
     """
 
     load: Load
-    rows_range: IncrementalRange | None = None
+    rows_range: Any = None
     has_staging: bool = False
     rows_read: int = 0
     result: PassResult = NOTHING_COUNTED
@@ -167,7 +170,7 @@ class LoadState:
     expression_failure: ExpressionFailed | None = None
     load_failure: Terminal | None = None
     conflicts: Mapping[tuple[int, int], Mapping[str, Any]] = field(default_factory=dict)
-    window_to_leave: IncrementalRange | None = None
+    window_to_leave: Any = None
     commit: LoadCommit | None = None
     effect: Effect | None = None
 

@@ -10,10 +10,9 @@ from dataclasses import dataclass, field, replace
 from executors.errors import Failure, Terminal, Transient, WaitForFiles
 from executors.file_order import held_back, line_up, refuse_held_back, warn_of_late
 from executors.formats.files import FileStore, sha256_of
-from executors.load_record import LoadCommit
+from executors.load_record import LoadCommit, Loaded
 from executors.model import FileScan, RunJob, RunWarning, SourceFile
 from executors.ports import Ports
-from executors.postgres.meta import Loaded
 from executors.reading import Reading, read_files
 from executors.runs.names import LIST, SCAN
 from executors.runs.target_run import TargetRun

@@ -4,7 +4,6 @@ Every function takes a `Connection` and opens its own session; sessions, cursors
 see `executors.api`.
 """
 
-from executors.postgres.names import TableName
 from executors.postgres.quarantine_pages import (
     COUNT_SECONDS,
     EVERY,
@@ -14,7 +13,7 @@ from executors.postgres.quarantine_pages import (
     Counted,
     EntryQuery,
 )
-from executors.postgres.quarantined import Owner, RejectedRow, Verb
+from executors.postgres.quarantined import Owner, Verb
 from executors.postgres.reject_reader import ROW_FLAGS
 from executors.postgres.replay_results import RETENTION_DAYS as RESULTS_RETENTION_DAYS
 from executors.postgres.replay_results import StoredResult
@@ -27,6 +26,8 @@ from executors.postgres.tracing import SECONDS as SEARCH_SECONDS
 from executors.postgres.tracing import Row, SearchResult
 from executors.postgres.watermark_doubts import WatermarkDoubt
 from executors.postgres.watermarks import WatermarkChange, WatermarkKey
+from executors.rejected_rows import RejectedRow
+from executors.table_name import TableName
 from executors.target_database.commits import fence_and_find_commits
 from executors.target_database.inspection import (
     ConnectionCheck,

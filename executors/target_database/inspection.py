@@ -11,8 +11,8 @@ from psycopg.rows import class_row
 
 from executors.model import Connection
 from executors.postgres.load_modes.blue_green import look_closely
-from executors.postgres.names import TableName
 from executors.postgres.roles import RIGHTS, server_rights
+from executors.table_name import TableName
 from executors.target_database.session import CONNECT_SECONDS, open_session
 from ir.destinations import Destination
 

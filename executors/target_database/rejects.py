@@ -8,9 +8,9 @@ from datetime import datetime
 from typing import Any
 
 from executors.model import Connection
+from executors.postgres.choosing import fields_of_runs, names_in, tables_of_runs
 from executors.postgres.client import Session
 from executors.postgres.ddl import exists
-from executors.postgres.names import TableName
 from executors.postgres.quarantine_pages import (
     EVERY,
     Counted,
@@ -24,9 +24,10 @@ from executors.postgres.quarantine_pages import (
     read_page,
 )
 from executors.postgres.quarantine_table import require_quarantine
-from executors.postgres.quarantined import Owner, RejectedRow, Verb, change_of, change_rows, entry_ids, find_rows
+from executors.postgres.quarantined import Owner, Verb, change_of, change_rows, entry_ids, find_rows
 from executors.postgres.row_previews import read_previews
-from executors.rejected_rows import fields_of_runs, names_in, tables_of_runs
+from executors.rejected_rows import RejectedRow
+from executors.table_name import TableName
 from executors.target_database.session import open_session
 
 Entry = dict[str, Any]

@@ -199,7 +199,9 @@ def _clean_up(run: Run, hold: HeldLoad) -> None:
     try:
         document = read_document(run.document)
         path = next(document.path_to(target) for target in document.targets() if target.id == hold.node)
-        archive_discarded(document, path.source, settings.FILES_ROOT / run.workspace.slug, _files_of(run, hold))
+        source, folder = path.source, settings.FILES_ROOT / run.workspace.slug
+        connection = resolve_connections(run.workspace, document)[source.connection] if source.connection else None
+        archive_discarded(document, source, folder, connection, _files_of(run, hold))
         drop_staged(run, hold)
     except FlowError as trouble:
         logger.warning("Run %s was discarded, but cleanup is incomplete: %s", run.pk, trouble)

@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, Any
 
 from executors.model import Connection
 from executors.postgres.client import connect
-from executors.postgres.names import TableName
 from executors.postgres.quarantine_table import ensure_quarantine
+from executors.table_name import TableName
 from flowapp.cli.control import control_plane
 from flowapp.embedded.services import Services
 from flowapp.embedded.warehouses import ensure_warehouse

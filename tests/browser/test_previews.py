@@ -55,8 +55,8 @@ def _counts(job: Any, ports: Any) -> Any:
 def _holds(job: Any, ports: Any) -> Any:
     from executors.effects import Effect, KeyMatch
     from executors.holding import Evaluation, Held, Reason, StagedLoad
+    from executors.load_record import NONE_SKIPPED
     from executors.model import PassResult, RunReport
-    from executors.postgres.incremental_range import NONE_SKIPPED
 
     if job.approved:
         return RunReport()

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from executors.destinations.postgres.staging import tables_of
 from executors.destinations.postgres.tables import refuse_unloadable
-from executors.destinations.postgres.watermark import open_window_of
+from executors.destinations.postgres.watermark import open_window_of, version_of
 from executors.errors import Transient
 from executors.postgres.plan import plan_stage_columns
 from executors.postgres.staging import is_there
 from executors.runs.state import LoadState
-from executors.runs.steps.watermark import watermark_now
 from ir.nodes import Target
 
 
@@ -18,12 +18,12 @@ def require_as_staged(state: LoadState) -> LoadState:
     """Look at the table again. Raises Transient `staging.lost` if the rows are gone or no longer fit it."""
     load, staged = state.load, state.load.approved
     dest = refuse_unloadable(load.connection, load.target)
-    if dest is None or staged is None or not is_there(load.connection, load.tables):
+    if dest is None or staged is None or not is_there(load.connection, tables_of(load)):
         raise _lost(load.target, "The staged rows no longer exist.")
     if plan_stage_columns(load.target, staged.working, dest) != staged.columns:
         raise _lost(load.target, "The table's columns have changed.")
     rows_range = open_window_of(load.context, load.connection, load.target)
-    if watermark_now(rows_range) != staged.watermark:
+    if version_of(rows_range) != staged.watermark:
         raise _lost(load.target, "The watermark has changed since.")
     return replace(state, load=replace(load, dest=dest), rows_range=rows_range)
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -15,30 +15,38 @@ from executors.destinations.base import (
     Measures,
     Prepared,
     Reevaluation,
+    SampledRow,
+    Undo,
 )
 from executors.destinations.postgres.approved import require_as_staged
 from executors.destinations.postgres.checks import TargetChecks
 from executors.destinations.postgres.opening import key_of, open_target
 from executors.destinations.postgres.plan import load_plan
-from executors.destinations.postgres.staging import PostgresStagingArea
+from executors.destinations.postgres.rejected_rows import PostgresRejectedRows
+from executors.destinations.postgres.staging import PostgresStagingArea, tables_of
 from executors.destinations.postgres.tables import ready_table, refuse_unloadable, table_to_look_at
+from executors.destinations.postgres.undo import open_undo
 from executors.destinations.postgres.watermark import (
     bound_reading,
     open_window_of,
     skip_below_watermark,
+    version_of,
     warnings_of,
 )
+from executors.destinations.rejected_rows import RejectedRowsHandler
 from executors.errors import Terminal
-from executors.load_record import LoadCommit
+from executors.load_record import LoadCommit, Loaded, RunRef
 from executors.model import CheckReport, Destination, RunJob, SourceField, TaskCount
 from executors.postgres import meta, preview, quarantine, staging
 from executors.postgres.checks import Staged
-from executors.postgres.client import charset_of
+from executors.postgres.client import charset_of, translate
 from executors.postgres.explain import explain
 from executors.postgres.load import commit_load
 from executors.postgres.load_modes import LOAD_MODES
 from executors.postgres.load_plan import LoadPlan
+from executors.postgres.plan import FILLED
 from executors.postgres.refused import refuse_rows
+from executors.postgres.samples import keep_source_sample
 from executors.postgres.trial import refuse_tried
 from executors.reading import Reading
 from executors.runs.target_run import TargetRun
@@ -65,6 +73,7 @@ class PostgresDestination(DestinationHandler):
         samples=True,
         undo=True,
     )
+    filled_columns = frozenset(FILLED)
 
     # --- inspect ----------------------------------------------------------------------------------------------
 
@@ -99,16 +108,19 @@ class PostgresDestination(DestinationHandler):
     # --- stage ------------------------------------------------------------------------------------------------
 
     def create_staging(self, load: Load) -> None:
-        staging.create_staging(load.connection, load.tables, load.columns)
+        staging.create_staging(load.connection, tables_of(load), load.columns)
 
     def staging_area(self, load: Load) -> PostgresStagingArea:
-        return PostgresStagingArea(load.tables, encrypt(load.context.job.connections[load.target.connection]))
+        return PostgresStagingArea(tables_of(load), encrypt(load.context.job.connections[load.target.connection]))
 
     def drop_staging(self, load: Load) -> None:
-        staging.drop_staging(load.connection, load.tables)
+        staging.drop_staging(load.connection, tables_of(load))
 
     def skip_below_watermark(self, state: LoadState) -> LoadState:
         return skip_below_watermark(state)
+
+    def watermark_version(self, state: LoadState) -> tuple[int, int] | None:
+        return version_of(state.rows_range)
 
     def refuse_rows(self, state: LoadState) -> TaskCount | None:
         return refuse_rows(state.load.connection, load_plan(state), state.target.on_type_mismatch)
@@ -122,7 +134,7 @@ class PostgresDestination(DestinationHandler):
         return refused
 
     def count_rejected_by_file(self, state: LoadState) -> Mapping[int, int]:
-        return staging.count_rejected_by_file(state.load.connection, state.load.tables, state.result.winners)
+        return staging.count_rejected_by_file(state.load.connection, tables_of(state.load), state.result.winners)
 
     # --- check ------------------------------------------------------------------------------------------------
 
@@ -176,11 +188,25 @@ class PostgresDestination(DestinationHandler):
 
     def keep_rejects(self, state: LoadState) -> tuple[int, int]:
         load = state.load
-        return quarantine.keep_rejects(load.connection, load.ref, load.tables, state.result.winners, load.quarantine)
+        return quarantine.keep_rejects(
+            load.connection, load.ref, tables_of(load), state.result.winners, load.quarantine
+        )
+
+    def rejected_rows(self) -> RejectedRowsHandler:
+        return PostgresRejectedRows()
+
+    def keep_sample(self, run: RunRef, target: TargetRun, rows: Sequence[SampledRow]) -> None:
+        with translate(run.node):
+            keep_source_sample(target.connection, run, rows)
+
+    # --- undo -------------------------------------------------------------------------------------------------
+
+    def open_undo(self, job: RunJob, run: RunRef, target: Target) -> AbstractContextManager[Undo]:
+        return open_undo(job, run, target)
 
     # --- trace ------------------------------------------------------------------------------------------------
 
-    def find_loaded(self, job: RunJob, target: TargetRun, hashes: Collection[str]) -> Mapping[str, meta.Loaded]:
+    def find_loaded(self, job: RunJob, target: TargetRun, hashes: Collection[str]) -> Mapping[str, Loaded]:
         node = target.path.target
         others = [other.id for other in job.pipeline.targets() if other.id != node.id]
         table = node.schema_, node.table
@@ -201,7 +227,7 @@ def _checks_of(load: Load) -> TargetChecks:
 def _staged_rows(state: LoadState, checks: TargetChecks) -> Staged:
     """The rows that were staged, as checks look at them."""
     load = state.load
-    return checks.look_at(load.tables, load.fields, load.dest, load.columns, state.result.winners)
+    return checks.look_at(tables_of(load), load.fields, load.dest, load.columns, state.result.winners)
 
 
 def _compares_nulls(target: Target) -> bool:

@@ -12,9 +12,9 @@ from executors.model import RunJob
 from executors.postgres import meta
 from executors.postgres.client import connect, interrupt
 from executors.postgres.fences import raise_fence
-from executors.postgres.names import TableName
 from executors.postgres.table_lock import refuse_busy
 from executors.runs.target_run import TargetRun
+from executors.table_name import TableName
 from executors.target_hooks import TargetHooks
 from ir.pipeline import Path
 

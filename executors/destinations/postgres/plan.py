@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from executors import accounting
+from executors.destinations.postgres.staging import tables_of
 from executors.load_record import InputCounts, LoadFindings
 from executors.postgres.client import charset_of
 from executors.postgres.load import LoadFile, LoadPlan
@@ -20,7 +21,7 @@ def load_plan(state: LoadState) -> LoadPlan:
         run=load.ref,
         dest=load.dest,
         columns=load.columns,
-        tables=load.tables,
+        tables=tables_of(load),
         winners=state.result.winners,
         staged=state.result.total("rows_staged") - state.skipped.rows,
         rejected=state.rows_rejected,

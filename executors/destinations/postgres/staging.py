@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from executors.postgres.copy import StageWriter
-from executors.postgres.staging import StagingTables
+from executors.postgres.staging import StagingTables, staging_tables
+from executors.runs.state import Load
 from executors.secrets import decrypt
 
 
@@ -20,3 +21,8 @@ class PostgresStagingArea:
 
     def open(self, schema: pa.Schema, task: int) -> StageWriter:
         return StageWriter(decrypt(self.encrypted_connection), self.tables, schema, task)
+
+
+def tables_of(load: Load) -> StagingTables:
+    """The staging tables of a load, made by the attempt that has staged or stages its rows."""
+    return staging_tables(load.ref.run_id, load.ref.node, load.staged_in)

@@ -13,7 +13,6 @@ from executors.postgres.ddl import Conn
 from executors.postgres.inspect import inspect_target, require_loadable, require_privileges
 from executors.postgres.load_modes import load_handler
 from executors.postgres.meta import STAGING
-from executors.postgres.names import TableName
 from executors.postgres.plan import plan_stage_columns
 from executors.postgres.staging import StagingTables
 from executors.postgres.supported_types import require_supported
@@ -24,6 +23,7 @@ from executors.postgres.target import (
     drop_target_if_ours,
     require_schema,
 )
+from executors.table_name import TableName
 from ir.load_modes import load_mode
 from ir.nodes import Target
 

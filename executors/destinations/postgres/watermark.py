@@ -52,8 +52,14 @@ def skip_below_watermark(state: LoadState) -> LoadState:
 def _window_of(state: LoadState) -> IncrementalRange:
     """The window as it was opened before; else that of the table that was made meanwhile or that stands in for it."""
     load, job = state.load, state.load.context.job
-    opened = state.rows_range or open_window_of(load.context, load.connection, load.target)
+    opened: IncrementalRange | None = state.rows_range or open_window_of(load.context, load.connection, load.target)
     return opened or first_range(job.tenant, job.pipeline.id, load.target, load.dest)
+
+
+def version_of(rows_range: IncrementalRange | None) -> tuple[int, int] | None:
+    """What tells whether the watermark is the one that rows were skipped for."""
+    stored = rows_range and rows_range.stored
+    return (stored.id, stored.revision) if stored else None
 
 
 def warnings_of(rows_range: IncrementalRange | None, target: Target) -> list[RunWarning]:

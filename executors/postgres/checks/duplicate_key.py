@@ -11,7 +11,8 @@ from psycopg import sql
 
 from executors.postgres.checks.base import CheckHandler, Outcome, Staged, exactly, typed_columns
 from executors.postgres.client import translate
-from executors.postgres.names import TableName, identifier_of
+from executors.postgres.names import identifier_of
+from executors.table_name import TableName
 from ir.checks import DuplicateKey
 from ir.checks.base import Check
 from ir.pointers import ROOT

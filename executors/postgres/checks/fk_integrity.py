@@ -9,8 +9,9 @@ from executors.postgres.checks.base import CheckHandler, Outcome, Staged
 from executors.postgres.client import translate
 from executors.postgres.ddl import Conn
 from executors.postgres.inspect import columns_of
-from executors.postgres.names import TableName, identifier_of
+from executors.postgres.names import identifier_of
 from executors.postgres.queries import refuse_flow_tables
+from executors.table_name import TableName
 from executors.types import wire_type
 from ir.checks import FkIntegrity
 from ir.words import counted

@@ -7,7 +7,6 @@ from dataclasses import replace
 from executors.destinations.base import Prepared
 from executors.holding import StagedLoad
 from executors.model import Destination
-from executors.postgres.staging import staging_tables
 from executors.reading import Origin, nothing_to_read
 from executors.runs.state import LoadState, RunContext
 from executors.runs.steps.prepare import new_load
@@ -22,7 +21,6 @@ def approved_load(context: RunContext, target: TargetRun, staged: StagedLoad) ->
     load = replace(
         new_load(context, target, Prepared(dest, staged.columns, reading), staged.working),
         staged_in=staged.attempt,
-        tables=staging_tables(context.job.run_id, target.path.target.id, staged.attempt),
         approved=staged,
     )
     state = LoadState(

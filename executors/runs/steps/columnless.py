@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
 from dataclasses import replace
 
 from executors.destinations.base import Prepared
 from executors.errors import InvalidContent
 from executors.model import Destination, RunWarning, SourceField
-from executors.postgres.plan import FILLED
 from executors.reading import Reading
 from executors.runs.state import LoadState, RunContext
 from executors.runs.steps.prepare import compile_reading, new_load
@@ -28,9 +28,9 @@ def without_columns(target: TargetRun) -> TargetRun:
     return replace(target, path=Path(path.source, (), validates, path.target))
 
 
-def with_columns_of(reading: Reading, table: Destination) -> Reading:
-    """Nothing, with the columns of the table that it is loaded into."""
-    columns = (column for column in table.columns if not column.generated and column.name not in FILLED)
+def with_columns_of(reading: Reading, table: Destination, filled: Container[str]) -> Reading:
+    """Nothing, with the columns of the table that it is loaded into, but for those that loads fill themselves."""
+    columns = (column for column in table.columns if not column.generated and column.name not in filled)
     return replace(reading, fields=tuple(SourceField(column.name, column.type) for column in columns))
 
 

@@ -12,7 +12,6 @@ from executors.errors import InvalidContent
 from executors.holding import Evaluation, Held, Reason, StagedLoad, check_hold_limits, not_approved
 from executors.model import TargetCounts
 from executors.runs.state import LoadState
-from executors.runs.steps.watermark import watermark_now
 from ir.load_modes import load_mode
 from ir.nodes import Target
 
@@ -91,5 +90,5 @@ def _staged_load(state: LoadState, evaluation: Evaluation) -> StagedLoad:
         checks=state.check_reports,
         skipped=state.skipped,
         evaluation=evaluation,
-        watermark=watermark_now(state.rows_range),
+        watermark=load.handler.watermark_version(state),
     )

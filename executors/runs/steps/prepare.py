@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from executors.destinations.base import Prepared
 from executors.model import SourceField
-from executors.postgres.staging import staging_tables
 from executors.reading import Reading
 from executors.rules import require_rule_columns
 from executors.runs.state import Load, LoadState, RejectedRows, RunContext
@@ -70,7 +69,6 @@ def new_load(
         reading=prepared.reading,
         ref=context.run_ref(node),
         staged_in=job.attempt,
-        tables=staging_tables(job.run_id, node.id, job.attempt),
         dest=prepared.dest,
         fields=fields,
         columns=prepared.columns,

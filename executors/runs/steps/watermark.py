@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from executors.postgres.incremental_range import IncrementalRange
 from executors.runs.state import LoadState
 from ir.load_modes import load_mode
 
@@ -14,9 +13,3 @@ def follows_watermark(state: LoadState) -> bool:
 def skip_below_watermark(state: LoadState) -> LoadState:
     """Take the staged rows that are behind the watermark out of staging."""
     return state.load.handler.skip_below_watermark(state)
-
-
-def watermark_now(rows_range: IncrementalRange | None) -> tuple[int, int] | None:
-    """What tells whether the watermark is the one that rows were skipped for."""
-    stored = rows_range and rows_range.stored
-    return (stored.id, stored.revision) if stored else None

@@ -9,9 +9,8 @@ from pathlib import Path as FilePath
 
 from executors import accounting
 from executors.destinations.base import Access, Capabilities, DestinationHandler, Prepared, Reevaluation
-from executors.load_record import InputCounts, LoadCommit, LoadCounts, LoadRecord, TableIdentity
+from executors.load_record import InputCounts, LoadCommit, LoadCounts, Loaded, LoadRecord, TableIdentity
 from executors.model import Destination, DestinationColumn, RunJob, SourceField, StageColumn
-from executors.postgres.meta import Loaded
 from executors.reading import Reading
 from executors.runs.state import Load, LoadState, RunContext
 from executors.runs.target_run import TargetRun

@@ -10,9 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from executors.errors import LeaseLost
-from executors.load_record import LoadCommit, LoadCounts, LoadRecord, TableIdentity
+from executors.load_record import LoadCommit, LoadCounts, LoadRecord, RunRef, TableIdentity
 from executors.model import RunJob
-from executors.postgres.meta import RunRef
 from ir.nodes import Target
 
 

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from executors import rejected_rows
 from executors.destinations.postgres import opening
+from executors.destinations.postgres.rejected_rows import PostgresRejectedRows
 from executors.errors import Cancelled, Failure
 from executors.model import RowsRef, RunReport
-from executors.runs import fix
+from executors.postgres import choosing
 from executors.runs.fix import fix_rows
 from executors.spark import fix_values
 from tests.executors.conformance.world import World
@@ -108,9 +108,9 @@ def test_values_come_in_bounded_pieces_and_are_written_together_or_not_at_all(wo
 def test_an_expression_that_is_cancelled_between_two_pieces_computes_no_further_one(
     loaded: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(rejected_rows, "PART_ROWS", 1)
+    monkeypatch.setattr(choosing, "PART_ROWS", 1)
     monkeypatch.setattr(fix_values, "MOST_TASKS", 1)
-    write, written = fix._write, []
+    write, written = PostgresRejectedRows.fix, []
 
     def cancelling(*args: Any) -> int:
         written.append(args)
@@ -119,7 +119,7 @@ def test_an_expression_that_is_cancelled_between_two_pieces_computes_no_further_
         loaded.memory.interrupt()
         return write(*args)
 
-    monkeypatch.setattr(fix, "_write", cancelling)
+    monkeypatch.setattr(PostgresRejectedRows, "fix", cancelling)
     monkeypatch.setattr(opening, "interrupt", lambda conn: None)
     with pytest.raises(Cancelled):
         compute(loaded, "name", "'x'")

@@ -11,7 +11,6 @@ import pytest
 from executors.errors import Failure, LeaseLost, Transient
 from executors.model import BackupRef, RowsRef, RunReport
 from executors.postgres.client import connect
-from executors.postgres.names import TableName
 from executors.postgres.quarantined import Owner, change_of, change_rows, find_rows
 from executors.postgres.replay_results import count_results, drop_old_results, read_results
 from executors.runs.fix import fix_rows
@@ -19,6 +18,7 @@ from executors.runs.recheck import recheck_rows
 from executors.runs.replay import replay_rows
 from executors.runs.restore import restore_pipeline
 from executors.spark import first_failing
+from executors.table_name import TableName
 from tests.executors.conformance.world import World, reconciles, target_of
 
 pytestmark = [pytest.mark.spark, pytest.mark.postgres]

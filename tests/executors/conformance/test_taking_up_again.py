@@ -10,8 +10,8 @@ import pytest
 from executors.errors import Cancelled, Failure, InvalidContent, LeaseLost, TargetBusy, Terminal, Transient
 from executors.ports import NewestFile
 from executors.postgres.client import connect
-from executors.postgres.names import TableName
 from executors.postgres.table_lock import lock_table
+from executors.table_name import TableName
 from tests.executors.conformance.world import World
 
 pytestmark = [pytest.mark.spark, pytest.mark.postgres]

@@ -17,8 +17,8 @@ from executors.postgres.backups import Restored, restore_backup
 from executors.postgres.ddl import ddl
 from executors.postgres.load import LoadFile, RunRef
 from executors.postgres.meta import files_loaded, write_commit
-from executors.postgres.names import TableName
 from executors.postgres.quarantine import ensure_quarantine
+from executors.table_name import TableName
 from tests.executors.postgres.conftest import TENANT, target_node
 
 pytestmark = pytest.mark.postgres

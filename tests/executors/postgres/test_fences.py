@@ -11,10 +11,10 @@ import pytest
 from psycopg import sql
 
 from executors.errors import LeaseLost, TargetBusy
+from executors.load_record import RunRef
 from executors.postgres import fences
 from executors.postgres.client import connect
 from executors.postgres.fences import raise_fence, require_fence
-from executors.postgres.meta import RunRef
 from tests.executors.postgres.conftest import TENANT
 from tests.roles import new_role
 

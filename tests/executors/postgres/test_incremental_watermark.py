@@ -16,7 +16,6 @@ from executors.postgres import boundary_rows as boundary_rows_module
 from executors.postgres.fences import raise_fence
 from executors.postgres.incremental_range import open_range
 from executors.postgres.inspect import inspect_target
-from executors.postgres.names import TableName
 from executors.postgres.preview import count_effect
 from executors.postgres.skipped_rows import skip_rows
 from executors.postgres.watermarks import (
@@ -27,6 +26,7 @@ from executors.postgres.watermarks import (
     reset_watermark,
     set_watermark,
 )
+from executors.table_name import TableName
 from tests.executors.postgres.conftest import TENANT
 
 MODE = "incremental_watermark"

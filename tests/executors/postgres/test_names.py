@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from executors.postgres.names import TableName
+from executors.table_name import TableName
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,6 @@ import pytest
 
 from executors.errors import Terminal, Transient
 from executors.postgres import quarantine_pages
-from executors.postgres.names import TableName
 from executors.postgres.quarantine import ensure_quarantine
 from executors.postgres.quarantine_pages import (
     Counted,
@@ -22,6 +21,7 @@ from executors.postgres.quarantine_pages import (
     read_page,
 )
 from executors.postgres.quarantined import Owner
+from executors.table_name import TableName
 from flowapp.embedded.processes import wait_until
 
 TENANT = str(uuid.uuid4())

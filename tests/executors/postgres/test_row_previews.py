@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from psycopg.types.json import Jsonb
 
-from executors.postgres.names import TableName
 from executors.postgres.quarantine import ensure_quarantine
 from executors.postgres.row_previews import FIELDS, LONGEST, Cut, RowPreview, read_previews
+from executors.table_name import TableName
 
 INSERT = """
 INSERT INTO {} ("pipelineId", "runId", "nodeId", "ruleId", "row", "rowId", field, message, severity, disposition,

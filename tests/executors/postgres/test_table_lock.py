@@ -6,8 +6,8 @@ import pytest
 
 from executors.errors import TargetBusy
 from executors.postgres.client import connect
-from executors.postgres.names import TableName
 from executors.postgres.table_lock import lock_table, refuse_busy
+from executors.table_name import TableName
 
 
 def test_a_table_that_a_load_holds_is_busy_until_that_has_ended(conn, warehouse, schema):

@@ -69,15 +69,3 @@ def test_a_step_that_is_not_known_may_have_committed() -> None:
     assert names.may_commit("load")
     assert names.may_commit("of a later release")
     assert not names.may_commit("pass")
-
-
-NOT_YET = {"fix.py", "replay.py", "restore.py", "sample.py", "rejected.py"}
-"""Kinds of runs that PostgreSQL alone can do so far."""
-DATA = {"incremental_range", "meta", "plan", "staging"}
-"""Modules whose plain data states hold."""
-
-
-def test_steps_call_a_destination_through_its_handler_alone() -> None:
-    for path in (FOLDER / "runs").rglob("*.py"):
-        imported = set(re.findall(r"^from executors\.postgres(?:\.| import )(\w+)", path.read_text(), re.MULTILINE))
-        assert path.name in NOT_YET or imported <= DATA, path

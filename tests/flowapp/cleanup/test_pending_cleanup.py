@@ -7,14 +7,15 @@ import uuid
 import pytest
 from django.utils import timezone
 
+from executors.load_record import RunRef
 from executors.model import BackupRef
 from executors.postgres.backups import backup_table
 from executors.postgres.client import connect
-from executors.postgres.meta import RunRef, ensure_meta
-from executors.postgres.names import TableName
+from executors.postgres.meta import ensure_meta
 from executors.postgres.samples import keep_source_sample
 from executors.postgres.watermark_types import WatermarkType
 from executors.postgres.watermarks import WatermarkKey, note_change, write_watermark
+from executors.table_name import TableName
 from flowapp.alerts.models import Alert
 from flowapp.backups.models import Backup
 from flowapp.cleanup.models import PendingCleanup

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 from psycopg import sql
 from psycopg.types.json import Jsonb
 
-from executors.load_record import LoadCommit, TableIdentity
+from executors.load_record import LoadCommit, RunRef, TableIdentity
 from executors.model import Connection, SourceField
 from executors.postgres.client import connect
-from executors.postgres.meta import RunRef, ensure_meta, write_commit
+from executors.postgres.meta import ensure_meta, write_commit
 from executors.postgres.quarantine import ensure_quarantine
 from ir.types import STRING
 

@@ -7,9 +7,11 @@ from collections import Counter
 import pytest
 from django.utils import timezone
 
+from executors.load_record import RunRef
 from executors.postgres.client import connect
-from executors.postgres.meta import RunRef, ensure_meta
-from executors.postgres.replay_results import RowResult, write_results
+from executors.postgres.meta import ensure_meta
+from executors.postgres.replay_results import write_results
+from executors.rejected_rows import RowResult
 from flowapp.quarantine.choosing import choose_alike
 from flowapp.quarantine.replaying import ask_for_runs
 from flowapp.quarantine.selectors import EntryFilter

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from psycopg import sql
 
-from executors.load_record import InputCounts, LoadCommit, LoadCounts, LoadRecord, TableIdentity
+from executors.load_record import InputCounts, LoadCommit, LoadCounts, LoadRecord, RunRef, TableIdentity
 from executors.model import RuleCount, RunJob, RunReport
 from executors.ports import Ports
 from executors.postgres import meta
@@ -40,7 +40,7 @@ class TableEngine:
             self._enter("pass", job, ports)
             if not found:
                 self._enter("load", job, ports)
-                ref = meta.RunRef(job.run_id, *key, job.attempt, job.token)
+                ref = RunRef(job.run_id, *key, job.attempt, job.token)
                 with connection.transaction():
                     require_fence(connection, ref)
                     insert = sql.SQL("INSERT INTO {} SELECT generate_series(1, %s)")
@@ -65,7 +65,7 @@ class TableEngine:
             self.at[step](job, ports)
 
 
-def _marker(ref: meta.RunRef, target: Target, rows: int) -> LoadCommit:
+def _marker(ref: RunRef, target: Target, rows: int) -> LoadCommit:
     return LoadCommit(
         run_id=ref.run_id,
         node=ref.node,

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from executors.load_record import RunRef
 from executors.model import Connection
 from executors.postgres.client import connect
-from executors.postgres.meta import RunRef, ensure_meta
+from executors.postgres.meta import ensure_meta
 from executors.postgres.samples import keep_source_sample
 from tests.flowapp.conftest import make_document
 from tests.flowapp.runs.conftest import sent

@@ -68,8 +68,8 @@ def test_what_has_no_watermark_is_not_found(as_, following, address):
 
 def test_a_load_that_holds_the_table_is_reported(as_, following, warehouse, schema):
     from executors.postgres.client import connect
-    from executors.postgres.names import TableName
     from executors.postgres.table_lock import lock_table
+    from executors.table_name import TableName
 
     with connect(warehouse) as other:
         lock_table(other, TableName(schema, "numbers"))

@@ -16,7 +16,7 @@ from executors.postgres.load_modes.blue_green.in_place import delete_and_insert
 from executors.postgres.load_modes.blue_green.obstacles import find_obstacles
 from executors.postgres.load_modes.blue_green.swap import swap
 from executors.postgres.load_plan import LoadPlan, ModeCounts
-from executors.postgres.names import TableName
+from executors.table_name import TableName
 from ir.destinations import Replacing
 
 

@@ -26,7 +26,8 @@ from executors.postgres.load_modes.blue_green.definition import (
     search_path,
 )
 from executors.postgres.load_plan import LoadPlan, ModeCounts
-from executors.postgres.names import TableName, identifier_of
+from executors.postgres.names import identifier_of
+from executors.table_name import TableName
 
 _ROLES_OF_ACL = """
 SELECT c.oid, (SELECT array_agg(DISTINCT CASE a.grantee WHEN 0 THEN 'PUBLIC' ELSE quote_ident(

@@ -15,7 +15,8 @@ from psycopg import sql
 
 from executors.postgres.ddl import Conn
 from executors.postgres.load_modes.blue_green import catalog
-from executors.postgres.names import TableName, quoted
+from executors.postgres.names import quoted
+from executors.table_name import TableName
 
 Statements = tuple[str, ...]
 

@@ -12,7 +12,8 @@ from executors.postgres.ddl import Conn
 from executors.postgres.load_modes.append import insert_staged
 from executors.postgres.load_modes.blue_green.referenced import still_referenced
 from executors.postgres.load_plan import LoadPlan, ModeCounts
-from executors.postgres.names import TableName, identifier_of
+from executors.postgres.names import identifier_of
+from executors.table_name import TableName
 
 _INBOUND = """
 SELECT n.nspname, k.conname FROM pg_constraint k JOIN pg_class c ON c.oid = k.conrelid

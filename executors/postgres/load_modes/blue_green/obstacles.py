@@ -9,7 +9,8 @@ from psycopg import sql
 
 from executors.postgres.ddl import Conn
 from executors.postgres.load_modes.blue_green.catalog import look
-from executors.postgres.names import TableName, identifier_of
+from executors.postgres.names import identifier_of
+from executors.table_name import TableName
 from ir.destinations import Replacing
 
 # `own` is what belongs to the table and is made anew or goes with it; `users` is whatever else depends on any of that.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from psycopg import errors
 
 from executors.errors import Terminal
-from executors.postgres.names import TableName
+from executors.table_name import TableName
 
 
 def still_referenced(table: TableName, node: str, error: errors.ForeignKeyViolation) -> Terminal:
