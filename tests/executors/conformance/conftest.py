@@ -8,6 +8,8 @@ from executors.model import Connection
 from ir.connectors import CONNECTORS
 from ir.connectors.files import MovableFilesConfig
 from tests.connectors.storages import STORAGES, Storage
+from tests.destinations.jsonl.world import folder_of, register
+from tests.executors.conformance.destinations import WORLDS
 from tests.executors.conformance.world import World
 
 
@@ -30,5 +32,17 @@ def storage(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.
 
 
 @pytest.fixture
-def world(tmp_path: Path, warehouse: Connection, schema: str, spark: object, storage: Storage) -> World:
-    return World(tmp_path, warehouse, schema, files=storage)
+def destination(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """The connector of the world's targets."""
+    name = str(getattr(request, "param", "postgres"))
+    if name == "jsonl":
+        register(monkeypatch)
+    return name
+
+
+@pytest.fixture
+def world(
+    tmp_path: Path, warehouse: Connection, schema: str, spark: object, storage: Storage, destination: str
+) -> World:
+    connection = folder_of(tmp_path) if destination == "jsonl" else warehouse
+    return WORLDS[destination](tmp_path, connection, schema, files=storage)

@@ -9,6 +9,7 @@ from decimal import Decimal
 import pytest
 
 from executors.errors import Failure, LeaseLost, Terminal
+from tests.executors.conformance.destinations import every_destination
 from tests.executors.conformance.world import FORMATS, World, reconciles, target_of
 
 MODES = ("append", "truncate", "upsert", "blue_green", "incremental_watermark")
@@ -37,8 +38,9 @@ def format(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
 
+@every_destination
 def test_rows_arrive_under_their_names_with_their_values(world: World, mode: str, format: str) -> None:
-    world.sql(TABLE)
+    world.create_table(TABLE)
     world.write("a", FORMATS[format](ROWS))
     report = world.run(world.document(format=format, mode=mode))
     assert world.rows() == LOADED
@@ -46,8 +48,9 @@ def test_rows_arrive_under_their_names_with_their_values(world: World, mode: str
     assert (target_of(report).rows_read, target_of(report).rows_inserted) == (3, 3)
 
 
+@every_destination
 def test_the_same_files_again_are_nothing_new(world: World, mode: str) -> None:
-    world.sql(TABLE)
+    world.create_table(TABLE)
     world.write("a", FORMATS["csv"](ROWS))
     world.run(world.document(mode=mode))
     report = world.run(world.document(mode=mode))
@@ -56,8 +59,9 @@ def test_the_same_files_again_are_nothing_new(world: World, mode: str) -> None:
     assert world.rows() == LOADED
 
 
+@every_destination
 def test_the_same_bytes_under_a_new_name_are_skipped(world: World, mode: str) -> None:
-    world.sql(TABLE)
+    world.create_table(TABLE)
     world.write("a", FORMATS["csv"](ROWS))
     world.run(world.document(mode=mode))
     world.write("b", FORMATS["csv"](ROWS))
@@ -79,8 +83,9 @@ def test_a_file_that_is_loaded_stays_so_when_a_later_run_ends_badly(world: World
     assert set(world.memory.states.values()) == {"failed"}
 
 
+@every_destination
 def test_a_second_file(world: World, mode: str) -> None:
-    world.sql(TABLE)
+    world.create_table(TABLE)
     world.write("a", FORMATS["csv"](ROWS[:2]))
     world.run(world.document(mode=mode))
     world.write("b", FORMATS["csv"](ROWS[2:]))
@@ -190,8 +195,9 @@ def test_a_newer_claim_shuts_an_older_worker_out(world: World, mode: str) -> Non
     assert world.rows() == []
 
 
+@every_destination
 def test_a_crash_after_the_commit_loads_nothing_twice(world: World, mode: str) -> None:
-    world.sql(TABLE.replace(" primary key", "") if mode == "append" else TABLE)
+    world.create_table(TABLE.replace(" primary key", "") if mode == "append" else TABLE)
     world.write("a", FORMATS["csv"](ROWS))
     document, run_id = world.document(mode=mode), str(uuid.uuid4())
 
@@ -269,8 +275,9 @@ def test_a_failed_check_stops_the_load(world: World, mode: str) -> None:
     assert world.rows() == []
 
 
+@every_destination
 def test_a_filter_counts_what_it_takes(world: World, mode: str) -> None:
-    world.sql(TABLE)
+    world.create_table(TABLE)
     world.write("a", FORMATS["csv"](ROWS))
     columns = [{"name": "id", "type": "integer"}]
     report = world.run(world.document(mode=mode, columns=columns, ops=[{"op": "filter", "where": "id > 1"}]))

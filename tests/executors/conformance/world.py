@@ -279,6 +279,9 @@ class World:
         """Where a file stands that an attempt has claimed, in the staging folder `.doing/`."""
         return sorted((self.folder / "in" / ".doing").glob(f"*/{name}"))
 
+    def create_table(self, statement: str) -> None:
+        self.sql(statement)
+
     def rows(self, columns: str = "*", table: str = "t") -> list[tuple[Any, ...]]:
         return self.sql(f"select {columns} from {table} order by 1")
 

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import uuid
 from pathlib import Path
 
 import pytest
 
 from executors.errors import Cancelled, Failure, LeaseLost, Terminal
-from executors.model import Connection
 from tests.connectors.storages import STORAGES
-from tests.destinations.jsonl.world import JsonlWorld, register
+from tests.destinations.jsonl.world import JsonlWorld, folder_of, register
 from tests.executors.conformance.world import FORMATS, reconciles, target_of
 
 pytestmark = pytest.mark.spark
@@ -20,38 +18,7 @@ ROWS = [{"id": 1, "name": "Ann"}, {"id": 2, "name": 'Bé,\n"b"'}, {"id": 3, "nam
 @pytest.fixture
 def world(tmp_path: Path, spark: object, encryption_keys: str, monkeypatch: pytest.MonkeyPatch) -> JsonlWorld:
     register(monkeypatch)
-    folder = Connection("warehouse", "localhost", 5432, str(tmp_path / "lake"), "nobody")
-    return JsonlWorld(tmp_path, folder, "lake", files=STORAGES["local_fs"](tmp_path, monkeypatch))
-
-
-@pytest.mark.parametrize("format", FORMATS)
-def test_rows_arrive_under_their_names_with_their_values(world: JsonlWorld, format: str) -> None:
-    world.write("a", FORMATS[format](ROWS))
-
-    report = world.run(world.document(format=format))
-
-    assert world.loaded() == ROWS
-    assert reconciles(report)
-    assert (target_of(report).rows_read, target_of(report).rows_inserted) == (3, 3)
-
-
-def test_the_same_files_again_are_nothing_new(world: JsonlWorld) -> None:
-    world.write("a", FORMATS["csv"](ROWS))
-    world.run(world.document())
-
-    assert world.run(world.document()).nothing_new
-    assert world.loaded() == ROWS
-
-
-def test_new_files_are_added(world: JsonlWorld) -> None:
-    world.write("a", FORMATS["csv"](ROWS[:1]))
-    world.run(world.document())
-    world.write("b", FORMATS["csv"](ROWS[1:]))
-
-    report = world.run(world.document())
-
-    assert target_of(report).rows_loaded == 2
-    assert world.loaded() == ROWS
+    return JsonlWorld(tmp_path, folder_of(tmp_path), "lake", files=STORAGES["local_fs"](tmp_path, monkeypatch))
 
 
 def test_a_rejected_row_is_counted_and_excluded(world: JsonlWorld) -> None:
@@ -73,17 +40,6 @@ def test_a_rule_that_aborts_leaves_the_table_as_it_was(world: JsonlWorld) -> Non
     assert caught.value.code == "rule.abort"
     assert world.loaded() == []
     assert not list((world.folder / "lake").rglob("*.rows")), "staging is left"
-
-
-def test_an_attempt_after_the_commit_loads_nothing_twice(world: JsonlWorld) -> None:
-    world.write("a", FORMATS["csv"](ROWS))
-    run_id = str(uuid.uuid4())
-    world.run(world.document(), run_id=run_id)
-
-    report = world.run(world.document(), run_id=run_id, attempt=2)
-
-    assert target_of(report).rows_loaded == 3
-    assert world.loaded() == ROWS
 
 
 @pytest.mark.parametrize("step", ["pass", "load"])
