@@ -13,7 +13,7 @@ from executors.commit_report import add_commit, add_hook, add_warnings
 from executors.connection_failures import describe_connection_failure
 from executors.discarding import ClaimedFile, archive_discarded
 from executors.formats.signatures import HEAD_BYTES, unreadable_kind
-from executors.holding import Held, StagedLoad
+from executors.holding import Held, Reason, StagedLoad
 from executors.hooks.base import Interruption
 from executors.hooks.webhook import post_webhook
 from executors.load_record import LoadCommit, LoadKind
@@ -46,6 +46,7 @@ __all__ = [
     "LoadCommit",
     "LoadKind",
     "Proposal",
+    "Reason",
     "RunKindName",
     "StagedLoad",
     "Step",

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 from executors.effects import Effect, NullRates
 from executors.errors import Failure, Terminal
 from executors.load_record import SkippedRows
-from executors.model import CheckReport, PassResult, RecordRef, RuleCount, SourceField, StageColumn, TaskCount
+from executors.model import CheckReport, PassResult, SourceField, StageColumn
 from ir.nodes.hold import Hold
-from ir.types import ColumnType
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,10 +92,6 @@ class Evaluation:
             keys_deleted=keys.gone if keys and effect.deleted else 0,
         )
 
-    @classmethod
-    def from_json(cls, stored: Mapping[str, Any]) -> Evaluation:
-        return cls(**{**stored, "reasons": tuple(Reason(**reason) for reason in stored["reasons"])})
-
 
 def not_approved(approved: Evaluation, now: Evaluation) -> list[Reason]:
     """Why a load must be approved again: it exceeds a limit by more, or deletes or changes more rows, than when it was
@@ -141,45 +135,6 @@ class StagedLoad:
     skipped: SkippedRows
     evaluation: Evaluation
     watermark: tuple[int, int] | None = None
-
-    def to_json(self) -> dict[str, Any]:
-        return {
-            **asdict(self),
-            "working": [_typed(field) for field in self.working],
-            "columns": [_typed(column) for column in self.columns],
-        }
-
-    @classmethod
-    def from_json(cls, stored: Mapping[str, Any]) -> StagedLoad:
-        return cls(
-            attempt=stored["attempt"],
-            working=tuple(SourceField(**_with_type(field)) for field in stored["working"]),
-            columns=tuple(StageColumn(**_with_type(column)) for column in stored["columns"]),
-            origins=tuple((seq, name, sha256) for seq, name, sha256 in stored["origins"]),
-            units=tuple(stored["units"]),
-            records=stored["records"],
-            result=PassResult(tuple(_task(task) for task in stored["result"]["tasks"])),
-            checks=tuple(CheckReport(**check) for check in stored["checks"]),
-            skipped=SkippedRows(**stored["skipped"]),
-            evaluation=Evaluation.from_json(stored["evaluation"]),
-            watermark=tuple(stored["watermark"]) if stored["watermark"] else None,
-        )
-
-
-def _typed(column: SourceField | StageColumn) -> dict[str, Any]:
-    return {**asdict(column), "type": str(column.type)}
-
-
-def _with_type(column: Mapping[str, Any]) -> dict[str, Any]:
-    return {**column, "type": ColumnType.parse(column["type"])}
-
-
-def _task(task: Mapping[str, Any]) -> TaskCount:
-    return TaskCount(**{**task, "rules": tuple(_rule(rule) for rule in task["rules"])})
-
-
-def _rule(rule: Mapping[str, Any]) -> RuleCount:
-    return RuleCount(**{**rule, "first": tuple(RecordRef(**ref) for ref in rule["first"])})
 
 
 class Held(Failure):

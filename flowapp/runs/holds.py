@@ -7,7 +7,7 @@ files, and what they loaded would be overwritten by what was staged before.
 from __future__ import annotations
 
 import logging
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from itertools import chain
 
 from django.conf import settings
@@ -24,6 +24,7 @@ from flowapp.clock import from_now
 from flowapp.connections.services import resolve_connections
 from flowapp.pipelines.documents import read_document
 from flowapp.runs.broker import send_next_of, send_run
+from flowapp.runs.hold_record import HoldRecord
 from flowapp.runs.leases import Claim
 from flowapp.runs.load_units.models import UnitState
 from flowapp.runs.load_units.services import release_units, units_of
@@ -54,9 +55,7 @@ def hold_run(claim: Claim, run: Run, held: Held) -> None:
             run=run,
             node=held.node or "",
             attempt=claim.attempt,
-            reasons=[asdict(reason) for reason in held.reasons],
-            effect=held.effect.to_json(),
-            kept=held.staged.to_json(),
+            record=HoldRecord.of(held).to_json(),
             held_at=Now(),
             expires_at=from_now(settings.HOLD_HOURS * 3600),
         )
@@ -87,7 +86,7 @@ def hold_run(claim: Claim, run: Run, held: Held) -> None:
 def approved_loads(run: Run) -> dict[str, StagedLoad]:
     """What was staged and approved, by target node: the newest of each."""
     approved = HeldLoad.objects.filter(run=run, decision=Decision.APPROVED).order_by("attempt")
-    return {hold.node: StagedLoad.from_json(hold.kept) for hold in approved}
+    return {hold.node: hold.held.staged for hold in approved}
 
 
 def is_pending(run: Run, attempt: int) -> bool:
@@ -208,7 +207,7 @@ def _clean_up(run: Run, hold: HeldLoad) -> None:
 
 
 def _files_of(run: Run, hold: HeldLoad) -> set[ClaimedFile]:
-    batches = in_batches(hold.kept["units"])
+    batches = in_batches(hold.held.staged.units)
     found = (units_of(run.pipeline_id, batch).values_list("name", "size", "mtime_ns") for batch in batches)
     return {ClaimedFile(name, size, mtime) for name, size, mtime in chain.from_iterable(found) if mtime is not None}
 
@@ -218,7 +217,7 @@ def drop_staged(run: Run, hold: HeldLoad) -> None:
     document = read_document(run.document)
     target = next(target for target in document.targets() if target.id == hold.node)
     connection = resolve_connections(run.workspace, document)[target.connection]
-    drop_staged_load(connection, str(run.pk), hold.node, hold.kept["attempt"])
+    drop_staged_load(connection, str(run.pk), hold.node, hold.held.staged.attempt)
 
 
 def drop_approved(run: Run) -> None:

@@ -7,6 +7,7 @@ import uuid
 from django.conf import settings
 from django.db import models
 
+from flowapp.runs.hold_record import HoldRecord
 from flowapp.runs.stored_report import StoredReport
 
 
@@ -240,17 +241,14 @@ class Decision(models.TextChoices):
 class HeldLoad(models.Model):
     """A load that went beyond its target's limits, and what was decided about it, by whom and why.
 
-    `kept` is what a later attempt needs to load what this one has staged; `reasons` and `effect` hold counts. Rows of
-    decided holds stay: they are the record of the decision.
+    `record` is a `HoldRecord`. Rows of decided holds stay: they are the record of the decision.
     """
 
     workspace = models.ForeignKey("accounts.Workspace", models.PROTECT, related_name="+")
     run = models.ForeignKey(Run, models.CASCADE, related_name="holds")
     node = models.CharField(max_length=63)
     attempt = models.PositiveIntegerField()
-    reasons = models.JSONField(default=list)
-    effect = models.JSONField(default=dict)
-    kept = models.JSONField(default=dict)
+    record = models.JSONField()
     held_at = models.DateTimeField()
     expires_at = models.DateTimeField()
     decision = models.CharField(max_length=12, choices=Decision.choices, blank=True)
@@ -268,6 +266,11 @@ class HeldLoad(models.Model):
 
     def __str__(self) -> str:
         return f"{self.run_id} {self.node}"
+
+    @property
+    def held(self) -> HoldRecord:
+        """Why it is held, what it would change, and what is staged."""
+        return HoldRecord.from_json(self.record)
 
 
 class EffectSample(models.Model):

@@ -174,11 +174,12 @@ def _holds(run: Run) -> dict[str, Any]:
 
 
 def _hold(hold: HeldLoad) -> dict[str, Any]:
+    held = hold.held
     return {
         "node": hold.node,
         "attempt": hold.attempt,
-        "reasons": hold.reasons,
-        "effect": hold.effect,
+        "reasons": [asdict(reason) for reason in held.reasons],
+        "effect": held.effect.to_json(),
         "heldAt": _utc(hold.held_at),
         "expiresAt": _utc(hold.expires_at),
         "decision": hold.decision or None,

@@ -33,7 +33,7 @@ class StoredReport:
             quarantine_tables=tuple(report.quarantine_tables),
             warnings=tuple(replace(warning, message=redact(warning.message)) for warning in report.warnings),
             hooks=tuple(map(redacted_hook, report.hooks)),
-            effects=tuple(map(_without_values, report.effects)),
+            effects=tuple(map(without_values, report.effects)),
             nothing_new_reason=report.nothing_new_reason,
             row_results=report.row_counts,
         )
@@ -55,7 +55,8 @@ def redacted_hook(hook: HookReport) -> HookReport:
     return replace(hook, message=redact(hook.message))
 
 
-def _without_values(effect: Effect) -> Effect:
+def without_values(effect: Effect) -> Effect:
+    """The counts of an effect, without its sample rows."""
     return replace(effect, keys=effect.keys and replace(effect.keys, samples=()))
 
 

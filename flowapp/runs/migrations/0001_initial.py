@@ -264,9 +264,7 @@ class Migration(migrations.Migration):
                 ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
                 ("node", models.CharField(max_length=63)),
                 ("attempt", models.PositiveIntegerField()),
-                ("reasons", models.JSONField(default=list)),
-                ("effect", models.JSONField(default=dict)),
-                ("kept", models.JSONField(default=dict)),
+                ("record", models.JSONField()),
                 ("held_at", models.DateTimeField()),
                 ("expires_at", models.DateTimeField()),
                 (

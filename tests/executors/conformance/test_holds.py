@@ -12,6 +12,7 @@ from executors.errors import Terminal, Transient
 from executors.holding import Held, StagedLoad
 from executors.model import RunReport
 from executors.runs.load import run_pipeline
+from ir.stored_json import StoredJson
 from tests.executors.conformance.world import World, reconciles, target_of
 
 pytestmark = [pytest.mark.spark, pytest.mark.postgres]
@@ -42,7 +43,8 @@ def hold(world: World, document: dict[str, Any], run_id: str = "") -> Held:
 
 def approve(world: World, document: dict[str, Any], held: Held, run_id: str, attempt: int = 2) -> RunReport:
     """As a worker does it: what was kept goes through the control database as JSON."""
-    kept = StagedLoad.from_json(json.loads(json.dumps(held.staged.to_json())))
+    stored = StoredJson("staged load", StagedLoad, 1)
+    kept = stored.load(json.loads(json.dumps(stored.dump(held.staged))))
     return run_pipeline(world.job(document, run_id, attempt, approved={"load": kept}), world.memory.ports())
 
 

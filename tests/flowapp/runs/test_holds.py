@@ -82,6 +82,12 @@ def test_approved_it_is_loaded(held, engine):
     assert RunLog.objects.filter(message__contains="alice@example.com: Stock was cleared.").exists()
 
 
+def test_a_held_load_is_read_as_it_was_stored(held):
+    stored = HeldLoad.objects.get().held
+    assert (stored.reasons, stored.effect) == ((REASON,), EFFECT)
+    assert (stored.staged.attempt, stored.staged.units) == (1, ("a" * 64,))
+
+
 def test_the_wait_for_a_decision_is_no_part_of_its_duration(held, engine):
     Run.objects.update(started_at=from_now(-7205), idle_since=from_now(-7200))
     held.refresh_from_db()

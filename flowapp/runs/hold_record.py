@@ -1,0 +1,37 @@
+"""What a held load keeps beside its own columns: why it is held, what it would change, and what is staged."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from executors.api import Held, Reason, StagedLoad
+from executors.model import Effect
+from flowapp.runs.stored_report import without_values
+from ir.stored_json import StoredJson
+
+
+@dataclass(frozen=True, slots=True)
+class HoldRecord:
+    """Counts alone, never a value of a row. `staged` is what a later attempt needs to load the staged rows."""
+
+    reasons: tuple[Reason, ...]
+    effect: Effect
+    staged: StagedLoad
+
+    @classmethod
+    def of(cls, held: Held) -> HoldRecord:
+        return cls(tuple(held.reasons), without_values(held.effect), held.staged)
+
+    def to_json(self) -> dict[str, Any]:
+        """The record with its version."""
+        return _FORMAT.dump(self)
+
+    @classmethod
+    def from_json(cls, stored: Mapping[str, Any]) -> HoldRecord:
+        """The record as it was stored. Raises `stored.version_unknown`."""
+        return _FORMAT.load(stored)
+
+
+_FORMAT = StoredJson("record of a held load", HoldRecord, 1)
