@@ -26,7 +26,8 @@ WITH RECURSIVE origin(relation, place) AS (
     JOIN pg_depend d ON d.classid = 'pg_rewrite'::regclass AND d.objid = r.oid AND d.refclassid = 'pg_class'::regclass
     JOIN pg_attribute a ON a.attrelid = d.refobjid AND a.attnum = d.refobjsubid AND a.attname = %(name)s
 )
-SELECT relation::bigint, coalesce(starts_with(col_description(relation, place), %(mark)s), false) FROM origin"""
+SELECT relation::bigint, coalesce(starts_with(col_description(relation, place), %(comment_prefix)s), false)
+FROM origin"""
 
 _CAN_ASK = """
 SELECT coalesce(has_table_privilege(to_regclass('flow_meta.load_commits'), 'SELECT')
@@ -53,8 +54,8 @@ def not_of_flow(conn: Conn, relations: Mapping[str, int]) -> list[str]:
 
 
 def _is_of_flow(conn: Conn, name: str, relation: int) -> bool:
-    origins = conn.execute(_ORIGINS, {"relation": relation, "name": name, "mark": _COMMENT_PREFIX}).fetchall()
-    if any(has_mark for _, has_mark in origins):
+    origins = conn.execute(_ORIGINS, {"relation": relation, "name": name, "comment_prefix": _COMMENT_PREFIX}).fetchall()
+    if any(is_commented for _, is_commented in origins):
         return True
     if conn.execute(_CAN_ASK).fetchone() != (True,):
         return False
