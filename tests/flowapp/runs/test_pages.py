@@ -267,6 +267,15 @@ def test_a_failed_run_reports_what_to_do_and_leads_to_its_node(as_, queued):
     assert "The error is shown above." in page
 
 
+def test_the_error_of_a_failed_run_stands_above_its_facts(as_, queued):
+    Run.objects.filter(pk=queued.pk).update(
+        state=State.FAILED, error_code="target.unreachable", error_message="Nothing answers.", ended_at=timezone.now()
+    )
+    page = as_("viewer").get(at(queued)).content.decode()
+
+    assert page.index("Nothing answers.") < page.index('aria-label="Outcome"')
+
+
 def test_a_run_that_goes_on_asks_for_itself_until_it_has_ended(as_, queued):
     Run.objects.filter(pk=queued.pk).update(state=State.RUNNING, step="pass", started_at=timezone.now())
     client, headers = as_("viewer"), {"HX-Request": "true"}
