@@ -17,7 +17,9 @@ import tempfile
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 from executors.model import Connection
 from flowapp.cli.control import control_plane
@@ -59,9 +61,9 @@ class Bench:
     def floor(self, case: str) -> float:
         return peers.floor(case, str(self.csv(self.rows)), self.dsn)
 
-    def append(self, **options: object) -> float:
+    def append(self, **options: Any) -> float:
         make_target(self.dsn, peers.DDL)
-        return run_once(self.warehouse, self.csv(self.rows), **options)[0]  # type: ignore[arg-type]
+        return run_once(self.warehouse, self.csv(self.rows), **options)[0]
 
     def truncate(self) -> float:
         make_target(self.dsn, peers.DDL, fill_from="bench_full")
@@ -74,7 +76,7 @@ class Bench:
 
     def incremental(self) -> float:
         make_target(self.dsn, peers.DDL, fill_from="bench_held")
-        follow = {"mode": "incremental_watermark", "watermarkColumn": "updated_at"}
+        follow: dict[str, Any] = {"mode": "incremental_watermark", "watermarkColumn": "updated_at"}
         return run_once(self.warehouse, self.csv(self.rows), rules=[], **follow)[0]
 
     def hold(self, rows: int, table: str = "bench_held") -> None:
@@ -239,7 +241,7 @@ def tools(bench: Bench) -> None:
     for case, floor_case in (("append", "append"), ("merge", "upsert")):
         for tool in (peers.ingestr, peers.dlt):
             floor, seconds = interleave(
-                min(bench.runs, 3), lambda f=floor_case: bench.floor(f), lambda t=tool, c=case: t(c, csv, bench.dsn)
+                min(bench.runs, 3), partial(bench.floor, floor_case), partial(tool, case, csv, bench.dsn)
             )
             say(f"peer: {tool.__name__} {case}, whole process", seconds, floor, "–")
 

@@ -4,12 +4,13 @@ import argparse
 import csv
 import datetime
 import random
+from collections.abc import Iterator
 
 COUNTRIES = ["US", "DE", "FR", "IN", "BR", "JP", "GB", "CN", "ZA", "MX"]
 COLUMNS = ["order_id", "customer_id", "email", "age", "country", "amount", "note", "updated_at"]
 
 
-def rows(n: int, bad_every: int):
+def rows(n: int, bad_every: int) -> Iterator[list[object]]:
     rng, start = random.Random(1), datetime.datetime(2026, 1, 1)
     for i in range(1, n + 1):
         email = "bad" if bad_every and i % bad_every == 0 else f"user{i}@example.com"

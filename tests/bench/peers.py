@@ -11,6 +11,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Mapping
 
 import psycopg
 
@@ -28,13 +29,13 @@ DDL = ", ".join(f"{name} {kind}" for name, kind in TYPES.items())
 REST = [name for name in TYPES if name != "order_id"]
 
 
-def copy(connection, table: str, path: str) -> None:
+def copy(connection: psycopg.Connection, table: str, path: str) -> None:
     with connection.cursor().copy(f"copy {table} from stdin (format csv, header)") as out, open(path, "rb") as file:
         while block := file.read(1 << 20):
             out.write(block)
 
 
-def floor(case: str, path: str, dsn: str):
+def floor(case: str, path: str, dsn: str) -> float:
     key = "" if case == "append" else ", primary key (order_id)"
     with psycopg.connect(dsn, autocommit=True) as c:
         c.execute("drop table if exists floor_target, floor_stage")
@@ -72,13 +73,13 @@ with tempfile.TemporaryDirectory() as home:
 """
 
 
-def timed(command: list[str], env=None) -> float:
+def timed(command: list[str], env: Mapping[str, str] | None = None) -> float:
     start = time.perf_counter()
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL, env={**os.environ, **(env or {})})
     return time.perf_counter() - start
 
 
-def dlt(case: str, path: str, dsn: str):
+def dlt(case: str, path: str, dsn: str) -> float:
     with psycopg.connect(dsn, autocommit=True) as c:
         c.execute(f"drop schema if exists dlt_{case} cascade")
     with tempfile.NamedTemporaryFile("w", suffix=".py", delete=False) as script:
@@ -90,7 +91,7 @@ def dlt(case: str, path: str, dsn: str):
     return timed(command, env)
 
 
-def ingestr(case: str, path: str, dsn: str):
+def ingestr(case: str, path: str, dsn: str) -> float:
     with psycopg.connect(dsn, autocommit=True) as c:
         c.execute("drop table if exists public.ingestr_orders")
     command = [

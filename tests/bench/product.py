@@ -19,7 +19,7 @@ COLUMNS = [
     {"name": "amount", "type": "decimal(12,2)"},
     {"name": "updated_at", "type": "timestamp"},
 ]
-RULES = [
+RULES: list[dict[str, Any]] = [
     {"type": "notNull", "field": "order_id", "onFail": "abort"},
     {"type": "regex", "field": "email", "pattern": "^.+@.+$", "onFail": "skip"},
     {"type": "range", "field": "age", "min": 0, "max": 150, "onFail": "warn"},
@@ -45,6 +45,7 @@ def run_once(
 ) -> tuple[float, NodeReport]:
     """Seconds of one run that loads the file into `public.orders`, and what it says of the target."""
     world = World(csv.parent.parent, warehouse, "public")
+    upsert: dict[str, Any] = {"upsertKey": ["order_id"]} if mode == "upsert" else {}
     document = world.document(
         mode=mode,
         rules=rules,
@@ -52,7 +53,7 @@ def run_once(
         columns=COLUMNS if not ops else COLUMNS[:1] + COLUMNS[2:],
         source={"path": f"{csv.parent.name}/", "pattern": {"type": "glob", "value": csv.name}},
         table="orders",
-        **({"upsertKey": ["order_id"]} if mode == "upsert" else {}),
+        **upsert,
         **target,
     )
     start = time.perf_counter()

@@ -14,6 +14,7 @@ import statistics
 import tempfile
 import time
 from collections.abc import Callable
+from datetime import timedelta
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -59,7 +60,7 @@ def fill(warehouse: Connection, rows: int, tenant: str, runs: list[str]) -> None
             return
         conn.execute("DROP TABLE bench_quarantine.rejected")
         ensure_quarantine(conn, str(TABLE))
-        found = dict(
+        found: dict[str, str] = dict(
             conn.execute(
                 "SELECT indexname, indexdef FROM pg_indexes WHERE schemaname = 'bench_quarantine'"
                 " AND indexname <> 'rejected_pkey'"
@@ -101,7 +102,7 @@ def make_world(warehouse: Connection) -> tuple[Workspace, list[Run]]:
     for number in range(missing):
         run = queue_run(pipeline, Trigger.CLI, send=False)
         Run.objects.filter(pk=run.pk).update(
-            state="succeeded_with_warnings", attempt=1, queued_at=timezone.now() - timezone.timedelta(hours=number * 12)
+            state="succeeded_with_warnings", attempt=1, queued_at=timezone.now() - timedelta(hours=number * 12)
         )
         RuleCount.objects.bulk_create(
             RuleCount(
