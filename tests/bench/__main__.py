@@ -280,7 +280,7 @@ def main() -> None:
         os.environ.setdefault("FLOW_ENCRYPTION_KEYS", Fernet.generate_key().decode())
         fields = ensure_warehouse(services.addresses, "bench")
         dsn = "postgresql://{user}:{password}@{host}:{port}/{database}".format(**fields)
-        bench = Bench(Connection("warehouse", **fields), dsn, home, options.rows, options.runs)  # type: ignore[arg-type]
+        bench = Bench(Connection("warehouse", **fields), dsn, home, options.rows, options.runs)
         from executors.spark import session
 
         session.get_session("worker")

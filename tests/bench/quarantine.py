@@ -238,7 +238,7 @@ def main() -> None:
     options = parser.parse_args()
     home = Path(os.environ.setdefault("FLOW_HOME", tempfile.gettempdir() + "/flow-bench"))
     with Services.start(home, ["postgres"]) as services:
-        warehouse = Connection("warehouse", **ensure_warehouse(services.addresses, "bench"))  # type: ignore[arg-type]
+        warehouse = Connection("warehouse", **ensure_warehouse(services.addresses, "bench"))
         run(warehouse, options.rows, options.times, only_fill=options.fill)
 
 
