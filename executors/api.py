@@ -1,4 +1,5 @@
-"""The front door of `executors`: runs of every kind, Spark, hooks, webhooks, held loads, files and suggested rules.
+"""The front door of `executors`: runs of every kind, Spark, hooks, webhooks, held loads, files with their
+settings, and suggested rules.
 
 The layers above import this module, `executors.model`, `executors.errors`, `executors.ports` and
 `executors.target_database`, and no other. Spark is imported at its first use, so that a web process never loads it.
@@ -11,6 +12,8 @@ from typing import Any, Literal
 
 from executors.commit_report import add_commit, add_hook, add_warnings
 from executors.connection_failures import describe_connection_failure
+from executors.detection import LOOKED_AT_BYTES, Detection, GivenSettings
+from executors.detection import detect as detect_file
 from executors.discarding import ClaimedFile, archive_discarded
 from executors.formats.signatures import HEAD_BYTES, unreadable_kind
 from executors.holding import Held, Reason, StagedLoad
@@ -38,9 +41,12 @@ from ir.pipeline import Pipeline
 __all__ = [
     "HEAD_BYTES",
     "LEAST_ROWS",
+    "LOOKED_AT_BYTES",
     "STEP_LABELS",
     "UNDONE",
     "ClaimedFile",
+    "Detection",
+    "GivenSettings",
     "Held",
     "Interruption",
     "LoadCommit",
@@ -54,6 +60,7 @@ __all__ = [
     "add_warnings",
     "archive_discarded",
     "describe_connection_failure",
+    "detect_file",
     "list_steps",
     "may_commit",
     "peek_columns",

@@ -65,6 +65,28 @@ _CODES = (
         "Order by a number, a date, a time stamp or a text.",
     ),
     ErrorCode(
+        "detection.binary",
+        "The file is neither text nor of a kind that Flow knows.",
+        "Flow reads CSV, TSV, JSON, JSON lines and Parquet. If it is text, choose its encoding.",
+    ),
+    ErrorCode("detection.empty", "The file has no content.", "Send the file again, or choose one with content."),
+    ErrorCode(
+        "detection.no_record",
+        "The part of the file that is looked at does not hold a whole record.",
+        "Check its delimiter, quote and line ends, or set the format by hand.",
+    ),
+    ErrorCode(
+        "detection.one_object",
+        "The file is one JSON object over several lines.",
+        "Write the rows as an array of objects, or one object a line.",
+    ),
+    ErrorCode("detection.setting_unusable", "No file can be read with a setting.", "Correct it, or leave it out."),
+    ErrorCode(
+        "detection.unreadable",
+        "Flow cannot read files of this kind.",
+        "Convert the file to CSV, TSV, JSON, JSON lines or Parquet.",
+    ),
+    ErrorCode(
         "destination.not_supported",
         "The pipeline asks for something that its destination cannot do.",
         "Leave that out, or choose another destination.",

@@ -14,11 +14,21 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from flowapp.accounts.models import User
+from flowapp.accounts.permissions import workspace_role
 from flowapp.accounts.requests import Request
+from flowapp.accounts.roles import ROWS_VIEW
 from flowapp.api.bodies import Reason, read_reason
 from flowapp.api.paging import FlowCursorPagination
 from flowapp.api.queries import read_query
-from flowapp.files.serializers import FileFilter, FileSerializer, UploadedSerializer, UploadRequest
+from flowapp.files.heads import detect_settings
+from flowapp.files.serializers import (
+    DetectionSerializer,
+    DetectRequest,
+    FileFilter,
+    FileSerializer,
+    UploadedSerializer,
+    UploadRequest,
+)
 from flowapp.pipelines.selectors import get_pipeline
 from flowapp.runs.load_units.models import LoadUnit
 from flowapp.runs.load_units.selectors import NEWEST_FIRST, get_unit, list_units
@@ -58,6 +68,19 @@ class UploadFile(APIView):
         return Response(UploadedSerializer(kept).data, status.HTTP_201_CREATED)
 
 
+class DetectSettings(APIView):
+    permission_classes = (workspace_role(read=ROWS_VIEW, write=ROWS_VIEW),)
+
+    @extend_schema(request=DetectRequest, responses=DetectionSerializer)
+    def post(self, request: Request) -> Response:
+        """How a file of the workspace seems to be written, what its columns hold, and what does not fit. At most 1 MB
+        of it is looked at. Settings that are given are kept; nothing is stored."""
+        asked = DetectRequest(data=request.data)
+        asked.is_valid(raise_exception=True)
+        found = detect_settings(request.workspace, asked.validated_data["path"], asked.given())
+        return Response(DetectionSerializer(found).data, headers={"Cache-Control": "no-store"})
+
+
 class LoadAgain(APIView):
     @extend_schema(request=Reason, responses=FileSerializer)
     def post(self, request: Request, unit: UUID) -> Response:
@@ -77,6 +100,7 @@ class LeaveOut(APIView):
 urlpatterns = [
     path("files/", Files.as_view(), name="files"),
     path("files/upload/", UploadFile.as_view(), name="upload_file"),
+    path("files/detect/", DetectSettings.as_view(), name="detect_settings"),
     path("files/<uuid:unit>/load-again/", LoadAgain.as_view(), name="load_again"),
     path("files/<uuid:unit>/leave-out/", LeaveOut.as_view(), name="leave_out"),
 ]

@@ -1,4 +1,4 @@
-"""Files as the API takes and sends them."""
+"""Files as the API takes and sends them, and what detection says of them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from typing import Any
 
 from rest_framework import serializers
 
-from flowapp.api.serializers import CamelSerializer, OptionalTextField
+from executors.api import Detection, GivenSettings
+from flowapp.api.serializers import CamelSerializer, OptionalTextField, WireSerializer
 from flowapp.runs.load_units.models import LoadUnit, UnitState
 from flowapp.runs.load_units.selectors import is_to_be_loaded_again
 
@@ -45,3 +46,85 @@ class FileSerializer(CamelSerializer[LoadUnit]):
 
     def get_load_again(self, unit: LoadUnit) -> bool:
         return is_to_be_loaded_again(unit)
+
+
+# --- detection ---------------------------------------------------------------------------------------------------
+
+FORMAT_TYPES = ("csv", "tsv", "json", "jsonl", "parquet")
+
+
+class FormatSerializer(WireSerializer[Any]):
+    """The format of a source as it stands in the document. JSON and Parquet have a type alone."""
+
+    type = serializers.ChoiceField(FORMAT_TYPES, required=False)
+    delimiter = serializers.CharField(required=False, trim_whitespace=False, max_length=1)
+    quote = serializers.CharField(required=False, trim_whitespace=False, max_length=1)
+    encoding = serializers.CharField(required=False, max_length=40, help_text="By its Python name.")
+    header = serializers.BooleanField(
+        required=False, help_text="Whether the first line holds the names of the columns."
+    )
+    null_values = serializers.ListField(
+        child=serializers.CharField(trim_whitespace=False, allow_blank=True, max_length=1000),
+        required=False,
+        max_length=100,
+        help_text="Texts that are read as NULL.",
+    )
+
+
+class DetectRequest(CamelSerializer[Any]):
+    """A file, and settings to keep; those left out are detected."""
+
+    path = serializers.CharField(max_length=1000, trim_whitespace=False, help_text="From the workspace's folder.")
+    format = FormatSerializer(required=False)
+
+    def given(self) -> GivenSettings:
+        """The settings of a valid request."""
+        settings = dict(self.validated_data.get("format", {}))
+        nulls = settings.pop("nullValues", None)
+        return GivenSettings(**settings, null_values=None if nulls is None else tuple(nulls))
+
+
+class DetectedColumnSerializer(CamelSerializer[Any]):
+    name = serializers.CharField(help_text="As in the file.")
+    target_name = serializers.CharField(help_text="A proposed name for the column of a table.")
+    type = serializers.CharField(help_text="A column type of the document that the values are read as.")
+    formats = serializers.ListField(
+        child=serializers.CharField(), help_text="Strptime formats of its dates; none for ISO 8601."
+    )
+    decimal_separator = serializers.CharField(allow_null=True, help_text="Null for a point without groups of digits.")
+    group_separator = serializers.CharField(allow_null=True)
+    null_rate = serializers.FloatField(help_text="The share of rows without a value, 0 to 1.")
+    distinct = serializers.IntegerField(help_text="How many different values the rows have.")
+    min = serializers.CharField(allow_null=True)
+    max = serializers.CharField(allow_null=True)
+    samples = serializers.ListField(child=serializers.CharField(allow_blank=True))
+    note = OptionalTextField(help_text="Why the column stays text where that may surprise.")
+
+
+class KeySerializer(CamelSerializer[Any]):
+    """Columns without NULL that tell all rows apart, or nearly all."""
+
+    columns = serializers.ListField(child=serializers.CharField())
+    is_unique = serializers.BooleanField()
+    repeated = serializers.ListField(child=serializers.CharField(allow_blank=True), help_text="Values of several rows.")
+
+
+class FileProblemSerializer(CamelSerializer[Any]):
+    code = serializers.CharField(help_text="Stable; docs/detect.md lists them.")
+    message = serializers.CharField()
+    hint = serializers.CharField(help_text="What to do.")
+    column = serializers.CharField(allow_null=True)
+    line = serializers.IntegerField(allow_null=True)
+
+
+class DetectionSerializer(CamelSerializer[Detection]):
+    format = FormatSerializer(source="format.to_document")
+    columns = DetectedColumnSerializer(many=True)
+    keys = KeySerializer(many=True, help_text="The most likely first.")
+    problems = FileProblemSerializer(many=True)
+    rows = serializers.ListField(
+        child=serializers.ListField(child=serializers.CharField(allow_null=True, allow_blank=True)),
+        help_text="The first rows, with a value for each column.",
+    )
+    rows_read = serializers.IntegerField(help_text="How many rows the columns were judged by.")
+    is_whole = serializers.BooleanField(help_text="Whether these are all rows of the file.")

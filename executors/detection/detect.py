@@ -1,0 +1,161 @@
+"""How a file seems to be written and what its columns hold, from its first bytes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import pyarrow as pa
+from pydantic import ValidationError
+
+from executors.detection import problems
+from executors.detection.columns import Column, describe, find_keys, find_null_words, one_array, profile, profile_typed
+from executors.detection.dialect import dialect_of
+from executors.detection.model import NOTHING_GIVEN, SHOWN_ROWS, Detection, GivenSettings, Problem
+from executors.detection.names import target_names
+from executors.detection.reading import Sheet, read_sheet, whole_records_of
+from executors.detection.text import Text, read_text, refuse_unreadable
+from executors.errors import InvalidContent, Terminal
+from executors.formats import FORMATS
+from executors.grammar import canonical_text
+from ir.formats import Csv, Format, Json, Jsonl, Parquet, Tsv
+from ir.pointers import ROOT
+
+_PARQUET = b"PAR1"
+_DELIMITED: dict[str, type[Csv] | type[Tsv]] = {"csv": Csv, "tsv": Tsv}
+_ARRAY_START = re.compile(rb"\s*\[\s*(?:[{\]]|$)")
+_OBJECT_LINE = re.compile(rb"\s*\{[^\r\n]*\}\s*(?:[\r\n]|$)")
+_OBJECT_START = re.compile(rb"\s*\{\s*(?:[\"}]|$)")
+
+
+def detect(head: bytes, name: str, *, is_whole: bool, given: GivenSettings = NOTHING_GIVEN) -> Detection:
+    """What the first bytes of a file tell of it. Settings that are given are kept, the others are detected.
+
+    Raises Failure for a file that no format reads, and for given settings that cannot be used.
+    """
+    _refuse_unusable(given)
+    refuse_unreadable(head, name)
+    if given.type == "parquet" or (given.type is None and head.startswith(_PARQUET)):
+        return _detect_parquet(head, name, is_whole)
+    text = read_text(head, name, given, is_whole=is_whole)
+    kind = given.type or _kind_of(text.data, name)
+    if kind in _DELIMITED:
+        return _detect_delimited(text, name, given, kind if given.type else "", is_whole)
+    return _detect_json(text, name, kind, is_whole)
+
+
+def _refuse_unusable(given: GivenSettings) -> None:
+    """Raises Terminal for settings that no document could have."""
+    if given.type is not None and given.type not in FORMATS:
+        raise _unusable(f"Flow cannot read files of the type {given.type!r}.")
+    texts = {"delimiter": given.delimiter, "quote": given.quote, "encoding": given.encoding}
+    settings = {name: value for name, value in texts.items() if value is not None}
+    try:
+        kind = "tsv" if given.type == "tsv" else "csv"
+        faults = list(_DELIMITED[kind].read({"type": kind, **settings}).check(ROOT))
+    except ValidationError as error:
+        raise _unusable("Delimiter and quote are one character each.") from error
+    if faults:
+        raise _unusable(faults[0].message)
+    if not all(sign.isascii() and sign != "\0" for sign in (given.delimiter or ",", given.quote or ",")):
+        raise _unusable("Delimiter and quote are ASCII characters.")
+
+
+def _unusable(message: str) -> Terminal:
+    return Terminal("detection.setting_unusable", message, hint="Correct the setting, or leave it to be detected.")
+
+
+def _kind_of(data: bytes, name: str) -> str:
+    """Of the formats of text, by content: a name may be wrong."""
+    if _ARRAY_START.match(data):
+        return "json"
+    if _OBJECT_LINE.match(data):
+        return "jsonl"
+    if _OBJECT_START.match(data):
+        raise InvalidContent(
+            "detection.one_object",
+            f"{name} is one JSON object over several lines.",
+            hint="Flow reads an array of objects, or one object a line. Write the rows in one of these forms.",
+        )
+    return "csv"
+
+
+def _detect_delimited(text: Text, name: str, given: GivenSettings, kind: str, is_whole: bool) -> Detection:
+    dialect = dialect_of(text.data.decode(errors="replace"), given, is_whole=is_whole)
+    kind = kind or ("tsv" if dialect.delimiter == "\t" else "csv")
+    settings = {
+        "type": kind,
+        "delimiter": dialect.delimiter,
+        "quote": dialect.quote,
+        "encoding": text.encoding,
+        "header": dialect.header,
+    }
+    if given.null_values is not None:
+        settings["nullValues"] = list(given.null_values)
+    sheet = _read_delimited(text, name, settings, is_whole)
+    columns = profile(sheet.table, sheet.fields)
+    found = [*text.problems, *dialect.problems]
+    if given.null_values is None and (words := find_null_words(columns)):
+        settings["nullValues"] = words
+        sheet, before = _read_delimited(text, name, settings, is_whole), columns
+        columns = profile(sheet.table, sheet.fields)
+        found += problems.of_nulls(before, columns, words)
+    return _detection(_DELIMITED[kind].read(settings), sheet, columns, found, is_whole)
+
+
+def _read_delimited(text: Text, name: str, settings: dict[str, Any], is_whole: bool) -> Sheet:
+    # The text is in UTF-8 by now.
+    return _read(text.data, name, _DELIMITED[settings["type"]].read({**settings, "encoding": "utf-8"}), is_whole)
+
+
+def _detect_json(text: Text, name: str, kind: str, is_whole: bool) -> Detection:
+    fmt: Format = Json.read({"type": "json"}) if kind == "json" else Jsonl.read({"type": "jsonl"})
+    sheet = _read(text.data, name, fmt, is_whole)
+    columns = profile(sheet.table, sheet.fields)
+    found = list(text.problems)
+    if text.encoding not in ("utf-8", "utf-8-sig"):
+        found = [
+            Problem("encoding.not_utf8", "JSON files are read as UTF-8, and this one is not.", "Write it in UTF-8.")
+        ]
+    return _detection(fmt, sheet, columns, found, is_whole)
+
+
+def _detect_parquet(head: bytes, name: str, is_whole: bool) -> Detection:
+    fmt = Parquet.read({"type": "parquet"})
+    if head.startswith(_PARQUET) and not is_whole:
+        message = "A Parquet file tells its columns and their types at its end, which was not looked at."
+        problem = Problem("parquet.not_read", message, "Nothing needs to be set: runs take them from the file.")
+        return Detection(fmt, (), (), (problem,), (), 0, False)
+    sheet = read_sheet(head, name, fmt)
+    return _detection(fmt, sheet, profile_typed(sheet.table, sheet.fields), (), True)
+
+
+def _read(data: bytes, name: str, fmt: Any, is_whole: bool) -> Sheet:
+    return read_sheet(data if is_whole else whole_records_of(data, name, fmt), name, fmt)
+
+
+def _detection(
+    fmt: Format, sheet: Sheet, columns: Sequence[Column], found: Sequence[Problem], is_whole: bool
+) -> Detection:
+    names = target_names([field.name for field in sheet.fields])
+    return Detection(
+        format=fmt,
+        columns=tuple(describe(column, name) for column, name in zip(columns, names, strict=True)),
+        keys=tuple(find_keys(columns)),
+        problems=(
+            *found,
+            *problems.without_rows(sheet),
+            *problems.of_records(sheet),
+            *problems.of_columns(columns),
+        ),
+        rows=_first_rows(sheet.table),
+        rows_read=sheet.table.num_rows,
+        is_whole=is_whole,
+    )
+
+
+def _first_rows(table: pa.Table) -> tuple[tuple[str | None, ...], ...]:
+    first = table.slice(0, SHOWN_ROWS)
+    texts = [canonical_text(one_array(column)).to_pylist() for column in first.columns]
+    return tuple(zip(*texts, strict=True))
