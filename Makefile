@@ -7,7 +7,7 @@ export PYTHON
 bin := .venv/bin
 
 # pip compiles nothing (see tools/bootstrap.sh), and tests start Python hundreds of times.
-test faults: export PYTHONDONTWRITEBYTECODE =
+test faults bench: export PYTHONDONTWRITEBYTECODE =
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "%-8s %s\n", $$1, $$2 }' Makefile
