@@ -42,7 +42,7 @@ def detect(head: bytes, name: str, *, is_whole: bool, given: GivenSettings = NOT
     kind = given.type or _kind_of(text.data, name)
     if kind in _DELIMITED:
         return _detect_delimited(text, name, given, kind if given.type else "", is_whole)
-    return _detect_json(text, name, kind, is_whole)
+    return _detect_json(head, name, kind, is_whole)
 
 
 def _refuse_unusable(given: GivenSettings) -> None:
@@ -101,7 +101,8 @@ def _detect_delimited(text: Text, name: str, given: GivenSettings, kind: str, is
         sheet, before = _read_delimited(text, name, settings, is_whole), columns
         columns = profile(sheet.table, sheet.fields)
         found += problems.of_nulls(before, columns, words)
-    return _detection(_DELIMITED[kind].read(settings), sheet, columns, found, is_whole)
+    fmt = _DELIMITED[kind].read(settings)
+    return _detection(fmt, sheet, columns, found, is_whole, ends_with_delimiter=dialect.ends_with_delimiter)
 
 
 def _read_delimited(text: Text, name: str, settings: dict[str, Any], is_whole: bool) -> Sheet:
@@ -109,16 +110,11 @@ def _read_delimited(text: Text, name: str, settings: dict[str, Any], is_whole: b
     return _read(text.data, name, _DELIMITED[settings["type"]].read({**settings, "encoding": "utf-8"}), is_whole)
 
 
-def _detect_json(text: Text, name: str, kind: str, is_whole: bool) -> Detection:
+def _detect_json(head: bytes, name: str, kind: str, is_whole: bool) -> Detection:
+    """In the bytes that a run reads: it takes them for UTF-8, or refuses them."""
     fmt: Format = Json.read({"type": "json"}) if kind == "json" else Jsonl.read({"type": "jsonl"})
-    sheet = _read(text.data, name, fmt, is_whole)
-    columns = profile(sheet.table, sheet.fields)
-    found = list(text.problems)
-    if text.encoding not in ("utf-8", "utf-8-sig"):
-        found = [
-            Problem("encoding.not_utf8", "JSON files are read as UTF-8, and this one is not.", "Write it in UTF-8.")
-        ]
-    return _detection(fmt, sheet, columns, found, is_whole)
+    sheet = _read(head, name, fmt, is_whole)
+    return _detection(fmt, sheet, profile(sheet.table, sheet.fields), (), is_whole)
 
 
 def _detect_parquet(head: bytes, name: str, is_whole: bool) -> Detection:
@@ -136,7 +132,13 @@ def _read(data: bytes, name: str, fmt: Any, is_whole: bool) -> Sheet:
 
 
 def _detection(
-    fmt: Format, sheet: Sheet, columns: Sequence[Column], found: Sequence[Problem], is_whole: bool
+    fmt: Format,
+    sheet: Sheet,
+    columns: Sequence[Column],
+    found: Sequence[Problem],
+    is_whole: bool,
+    *,
+    ends_with_delimiter: bool = False,
 ) -> Detection:
     names = target_names([field.name for field in sheet.fields])
     return Detection(
@@ -146,7 +148,7 @@ def _detection(
         problems=(
             *found,
             *problems.without_rows(sheet),
-            *problems.of_records(sheet),
+            *problems.of_records(sheet, ends_with_delimiter=ends_with_delimiter),
             *problems.of_columns(columns),
         ),
         rows=_first_rows(sheet.table),

@@ -43,6 +43,7 @@ class Dialect:
     delimiter: str
     quote: str
     header: bool
+    ends_with_delimiter: bool
     problems: tuple[Problem, ...] = ()
 
 
@@ -53,7 +54,8 @@ def dialect_of(text: str, given: GivenSettings, *, is_whole: bool) -> Dialect:
     records = _records(head, delimiter, quote)
     header, problems = (given.header, []) if given.header is not None else _header(records)
     problems = list(_before_header(records)) or problems
-    return Dialect(delimiter, quote, header, tuple(problems))
+    ends = all(record[-1] == "" for record in records[1:])
+    return Dialect(delimiter, quote, header, ends, tuple(problems))
 
 
 # --- separators --------------------------------------------------------------------------------------------------
@@ -94,7 +96,15 @@ def _score(records: Records) -> float:
     clean = sum(1 for cell in cells if _CLEAN.fullmatch(cell)) / len(cells)
     # Lines may end with a delimiter, where the header does not.
     widths = (list(map(len, records)), [len(record) - (record[-1] == "") for record in records])
-    return max(map(_evenness, widths)) * (0.25 + clean)
+    return 0.0 if _are_fractions(records) else max(map(_evenness, widths)) * (0.25 + clean)
+
+
+def _are_fractions(records: Records) -> bool:
+    """Whether a name stands above numbers that were cut at their decimal commas."""
+    first, *below = records
+    return (
+        len(first) == 1 and bool(below) and all(len(record) <= 2 and all(map(str.isdigit, record)) for record in below)
+    )
 
 
 def _evenness(widths: Sequence[int]) -> float:

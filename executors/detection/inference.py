@@ -28,8 +28,8 @@ _ISO = re.compile(r"\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}\S*)?")
 _TIME = re.compile(r"\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?")
 _JSON = re.compile(r"[\[{].*[\]}]", re.DOTALL)
 _DATE = re.compile(r"(?:\d{1,8}[-./ ]|[A-Za-z]{3,9} \d{1,2},? ).*\d.*|\d{8}", re.DOTALL)
-_CODED = r"^\s*[+-]?0[0-9]|^\s*\+"
-"""Leading zeros and a plus in front: codes and telephone numbers, which are no quantities."""
+_CODED = r"^\s*[+-]?0[0-9]|^\s*\+[0-9]{7}"
+"""Leading zeros, and a plus before many digits: codes and telephone numbers, which are no quantities."""
 _ZONE = r"(?:Z|[+-][0-9]{2}(?::?[0-9]{2})?)\s*$"
 _MOST_BOOLEANS = 12
 _SURE_BIGINT = 18

@@ -15,13 +15,13 @@ from ir.words import counted
 _SHOWN_ROWS, _SHOWN_VALUES, _SHOWN_COLUMNS = 5, 5, 10
 
 
-def of_records(sheet: Sheet) -> Iterator[Problem]:
+def of_records(sheet: Sheet, *, ends_with_delimiter: bool) -> Iterator[Problem]:
     """Records that the reader rejects, and what it says of the header."""
     for warning in sheet.scan.warnings:
         if warning.startswith("The header"):
             yield Problem("header.name_made_up", warning, "Name the columns where the file is made.")
     reasons = Counter(reason for _, reason in sheet.bad)
-    if _trails(sheet, reasons):
+    if ends_with_delimiter and _is_one_wider(sheet, reasons):
         text = f"{_each(len(sheet.bad))} one value more than the header has names: the lines end with a delimiter."
         yield Problem("rows.trailing_delimiter", text, "Remove it from the lines, or add it to the header.")
         return
@@ -41,7 +41,7 @@ def _each(count: int) -> str:
     return "One row has" if count == 1 else f"Each of {count:,} rows has"
 
 
-def _trails(sheet: Sheet, reasons: Counter[str]) -> bool:
+def _is_one_wider(sheet: Sheet, reasons: Counter[str]) -> bool:
     width = len(sheet.fields)
     return list(reasons) == [f"expected {width} cells, found {width + 1}"] and not sheet.table.num_rows
 
@@ -173,5 +173,6 @@ def _trailing_column(columns: Sequence[Column]) -> Iterator[Problem]:
 
 def without_rows(sheet: Sheet) -> Iterator[Problem]:
     if not sheet.table.num_rows and not sheet.bad:
-        text = f"The file names {counted(len(sheet.fields), 'column')}, and has no row."
+        columns = f" names {counted(len(sheet.fields), 'column')}, and" if sheet.fields else ""
+        text = f"The file{columns} has no row."
         yield Problem("rows.none", text, "Types cannot be told without values. Choose a file with rows.")

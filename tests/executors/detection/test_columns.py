@@ -26,6 +26,7 @@ def column(*values: str) -> DetectedColumn:
         (("99999999999999999999", "1"), "string"),
         (("00123", "4567"), "string"),
         (("+431234567", "+439876543"), "string"),
+        (("-7", "+8"), "integer"),
         (("1.5", "20"), "decimal(18,1)"),
         (("1e5", "2.5e-3"), "float"),
         (("true", "False"), "boolean"),

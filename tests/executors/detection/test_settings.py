@@ -119,6 +119,17 @@ def test_delimiters_at_the_ends_of_rows_are_told():
     assert "column.trailing" in codes(look("a,b,\n1,2,\n3,4,\n"))
 
 
+def test_decimal_commas_below_one_name_are_one_column():
+    found = look("x\n1,5\n2,25\n")
+    assert [column.type for column in found.columns] == ["decimal(18,2)"]
+
+
+def test_json_in_another_encoding_is_refused_as_by_a_run():
+    with pytest.raises(Failure) as refused:
+        look('[{"a": 1}]'.encode("utf-16"))
+    assert refused.value.code == "source.encoding_differs"
+
+
 def test_a_row_with_too_few_values_is_told_with_its_line():
     [problem] = look("id,a,b\n1,2,3\n1,2\n4,5,6\n").problems
     assert (problem.code, problem.line) == ("row.unreadable", 3)
