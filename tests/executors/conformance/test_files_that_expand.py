@@ -106,8 +106,14 @@ WAYS: dict[str, Callable[[World, dict[str, Any]], object]] = {
 }
 
 
-@pytest.mark.parametrize("case", ["parquet, one page", "csv, 100,000 columns"])
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize(
+    ("case", "way"),
+    [
+        ("parquet, one page", "sample"),
+        *(pytest.param("parquet, one page", way, marks=pytest.mark.slow) for way in ("run", "preview")),
+        *(("csv, 100,000 columns", way) for way in WAYS),
+    ],
+)
 def test_what_cannot_be_read_in_bounded_memory_is_refused_with_the_file_named(
     world: World, written: Callable[[str], bytes], case: str, way: str
 ) -> None:

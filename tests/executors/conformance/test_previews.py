@@ -88,7 +88,7 @@ KEYED = st.dictionaries(st.integers(1, 9), st.sampled_from(["a", "b", None]), ma
 
 
 @pytest.mark.parametrize("mode", ["append", "truncate", "upsert"])
-@settings(max_examples=8, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=4, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(there=KEYED, coming=KEYED, repeated=st.booleans())
 def test_over_any_rows_it_says_what_the_run_then_does(
     world: World, mode: str, there: dict[int, str | None], coming: dict[int, str | None], repeated: bool

@@ -736,7 +736,7 @@ LAGS = st.sampled_from([None, 1, 3, 100])
 BATCHES = st.lists(st.tuples(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 9)), max_size=8), LAGS), max_size=6)
 
 
-@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(batches=BATCHES)
 def test_every_row_at_or_above_the_bound_is_loaded_exactly_once(incremental, make, rows, batches):
     """The model: of each content so many rows are loaded as the fullest batch since held, unless it was behind."""
