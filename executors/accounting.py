@@ -115,28 +115,26 @@ def describe_positions(refs: Sequence[RecordRef], names: Mapping[int, str]) -> s
     return "; ".join(f"{names[file]} record {', '.join(records)}" for file, records in by_file.items())
 
 
-_SAID = {
+_WARNING_TEXTS = {
     "skip": ("rows.rejected", " rejected", " rejected"),
     "warn": ("rows.warned", ", loaded unless another rule rejected it", ", loaded unless another rule rejected them"),
 }
-"""By what a rule does: the code of its warning, and the words after one row and after more."""
+"""For each `onFail`: the code of the warning, and the text after one row and after several rows."""
 
 
-VIOLATIONS = frozenset(code for code, *_ in _SAID.values())
+VIOLATIONS = frozenset(code for code, *_ in _WARNING_TEXTS.values())
 """The codes of `violation_warnings`."""
 
 
 def violation_warnings(rules: Sequence[RuleCount]) -> list[RunWarning]:
-    """What skip and warn violations say in the run's own list of warnings."""
-    return [
-        RunWarning(
-            _SAID[rule.on_fail][0],
-            rule.node,
-            f"{_rule_text(rule)}: {counted(rule.violations, 'row')}{_SAID[rule.on_fail][min(rule.violations, 2)]}.",
-        )
-        for rule in rules
-        if rule.violations and rule.on_fail in _SAID
-    ]
+    """The warnings of a run for the violations of `skip` and `warn` rules."""
+    return [_violation_warning(rule) for rule in rules if rule.violations and rule.on_fail in _WARNING_TEXTS]
+
+
+def _violation_warning(rule: RuleCount) -> RunWarning:
+    code, *texts = _WARNING_TEXTS[rule.on_fail]
+    text = texts[min(rule.violations, 2) - 1]
+    return RunWarning(code, rule.node, f"{_rule_text(rule)}: {counted(rule.violations, 'row')}{text}.")
 
 
 def node_reports(path: Path, read: int, result: PassResult) -> list[NodeReport]:

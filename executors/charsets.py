@@ -72,10 +72,10 @@ class Charset:
         if self._codec is None:
             return {}
         foreign = pc.fill_null(pc.invert(pc.string_is_ascii(values)), False)
-        places = pc.indices_nonzero(foreign)
-        texts = values.take(places).to_pylist()
-        found = ((place, self.lacks(text)) for place, text in zip(places.to_pylist(), texts, strict=True))
-        return {place: char for place, char in found if char is not None}
+        indices = pc.indices_nonzero(foreign)
+        texts = values.take(indices).to_pylist()
+        found = ((index, self.lacks(text)) for index, text in zip(indices.to_pylist(), texts, strict=True))
+        return {index: char for index, char in found if char is not None}
 
     def shown(self, text: str) -> str:
         """A text for people, with `\\u{20AC}` for what the database cannot hold."""

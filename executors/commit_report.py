@@ -158,13 +158,13 @@ def _load_warnings(node: str, counts: LoadCounts, rules: Iterable[RuleCount]) ->
         warnings.append(
             RunWarning("rows.suppressed", node, f"A trigger of the table swallowed {counted(swallowed, 'row')}.")
         )
-    violated, kept = sum(rule.violations for rule in rules), counts.quarantine_entries
-    if kept < violated:
+    violated, entries = sum(rule.violations for rule in rules), counts.quarantine_entries
+    if entries < violated:
         warnings.append(
             RunWarning(
                 "rejects.not_kept",
                 node,
-                f"{violated - kept:,} of {violated:,} violations were counted but not kept: their node has no "
+                f"{violated - entries:,} of {violated:,} violations were counted but not kept: their node has no "
                 "quarantine.",
             )
         )

@@ -23,27 +23,27 @@ _NO_ROUTE = {errno.ENETUNREACH, errno.EHOSTUNREACH, errno.ENETDOWN, errno.EHOSTD
 
 
 def describe_connection_failure(
-    trouble: BaseException, place: str, *, ended: tuple[type[BaseException], ...] = ()
+    trouble: BaseException, address: str, *, ended: tuple[type[BaseException], ...] = ()
 ) -> ConnectionFailure:
-    """`place` is `host:port`; `ended` are errors by which a client says that the other side broke off. The text of an
-    error is never repeated: it may quote what is secret."""
+    """`address` is `host:port`; `ended` lists the errors of a client for a connection that the other side closed.
+    The text of an error is never repeated, because it may contain a secret."""
     chain = list(_chain_of(trouble))
     for kind, describe in _DESCRIBERS:
         if (found := next((error for error in chain if isinstance(error, kind)), None)) is not None:
-            return describe(found, place)
+            return describe(found, address)
     if any(isinstance(error, OSError) and error.errno in _NO_ROUTE for error in chain):
         return ConnectionFailure(
             "no_route",
-            f"No network route to {place}.",
+            f"No network route to {address}.",
             "Check the network of Flow's machine, and whether the host has an address of that kind.",
         )
     if any(isinstance(error, (ConnectionError, EOFError, *ended)) for error in chain):
         return ConnectionFailure(
             "broke_off",
-            f"{place} accepted the connection but sent no valid response.",
+            f"{address} accepted the connection but sent no valid response.",
             "See its log, and check host, port and encryption.",
         )
-    return ConnectionFailure("unreachable", f"{place} could not be reached.", "Check host, port and encryption.")
+    return ConnectionFailure("unreachable", f"{address} could not be reached.", "Check host, port and encryption.")
 
 
 def _chain_of(trouble: BaseException | None) -> Iterator[BaseException]:
@@ -54,7 +54,7 @@ def _chain_of(trouble: BaseException | None) -> Iterator[BaseException]:
         trouble = trouble.__cause__ or trouble.__context__
 
 
-def _certificate(error: BaseException, place: str) -> ConnectionFailure:
+def _certificate(error: BaseException, address: str) -> ConnectionFailure:
     number = getattr(error, "verify_code", 0)
     if number in _EXPIRED:
         why, hint = (
@@ -68,21 +68,21 @@ def _certificate(error: BaseException, place: str) -> ConnectionFailure:
     else:
         why = "it is not signed by a known authority"
         hint = "Use a certificate of a known authority, and configure the server to send the full chain."
-    return ConnectionFailure("certificate", f"The certificate of {place} is not trusted: {why}.", hint)
+    return ConnectionFailure("certificate", f"The certificate of {address} is not trusted: {why}.", hint)
 
 
-def _tls(error: BaseException, place: str) -> ConnectionFailure:
+def _tls(error: BaseException, address: str) -> ConnectionFailure:
     if getattr(error, "reason", None) in ("WRONG_VERSION_NUMBER", "HTTP_REQUEST", "UNKNOWN_PROTOCOL"):
-        return ConnectionFailure("no_tls", f"{place} answers without encryption.", "Use the port with TLS.")
+        return ConnectionFailure("no_tls", f"{address} answers without encryption.", "Use the port with TLS.")
     return ConnectionFailure(
         "tls",
-        f"{place} and Flow have no encryption method in common.",
+        f"{address} and Flow have no encryption method in common.",
         "Enable TLS 1.2 or 1.3 on the server, and check the port.",
     )
 
 
-def _name(error: BaseException, place: str) -> ConnectionFailure:
-    host = place.rpartition(":")[0]
+def _name(error: BaseException, address: str) -> ConnectionFailure:
+    host = address.rpartition(":")[0]
     if isinstance(error, OSError) and error.errno == socket.EAI_AGAIN:
         return ConnectionFailure(
             "names_silent",
@@ -96,16 +96,16 @@ def _name(error: BaseException, place: str) -> ConnectionFailure:
     )
 
 
-def _refused(_: BaseException, place: str) -> ConnectionFailure:
+def _refused(_: BaseException, address: str) -> ConnectionFailure:
     return ConnectionFailure(
-        "nothing_listens", f"Connection refused by {place}.", "Start the server, or correct host and port."
+        "nothing_listens", f"Connection refused by {address}.", "Start the server, or correct host and port."
     )
 
 
-def _timeout(_: BaseException, place: str) -> ConnectionFailure:
+def _timeout(_: BaseException, address: str) -> ConnectionFailure:
     return ConnectionFailure(
         "timeout",
-        f"{place} did not respond in time.",
+        f"{address} did not respond in time.",
         "Check that it runs, that no firewall blocks it, and that host and port are correct.",
     )
 

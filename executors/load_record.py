@@ -90,7 +90,11 @@ class LoadCounts:
         """The counts under the names of `NodeReport`."""
         names = ("staged", "inserted", "updated", "unchanged", "replaced", "suppressed", "loaded")
         behind = self.below_bound + self.read_again
-        return {"rows_out": self.loaded, "rows_behind_mark": behind, **{f"rows_{n}": getattr(self, n) for n in names}}
+        return {
+            "rows_out": self.loaded,
+            "rows_below_watermark": behind,
+            **{f"rows_{n}": getattr(self, n) for n in names},
+        }
 
 
 @dataclass(frozen=True, slots=True)

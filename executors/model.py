@@ -160,8 +160,8 @@ class SourceFile:
         if (self.size, self.mtime_ns) != (now.size, now.mtime_ns):
             return False
         return all(
-            mine in (None, theirs)
-            for mine, theirs in (
+            known in (None, found_now)
+            for known, found_now in (
                 (self.inode, now.inode),
                 (self.ctime_ns, now.ctime_ns),
                 (self.version, now.version),
@@ -342,7 +342,7 @@ class NodeReport:
     rows_rejected_here: int | None = None
     rows_staged: int | None = None
     rows_replaced: int | None = None
-    rows_behind_mark: int | None = None
+    rows_below_watermark: int | None = None
     rows_suppressed: int | None = None
     rows_loaded: int | None = None
     rows_inserted: int | None = None

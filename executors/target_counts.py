@@ -61,11 +61,11 @@ def _by_key(parts: Iterable[Part[T]], key: Callable[[T], K]) -> Mapping[K, list[
 
 def _distinct(parts: Sequence[Part[T]], size: Callable[[T], int]) -> list[Part[T]]:
     """Without those whose files another has read as well: at a shared node that one has counted them too."""
-    kept: list[Part[T]] = []
+    distinct: list[Part[T]] = []
     for files, counted in sorted(parts, key=lambda part: (len(part[0]), size(part[1])), reverse=True):
-        if not any(files <= others for others, _ in kept):
-            kept.append((files, counted))
-    return kept
+        if not any(files <= others for others, _ in distinct):
+            distinct.append((files, counted))
+    return distinct
 
 
 def _add_nodes(one: NodeReport, other: NodeReport) -> NodeReport:

@@ -23,7 +23,7 @@ class WireType:
 
 _TEXT = WireType(pa.string(), "text", as_text=True)
 
-_TRAVEL: dict[str, WireType] = {
+_WIRE_TYPES: dict[str, WireType] = {
     "string": WireType(pa.string(), "text"),
     "integer": WireType(pa.int32(), "integer"),
     "bigint": WireType(pa.int64(), "bigint"),
@@ -62,7 +62,7 @@ def wire_type(kind: ColumnType) -> WireType:
         if kind.precision <= 38:
             return WireType(pa.decimal128(kind.precision, kind.scale), f"numeric({kind.precision},{kind.scale})")
         return _TEXT
-    return _TRAVEL[kind.kind]
+    return _WIRE_TYPES[kind.kind]
 
 
 def postgres_type(kind: ColumnType) -> str:

@@ -225,8 +225,8 @@ _CODES = (
         status=503,
     ),
     ErrorCode(
-        "embedded.keeper_died",
-        "The process that keeps an embedded service ended.",
+        "embedded.supervisor_died",
+        "The supervisor of an embedded service ended.",
         "Read the log that the message names.",
         status=503,
     ),

@@ -42,8 +42,8 @@ class Columns:
 
     def renamed(self, names: Mapping[str, str]) -> Self:
         """All at once, so that names can be exchanged."""
-        kept = tuple(names.get(n, n) for n in self.present)
-        new = tuple(n for n in names.values() if n not in kept)
-        gone = (self.absent | names.keys()) - frozenset((*kept, *new))
+        renamed_columns = tuple(names.get(n, n) for n in self.present)
+        new = tuple(n for n in names.values() if n not in renamed_columns)
+        gone = (self.absent | names.keys()) - frozenset((*renamed_columns, *new))
         seen = self.seen and tuple(names.get(n, n) for n in self.seen)
-        return replace(self, present=kept + new, absent=gone, seen=seen)
+        return replace(self, present=renamed_columns + new, absent=gone, seen=seen)

@@ -21,12 +21,12 @@ def check_config(validator: Validator, config: Any, at: Pointer) -> Iterator[Dia
 
 
 def _diagnostics_of(error: ValidationError, at: Pointer) -> Iterator[Diagnostic]:
-    place = Pointer((*at, *error.relative_path))
+    pointer = Pointer((*at, *error.relative_path))
     describer = _DESCRIBERS.get(str(error.validator))
     if describer is None:
-        yield diagnose("value.malformed", place, f"{shown(error.instance)} violates {error.validator}.")
+        yield diagnose("value.malformed", pointer, f"{shown(error.instance)} violates {error.validator}.")
     else:
-        yield from describer(error, place)
+        yield from describer(error, pointer)
 
 
 def _missing(error: ValidationError, at: Pointer) -> Iterator[Diagnostic]:
@@ -102,8 +102,8 @@ def _wrong_tag(errors: Sequence[ValidationError], error: ValidationError, at: Po
 
 def _missing_tag(errors: Iterable[ValidationError], value: Any) -> str | None:
     """The first field that every branch asks for and the value lacks."""
-    asked = [sub.validator_value for sub in errors if sub.validator == "required" and not sub.relative_path]
-    common = [name for name in asked[0] if all(name in names for names in asked)] if asked else []
+    required = [sub.validator_value for sub in errors if sub.validator == "required" and not sub.relative_path]
+    common = [name for name in required[0] if all(name in names for names in required)] if required else []
     return next((name for name in common if name not in value), None)
 
 

@@ -59,14 +59,14 @@ def _text(document: str | bytes) -> str:
 
 def _read_json(text: str) -> Document:
     reader = JsonReader(text)
-    places = _Offsets(text, reader.offsets)
+    positions = _Offsets(text, reader.offsets)
     try:
         value = reader.read()
     except JsonSyntaxError as error:
-        line, column = places.at(error.offset)
+        line, column = positions.at(error.offset)
         raise _stop(error.code, str(error), line, column) from error
     document = _plain(value)
-    return Document(document.value, [*reader.faults, *document.faults], places)
+    return Document(document.value, [*reader.faults, *document.faults], positions)
 
 
 def _read_toml(text: str) -> Document:
@@ -104,11 +104,11 @@ class _Offsets:
         return line, offset - self._line_starts[line - 1] + 1
 
 
-def _nearest(places: dict[Pointer, int], pointer: Pointer) -> int:
+def _nearest(known: dict[Pointer, int], pointer: Pointer) -> int:
     """What is known of the pointer itself, or of the nearest part above it."""
-    while pointer not in places:
+    while pointer not in known:
         pointer = pointer.parent
-    return places[pointer]
+    return known[pointer]
 
 
 # --- values that somebody else has parsed -------------------------------------------------------------------------

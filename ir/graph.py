@@ -70,9 +70,9 @@ def _check_inputs(node: DraftNode, graph: Graph) -> Iterator[Diagnostic]:
     for i, name in enumerate(node.inputs):
         if name is not None and name not in graph.by_id:
             yield _unknown_input(name, node.at / "inputs" / i, graph)
-    for place, source in graph.inputs_of(node):
+    for pointer, source in graph.inputs_of(node):
         if source.kind in _TARGETS:
-            yield diagnose("inputs.is_target", place, f"{source.id} is a target. No node can read from it.")
+            yield diagnose("inputs.is_target", pointer, f"{source.id} is a target. No node can read from it.")
     if node.kind in _READERS and len(node.inputs) != 1:
         message = f"{node.id} reads from {len(node.inputs)} nodes instead of one."
         yield diagnose("inputs.count", node.at / "inputs", message)
@@ -97,9 +97,9 @@ def _check_readers(node: DraftNode, graph: Graph) -> Iterator[Diagnostic]:
     if node.kind in _AFTER_VALIDATE - _TARGETS:
         for reader in readers:
             if reader.kind in NODES and reader.kind not in _AFTER_VALIDATE:
-                place = reader.at / "inputs" / reader.inputs.index(node.id)
+                pointer = reader.at / "inputs" / reader.inputs.index(node.id)
                 message = f"{node.id} can only feed targets and validate nodes, not {reader.id}."
-                yield diagnose("validate.must_feed_target", place, message)
+                yield diagnose("validate.must_feed_target", pointer, message)
 
 
 def _check_cycles(graph: Graph) -> Iterator[Diagnostic]:
@@ -113,14 +113,14 @@ def _check_cycles(graph: Graph) -> Iterator[Diagnostic]:
         pending = [graph.inputs_of(start)]
         while pending:
             spend(5)
-            place, node = next(pending[-1], (None, None))
-            if place is None or node is None:
+            pointer, node = next(pending[-1], (None, None))
+            if pointer is None or node is None:
                 done.add(trail[-1].at)
                 on_trail.discard(trail.pop().at)
                 pending.pop()
             elif node.at in on_trail:
                 circle = " → ".join(str(n.id) for n in [*trail[trail.index(node) :], node])
-                yield diagnose("graph.cycle", place, f"These nodes form a cycle: {circle}.")
+                yield diagnose("graph.cycle", pointer, f"These nodes form a cycle: {circle}.")
             elif node.at not in done:
                 trail.append(node)
                 on_trail.add(node.at)

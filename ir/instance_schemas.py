@@ -44,8 +44,8 @@ def check_instance_schema(schema: dict[str, Any], at: Pointer) -> Iterator[Diagn
         Draft202012Validator.check_schema(schema)
     except SchemaError as error:
         fault = best_match(error.context) or error
-        place = Pointer((*at, *error.absolute_path))
-        yield diagnose("json_schema.malformed", place, f"Invalid JSON Schema: {fault.message[:200]}.")
+        pointer = Pointer((*at, *error.absolute_path))
+        yield diagnose("json_schema.malformed", pointer, f"Invalid JSON Schema: {fault.message[:200]}.")
         return
     faults = [fault for part in _parts(schema) for fault in _part_faults(part, part is schema, at)]
     yield from faults or _check_references(schema, at)

@@ -48,23 +48,23 @@ class JsonReader:
             self._fail(f"After the document, found {self._next()}")
         return value
 
-    def _value(self, place: Pointer) -> Any:
+    def _value(self, pointer: Pointer) -> Any:
         spend(10)
-        if len(place) > MAX_DEPTH:
+        if len(pointer) > MAX_DEPTH:
             raise JsonSyntaxError("document.too_deep", f"Values are nested more than {MAX_DEPTH} levels deep.", self.at)
         if len(self.offsets) > MAX_VALUES:
             raise JsonSyntaxError("document.too_large", f"There are more than {MAX_VALUES} values.", self.at)
         match self.text[self.at : self.at + 1]:
             case "{":
-                return self._object(place)
+                return self._object(pointer)
             case "[":
-                return self._array(place)
+                return self._array(pointer)
             case '"':
                 return self._string()
             case _:
-                return self._scalar(place)
+                return self._scalar(pointer)
 
-    def _object(self, place: Pointer) -> dict[str, Any]:
+    def _object(self, pointer: Pointer) -> dict[str, Any]:
         found: dict[str, Any] = {}
         while self._goes_on("{" if not found else ",", "}"):
             key_at = self.at
@@ -72,7 +72,7 @@ class JsonReader:
                 self._fail(f"A key in double quotes expected, but found {self._next()}")
             key = self._string()
             self._expect(":")
-            member = place / key
+            member = pointer / key
             self._note_repeated(key, member, key_at, key in found)
             found[key] = self._value(member)
         return found
@@ -82,10 +82,10 @@ class JsonReader:
             self.faults.append(diagnose("document.repeated_key", member, f"The key {shown(key)} is repeated."))
         self.offsets[member] = key_at
 
-    def _array(self, place: Pointer) -> list[Any]:
+    def _array(self, pointer: Pointer) -> list[Any]:
         found: list[Any] = []
         while self._goes_on("[" if not found else ",", "]"):
-            item = place / len(found)
+            item = pointer / len(found)
             self.offsets[item] = self.at
             found.append(self._value(item))
         return found
@@ -120,20 +120,20 @@ class JsonReader:
         token = match[0]
         return str(json.loads(token)) if "\\" in token else token[1:-1]
 
-    def _scalar(self, place: Pointer) -> Any:
+    def _scalar(self, pointer: Pointer) -> Any:
         if word := _WORD.match(self.text, self.at):
-            return self._constant(word[0], word.end(), place)
+            return self._constant(word[0], word.end(), pointer)
         if (number := _NUMBER.match(self.text, self.at)) is None:
             self._fail(f"A value expected, but found {self._next()}")
         self.at = number.end()
         if not is_exact(number[0]):
-            self.faults.append(not_exact(place, number[0]))
+            self.faults.append(not_exact(pointer, number[0]))
             return 0
         return int(number[0]) if number[1] is None and number[2] is None else float(number[0])
 
-    def _constant(self, word: str, end: int, place: Pointer) -> Any:
+    def _constant(self, word: str, end: int, pointer: Pointer) -> Any:
         if word in _NOT_FINITE:
-            self.faults.append(not_finite(place, word))
+            self.faults.append(not_finite(pointer, word))
         elif word not in _CONSTANTS:
             self._fail(f"{shown(word)} is not a value. Put text in double quotes")
         self.at = end
@@ -163,10 +163,10 @@ def is_exact(number: str) -> bool:
         return False  # the exponent is an absurd one, such as 1e-99999999999999999999
 
 
-def not_exact(place: Pointer, number: str) -> Diagnostic:
-    fix = [{"op": "replace", "path": str(place), "value": number}]
-    return diagnose("number.not_exact", place, f"A double cannot store {shown(number)} exactly.", fixes=[fix])
+def not_exact(pointer: Pointer, number: str) -> Diagnostic:
+    fix = [{"op": "replace", "path": str(pointer), "value": number}]
+    return diagnose("number.not_exact", pointer, f"A double cannot store {shown(number)} exactly.", fixes=[fix])
 
 
-def not_finite(place: Pointer, number: str) -> Diagnostic:
-    return diagnose("number.not_finite", place, f"{number} is not a number.")
+def not_finite(pointer: Pointer, number: str) -> Diagnostic:
+    return diagnose("number.not_finite", pointer, f"{number} is not a number.")

@@ -86,9 +86,9 @@ def _lineage(path: Path) -> Lineage:
 def _rename(traces: Traces, op: Rename) -> Traces:
     """All at once, so that names can be exchanged."""
     moved = {new: traces.of(old).then(f"renamed from {old}") for old, new in op.columns.items()}
-    kept = {op.columns.get(name, name): moved.get(op.columns.get(name, name), t) for name, t in traces.known.items()}
+    renamed = {op.columns.get(name, name): moved.get(op.columns.get(name, name), t) for name, t in traces.known.items()}
     gone = (traces.gone | op.columns.keys()) - moved.keys()
-    return replace(traces, known={**kept, **moved}, gone=gone)
+    return replace(traces, known={**renamed, **moved}, gone=gone)
 
 
 def _cast(traces: Traces, op: Cast) -> Traces:
@@ -100,8 +100,8 @@ def _select(traces: Traces, op: Select) -> Traces:
 
 
 def _drop(traces: Traces, op: Drop) -> Traces:
-    kept = {name: trace for name, trace in traces.known.items() if name not in op.columns}
-    return replace(traces, known=kept, gone=traces.gone | frozenset(op.columns))
+    remaining = {name: trace for name, trace in traces.known.items() if name not in op.columns}
+    return replace(traces, known=remaining, gone=traces.gone | frozenset(op.columns))
 
 
 def _derive(traces: Traces, op: Derive) -> Traces:

@@ -53,10 +53,10 @@ class Rename(Op):
     def check(self, at: Pointer) -> Iterator[Diagnostic]:
         given: set[str] = set()
         for old, new in self.columns.items():
-            place = at / "columns" / old
-            yield from check_column(new, place)
+            pointer = at / "columns" / old
+            yield from check_column(new, pointer)
             if new in given:
-                yield diagnose("column.repeated", place, f"Two columns are renamed to {shown(new)}.")
+                yield diagnose("column.repeated", pointer, f"Two columns are renamed to {shown(new)}.")
             given.add(new)
 
     def reads(self, at: Pointer) -> Reads:

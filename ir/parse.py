@@ -78,8 +78,8 @@ def _parse(
 def _without_echoes(later: list[Diagnostic], faults: list[Diagnostic]) -> list[Diagnostic]:
     """Those of a later phase that do not stand at or below a value that is faulty already."""
     spend(10 * len(later))
-    places = {fault.path for fault in faults if fault.path} | _meant(faults)
-    return [d for d in later if not any(Pointer(d.path[:i]) in places for i in range(1, len(d.path) + 1))]
+    faulty_paths = {fault.path for fault in faults if fault.path} | _meant(faults)
+    return [d for d in later if not any(Pointer(d.path[:i]) in faulty_paths for i in range(1, len(d.path) + 1))]
 
 
 def _without_misspelt(diagnostics: list[Diagnostic]) -> list[Diagnostic]:

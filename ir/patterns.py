@@ -78,7 +78,7 @@ def _glob_to_regex(glob: str) -> str:
 
 
 def _unit(
-    negated: str | None, members: str | None, lone: str | None, stars: str | None, mark: str | None, text: str | None
+    negated: str | None, members: str | None, lone: str | None, stars: str | None, single: str | None, text: str | None
 ) -> str:
     if lone:
         raise ValueError("a bracket is not closed; write [[] for a literal bracket")
@@ -86,7 +86,7 @@ def _unit(
         if len(stars) > 1:
             raise ValueError("** is not a pattern for names")
         return ".*"
-    if mark:
+    if single:
         return "."
     return _set(bool(negated), members) if members is not None else re.escape(text or "")
 

@@ -21,7 +21,7 @@ from ir.structure import DraftNode
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
+class _CheckedQuery:
     """A query, where it stands, and the connections that it is sent to. A hook's is only planned."""
 
     at: Pointer
@@ -34,23 +34,23 @@ def check_allowances(graph: Graph, allowances: Allowances | None) -> Iterator[Di
     """Whether each query may run over its connections, as far as somebody has looked."""
     known = allowances or {}
     for node in graph.nodes:
-        for asked in _queries(node, graph):
-            for connection in asked.connections:
-                yield from _check(asked, connection, known.get(connection))
+        for checked in _queries(node, graph):
+            for connection in checked.connections:
+                yield from _check(checked, connection, known.get(connection))
 
 
-def _check(asked: _Asked, connection: str, allowance: Allowance | None) -> Iterator[Diagnostic | Skipped]:
-    foreign = asked.query.foreign_functions
+def _check(checked: _CheckedQuery, connection: str, allowance: Allowance | None) -> Iterator[Diagnostic | Skipped]:
+    foreign = checked.query.foreign_functions
     if allowance is None:
         if foreign:
             reason = "the permissions of the connection are unknown without access to it"
-            yield Skipped("query.function_not_allowed", asked.at, reason)
+            yield Skipped("query.function_not_allowed", checked.at, reason)
         return
     if missing := [name for name in foreign if name not in allowance.functions]:
-        yield diagnose("query.function_not_allowed", asked.at, not_allowed(missing, connection))
-    if allowance.role and not asked.is_only_planned:
+        yield diagnose("query.function_not_allowed", checked.at, not_allowed(missing, connection))
+    if allowance.role and not checked.is_only_planned:
         yield diagnose(
-            "query.role_not_allowed", asked.at, f"Queries over {shown(connection)} are not allowed: {allowance.role}."
+            "query.role_not_allowed", checked.at, f"Queries over {shown(connection)} are not allowed: {allowance.role}."
         )
 
 
@@ -61,14 +61,14 @@ def not_allowed(functions: list[Name], connection: str) -> str:
     return f"{names} {are} built into PostgreSQL, and not allowed on the connection {shown(connection)}."
 
 
-def _queries(node: DraftNode, graph: Graph) -> Iterator[_Asked]:
+def _queries(node: DraftNode, graph: Graph) -> Iterator[_CheckedQuery]:
     spec = node.spec
     if isinstance(spec, Source) and spec.connector in CONNECTORS:
         parts, _ = check_settings(spec.connector, spec.config, node.at / "config")
         for config in (part.spec for part in parts):
             if isinstance(config, SourceConfig) and spec.connection:
-                for place, text in config.queries(node.at / "config"):
-                    yield from _read(place, text, (), (spec.connection,))
+                for pointer, text in config.queries(node.at / "config"):
+                    yield from _read(pointer, text, (), (spec.connection,))
     elif isinstance(spec, Validate):
         targets = tuple(dict.fromkeys(_connections_below(node, graph)))
         for part in node.parts:
@@ -77,13 +77,15 @@ def _queries(node: DraftNode, graph: Graph) -> Iterator[_Asked]:
     elif isinstance(spec, Target):
         for part in node.parts:
             if isinstance(part.spec, SqlHook) and part.spec.explained is not None:
-                yield _Asked(part.at / "statement", part.spec.explained, (spec.connection,), is_only_planned=True)
+                yield _CheckedQuery(
+                    part.at / "statement", part.spec.explained, (spec.connection,), is_only_planned=True
+                )
 
 
-def _read(at: Pointer, text: str, given: tuple[str, ...], connections: tuple[str, ...]) -> Iterator[_Asked]:
+def _read(at: Pointer, text: str, given: tuple[str, ...], connections: tuple[str, ...]) -> Iterator[_CheckedQuery]:
     """Nothing for a query that is refused as it stands: that is told already."""
     try:
-        yield _Asked(at, read_query(text, given), connections)
+        yield _CheckedQuery(at, read_query(text, given), connections)
     except QueryRefused:
         return
 

@@ -35,7 +35,7 @@ def read_some(read: Callable[[Any], Any], raw: Any) -> Any:
     try:
         return read(raw)
     except ValidationError as error:
-        faulty = {place[0] for e in error.errors(include_url=False) if (place := error_pointer(e["loc"]))}
+        faulty = {pointer[0] for e in error.errors(include_url=False) if (pointer := error_pointer(e["loc"]))}
     if not isinstance(raw, dict) or not faulty & raw.keys():
         return None
     return read_some(read, {name: value for name, value in raw.items() if name not in faulty})
@@ -47,7 +47,7 @@ def sound_parts(kind: type[Spec], raw: Any, at: Pointer) -> Iterator[SoundPart]:
     spec = read_some(kind.read, raw)
     if spec is not None:
         parts = list(spec.parts(at))
-        yield from (SoundPart(part, place, place != at or _is_whole(spec, raw)) for part, place in parts)
+        yield from (SoundPart(part, pointer, pointer != at or _is_whole(spec, raw)) for part, pointer in parts)
     for field in kind.model_fields.values() if isinstance(raw, dict) else ():
         alias = str(field.alias)
         if alias in raw and (spec is None or alias not in _written(spec)):
@@ -80,10 +80,10 @@ def _is_kind_of(kind: Any, key: str | None, raw: Any) -> bool:
 
 def _alternatives(annotation: Any, metadata: list[Any]) -> Iterator[tuple[Any, str | None]]:
     """The types that a value may have, each with the name of the tag that tells it from the others, if there is one."""
-    key = next((mark.key for mark in metadata if isinstance(mark, ByTag)), None)
+    key = next((annotation_part.key for annotation_part in metadata if isinstance(annotation_part, ByTag)), None)
     if get_origin(annotation) is Annotated:
-        inner, *marks = get_args(annotation)
-        yield from _alternatives(inner, [*metadata, *marks])
+        inner, *annotations = get_args(annotation)
+        yield from _alternatives(inner, [*metadata, *annotations])
     elif get_origin(annotation) in (Union, UnionType):
         for member in get_args(annotation):
             yield from _alternatives(member, metadata if key is not None else [])

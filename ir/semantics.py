@@ -110,11 +110,11 @@ def _check_kinds(subject: _Subject) -> Findings:
 
 
 def _check_names(named: Iterator[tuple[str, str, Pointer]]) -> Findings:
-    for family, name, place in named:
+    for family, name, pointer in named:
         if (family, name) in NOT_YET:
-            yield diagnose("kind.not_available", place, f"The {family} {name} is not available in this release.")
+            yield diagnose("kind.not_available", pointer, f"The {family} {name} is not available in this release.")
         elif family in _OPEN_FAMILIES and name not in _OPEN_FAMILIES[family]:
-            yield _unknown_connector(name, place, _OPEN_FAMILIES[family])
+            yield _unknown_connector(name, pointer, _OPEN_FAMILIES[family])
 
 
 def _unknown_connector(name: str, at: Pointer, table: KindTable[Connector] | KindTable[TargetConnector]) -> Diagnostic:
@@ -143,9 +143,9 @@ def _check_config(source: dict[str, Any], at: Pointer) -> Findings:
 
 def _without_echoes(findings: Findings, faults: list[Diagnostic]) -> Findings:
     """Those that do not stand at or below a value that is faulty already."""
-    places = {fault.path for fault in faults}
+    faulty_paths = {fault.path for fault in faults}
     for finding in findings:
-        if not any(Pointer(finding.path[:i]) in places for i in range(1, len(finding.path) + 1)):
+        if not any(Pointer(finding.path[:i]) in faulty_paths for i in range(1, len(finding.path) + 1)):
             yield finding
 
 
@@ -157,15 +157,15 @@ def _check_columns(subject: _Subject) -> Findings:
     """Columns that the document itself shows to be missing where they are needed, or that nobody has seen so far."""
     arriving = known_columns(subject.graph, subject.sources)
     for node in subject.draft.nodes:
-        for name, place, columns in _reads(node, arriving[node.at]):
+        for name, pointer, columns in _reads(node, arriving[node.at]):
             spend(5 + len(columns.present) // 10)
             if columns.has(name) is False:
                 message = f"The rows have no column {shown(name)} here."
-                yield _missing("column.unknown", name, place, columns.present, message, subject.document)
+                yield _missing("column.unknown", name, pointer, columns.present, message, subject.document)
             elif columns.was_seen(name) is False:
                 message = f"The newest file has no column {shown(name)}."
                 known = (*columns.present, *(columns.seen or ()))
-                yield _missing("column.not_seen", name, place, known, message, subject.document)
+                yield _missing("column.not_seen", name, pointer, known, message, subject.document)
 
 
 def _reads(node: DraftNode, columns: Columns) -> Iterator[tuple[str, Pointer, Columns]]:
@@ -176,7 +176,7 @@ def _reads(node: DraftNode, columns: Columns) -> Iterator[tuple[str, Pointer, Co
         reported.add(read[1])
         yield read
     ops = {part.at: part.spec for part in node.parts if isinstance(part.spec, Op)}
-    for i in range(max((int(place[-1]) for place in ops), default=-1) + 1):
+    for i in range(max((int(pointer[-1]) for pointer in ops), default=-1) + 1):
         op = ops.get(node.at / "ops" / i)
         if op is not None:
             yield from ((name, at, columns) for name, at in op.reads(node.at / "ops" / i) if at not in reported)
@@ -225,10 +225,10 @@ def _check_empty(subject: _Subject) -> Findings:
             continue
         connector = CONNECTORS.get(head.spec.connector)
         if connector and connector.keeps_empty and "empty_as_null" not in node.spec.model_fields_set:
-            place = node.at / "emptyAsNull"
-            fix = [{"op": "add", "path": str(place), "value": False}]
+            pointer = node.at / "emptyAsNull"
+            fix = [{"op": "add", "path": str(pointer), "value": False}]
             message = f"Empty texts of {head.id} become NULL in columns that may be NULL."
-            yield diagnose("target.empty_becomes_null", place, message, fixes=[fix])
+            yield diagnose("target.empty_becomes_null", pointer, message, fixes=[fix])
 
 
 def _check_targets(subject: _Subject) -> Findings:

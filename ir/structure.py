@@ -124,14 +124,14 @@ def _all_diagnostics(error: ValidationError) -> Iterator[Diagnostic]:
 
 def _diagnostics_of(error: Any) -> Iterator[Diagnostic]:
     spend(100)
-    place = error_pointer(error["loc"])
-    if error["type"] == "string_too_long" and place[-1] == "[key]":  # pydantic's mark of a key of an open object
-        place = place.parent
+    pointer = error_pointer(error["loc"])
+    if error["type"] == "string_too_long" and pointer[-1] == "[key]":  # pydantic's mark of a key of an open object
+        pointer = pointer.parent
     describer = _DESCRIBERS.get(error["type"])
     if describer is None:
-        yield diagnose("value.malformed", place, f"{shown(error['input'])}: {error['msg']}.")
+        yield diagnose("value.malformed", pointer, f"{shown(error['input'])}: {error['msg']}.")
     else:
-        yield describer(error, place)
+        yield describer(error, pointer)
 
 
 def _missing(error: Any, at: Pointer) -> Diagnostic:

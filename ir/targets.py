@@ -98,8 +98,8 @@ def _check_quarantines(graph: Graph, views: Sequence[TargetView]) -> Iterator[Di
     for node in graph.nodes:
         quarantine = node.spec.quarantine if isinstance(node.spec, Validate) else None
         if quarantine is not None and quarantine.table is not None and _parsed(quarantine.table) in tables:
-            place: Pointer = node.at / "quarantine" / "table"
-            yield diagnose("quarantine.is_target", place, "A target of the pipeline loads this table.")
+            pointer: Pointer = node.at / "quarantine" / "table"
+            yield diagnose("quarantine.is_target", pointer, "A target of the pipeline loads this table.")
 
 
 def _parsed(text: str) -> tuple[str, str] | None:

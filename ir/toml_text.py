@@ -27,14 +27,14 @@ or the beginning of a table or list."""
 _MOST_TOKENS = 4 * MAX_VALUES
 _MOST_KEY_STEPS = 500_000
 """Python's TOML reader walks each part of a dotted key from the first part on, so a key of n parts takes n² steps."""
-_PLACE = re.compile(r"(.*) \(at (?:line (\d+), column (\d+)|end of document)\)", re.DOTALL)
+_POSITION = re.compile(r"(.*) \(at (?:line (\d+), column (\d+)|end of document)\)", re.DOTALL)
 
 
 class TomlSyntaxError(ValueError):
     """The text is no TOML. `line` and `column` count from 1; None at the end of the text."""
 
     def __init__(self, error: ValueError) -> None:
-        placed = _PLACE.fullmatch(str(error))
+        placed = _POSITION.fullmatch(str(error))
         message, line, column = placed.groups() if placed else (str(error), None, None)
         super().__init__(message)
         self.is_repeated_key = message.startswith(("Cannot overwrite", "Cannot declare"))
@@ -114,11 +114,11 @@ def _parts(key: str) -> Pointer:
 
 def _resolve(key: Pointer, counts: dict[Pointer, int], *, opens_item: bool) -> Pointer:
     """The pointer of a header's table: below the newest item of each array of tables on its way."""
-    place = ROOT
+    pointer = ROOT
     for i, part in enumerate(key):
-        place = place / part
+        pointer = pointer / part
         if opens_item and i == len(key) - 1:
-            counts[place] = counts.get(place, -1) + 1
-        if place in counts:
-            place = place / counts[place]
-    return place
+            counts[pointer] = counts.get(pointer, -1) + 1
+        if pointer in counts:
+            pointer = pointer / counts[pointer]
+    return pointer

@@ -18,7 +18,7 @@ from executors.grammar import canonical_text, convert_column
 from executors.types import wire_type
 from ir.types import STRING, ColumnType
 
-Carried = tuple[pa.Array, pa.BooleanArray]
+Converted = tuple[pa.Array, pa.BooleanArray]
 """Values in the type's travel type, and the mask of those that it cannot hold."""
 
 _INTEGER, _BIGINT = ColumnType("integer"), ColumnType("bigint")
@@ -78,17 +78,17 @@ _TYPES: tuple[tuple[Callable[[pa.DataType], bool], Callable[[pa.DataType], Colum
 )
 
 
-def carry(values: pa.Array, to: ColumnType) -> Carried:
+def convert_native(values: pa.Array, to: ColumnType) -> Converted:
     """An array of a file's own type in the travel type of the column type that `column_type` gave for it."""
     kind = values.type
     if isinstance(kind, pa.BaseExtensionType):
         if kind.extension_name == "arrow.uuid":
             return convert_column(pa.array([v and str(v) for v in values.to_pylist()], pa.string()), to)
-        return carry(values.storage, to)
+        return convert_native(values.storage, to)
     if pa.types.is_dictionary(kind):
-        return carry(values.dictionary_decode(), to)
+        return convert_native(values.dictionary_decode(), to)
     if pa.types.is_nested(kind):
-        return _carry_nested(values)
+        return _convert_nested(values)
     if _is_bytes(kind):
         return convert_column(pc.cast(values, pa.binary()), to)
     if _is_text(kind):
@@ -98,18 +98,18 @@ def carry(values: pa.Array, to: ColumnType) -> Carried:
     return convert_column(pc.cast(values, pa.float64()) if pa.types.is_float16(kind) else values, to)
 
 
-def carry_as_text(values: pa.Array, declared: ColumnType) -> Carried:
+def convert_native_to_text(values: pa.Array, declared: ColumnType) -> Converted:
     """An array of a file's own type as text that reads back as what it is in the declared type; what that type cannot
     hold keeps its own text, and fails when it is read."""
     own = column_type(values.type, "", "")
-    plain, failed = carry(values, own)
+    plain, failed = convert_native(values, own)
     if own.kind in ("string", "json") or wire_type(declared).as_text:
         return canonical_text(plain), failed
     typed, lost = convert_column(plain, declared)
     return pc.if_else(lost, canonical_text(plain), canonical_text(typed)), failed
 
 
-def _carry_nested(values: pa.Array) -> Carried:
+def _convert_nested(values: pa.Array) -> Converted:
     texts = pa.array([_nested_text(value) for value in values], pa.string())
     return texts, pc.and_(pc.is_valid(values), pc.is_null(texts))
 

@@ -76,7 +76,7 @@ class Framer:
     def batch(self, size: int, columns: Mapping[str, pa.Array], bad: BadRecords) -> pa.RecordBatch:
         """`columns` hold the records that are not bad, in order; a column that the file lacks is NULL."""
         first, self._next = self._next, self._next + size
-        places = _places(size, bad.reasons)
+        indices = _valid_indices(size, bad.reasons)
         arrays = [
             pa.array(np.full(size, self._split.file.seq, dtype=np.int32)),
             pa.array(np.arange(first, first + size, dtype=np.int64)),
@@ -87,13 +87,13 @@ class Framer:
             values = columns.get(column.name)
             if values is None:
                 values = pa.nulls(size, column.type)
-            elif places is not None:
-                values = values.take(places)
+            elif indices is not None:
+                values = values.take(indices)
             arrays.append(values)
         return pa.RecordBatch.from_arrays(arrays, schema=self._schema)
 
 
-def _places(size: int, bad: Mapping[int, str]) -> pa.Array | None:
+def _valid_indices(size: int, bad: Mapping[int, str]) -> pa.Array | None:
     """For each record its place among the good ones, NULL for bad ones; None if all are good."""
     if not bad:
         return None

@@ -195,11 +195,11 @@ class _CellReader:
     def read(self, chunk: Chunk) -> tuple[Mapping[str, pa.Array], BadRecords]:
         """Columns of the records that can be read, and the others."""
         bad = BadRecords()
-        data, kept = self._without_broken(chunk, bad)
+        data, remaining = self._without_broken(chunk, bad)
         ragged: list[tuple[int, str]] = []
-        table = self._table(data, _note_in(ragged)) if len(kept) else None
+        table = self._table(data, _note_in(ragged)) if len(remaining) else None
         for number, reason in ragged:
-            index = int(kept[number - 1])
+            index = int(remaining[number - 1])
             bad.add(index, reason, escaped(chunk.record(index)))
         found = len(bad.reasons) + (table.num_rows if table is not None else 0)
         if found != len(chunk.starts):
@@ -220,8 +220,8 @@ class _CellReader:
         for index, record in enumerate(chunk.records()):
             if not is_valid(record):
                 bad.add(index, f"not valid {self._encoding}", escaped(record))
-        kept = np.array([index for index in every if index not in bad.reasons], dtype=np.int64)
-        return b"\n".join(chunk.record(index) for index in kept), kept
+        remaining = np.array([index for index in every if index not in bad.reasons], dtype=np.int64)
+        return b"\n".join(chunk.record(index) for index in remaining), remaining
 
     def _table(self, data: bytes, note: Callable[[arrow_csv.InvalidRow], str]) -> pa.Table:
         return arrow_csv.read_csv(

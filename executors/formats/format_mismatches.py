@@ -37,7 +37,7 @@ _LIKELY = (
     ("mac-roman", "Mac Roman", _LATIN),
 )
 """Encodings in their order of likelihood: Python's name, the usual name, and the signs that texts in it have."""
-_LEAST_SHARE = 0.9
+_MIN_RATIO = 0.9
 
 
 def find_mismatches(head: bytes, fmt: Any) -> tuple[str, ...]:
@@ -83,14 +83,14 @@ def guess_encoding(head: bytes) -> tuple[str, str]:
     """Python's name of the encoding that bytes seem to be in, and its usual name; empty where none is likely."""
     if wide := _wide(head):
         return wide, wide.upper()
-    found = max(_LIKELY, key=lambda one: _share(head, one[0], one[2]))
-    return found[:2] if _share(head, found[0], found[2]) >= _LEAST_SHARE else ("", "")
+    found = max(_LIKELY, key=lambda one: _ratio(head, one[0], one[2]))
+    return found[:2] if _ratio(head, found[0], found[2]) >= _MIN_RATIO else ("", "")
 
 
 def _wide(head: bytes) -> str:
     """UTF-16 has a mark in front, or every other byte of plain text is 0."""
-    for mark, name in ((codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be")):
-        if head.startswith(mark):
+    for bom, name in ((codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be")):
+        if head.startswith(bom):
             return name
     half = len(head) // 2
     if half and head[1::2].count(0) > half * 0.6:
@@ -98,11 +98,11 @@ def _wide(head: bytes) -> str:
     return "utf-16-be" if half and head[0::2].count(0) > half * 0.6 else ""
 
 
-def _share(head: bytes, encoding: str, signs: str) -> float:
+def _ratio(head: bytes, encoding: str, signs: str) -> float:
     """How much of what is not ASCII would be common signs in likely places, were it in that encoding."""
     text = f" {head.decode(encoding, 'replace')} "
-    beyond = [place for place, sign in enumerate(text) if not sign.isascii()]
-    likely = sum(_is_likely(text[place - 1], text[place], text[place + 1], signs) for place in beyond)
+    beyond = [index for index, sign in enumerate(text) if not sign.isascii()]
+    likely = sum(_is_likely(text[index - 1], text[index], text[index + 1], signs) for index in beyond)
     return likely / len(beyond) if beyond else 0.0
 
 
@@ -143,7 +143,7 @@ def _delimiter_mismatches(text: str, fmt: Delimited) -> list[str]:
         return []
     for delimiter, shown in _DELIMITERS.items():
         widths = _widths(text, delimiter, fmt.quote)
-        if delimiter != fmt.delimiter and widths[0] > 1 and widths.count(widths[0]) >= len(widths) * _LEAST_SHARE:
+        if delimiter != fmt.delimiter and widths[0] > 1 and widths.count(widths[0]) >= len(widths) * _MIN_RATIO:
             return [f"one column, {shown} looks like the delimiter"]
     return []
 

@@ -101,7 +101,7 @@ def _grouped(texts: Iterable[str], most: int, most_rows: int) -> Iterator[list[s
 
 def elements(blocks: Iterable[str], name: str) -> Iterator[str]:
     """The JSON text of each element of an array that comes in blocks of text."""
-    text = _Window(blocks, name)
+    text = _TextBuffer(blocks, name)
     text.take("[")
     if text.peek() == "]":
         text.take("]")
@@ -116,7 +116,7 @@ def elements(blocks: Iterable[str], name: str) -> Iterator[str]:
         raise text.malformed("unexpected text after the array")
 
 
-class _Window:
+class _TextBuffer:
     """A part of a long text that grows where a value needs more of it."""
 
     def __init__(self, blocks: Iterable[str], name: str) -> None:

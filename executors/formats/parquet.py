@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from pyarrow import parquet
 
 from executors.errors import InvalidContent, Transient
-from executors.formats.arrow_types import carry, carry_as_text, column_type, shown_value
+from executors.formats.arrow_types import column_type, convert_native, convert_native_to_text, shown_value
 from executors.formats.batches import BadRecords, Batches, Framer, typed_schema
 from executors.formats.columns import require_columns
 from executors.formats.files import BLOCK_BYTES, LOCAL_FILES, SPLIT_BYTES, FileStore, HashedBlocks, open_verified
@@ -83,12 +83,12 @@ def read(
     with open_verified(split, store) as stream:
         with _opened(stream, split.file) as opened:
             footer = opened.metadata
-            kept = dictionary_columns(stream, opened, range(split.start, split.end), split.file.name)
+            dictionary_paths = dictionary_columns(stream, opened, range(split.start, split.end), split.file.name)
             names = set(opened.schema_arrow.names)
-            most = _rows_for(stream, footer, split, block_bytes, kept)
+            most = _rows_for(stream, footer, split, block_bytes, dictionary_paths)
         wanted = [f for f in fields if f.name in names]
         types = {column.name: ColumnType.parse(column.type) for column in declared}
-        with _opened(stream, split.file, metadata=footer, read_dictionary=kept) as opened:
+        with _opened(stream, split.file, metadata=footer, read_dictionary=dictionary_paths) as opened:
             batches = opened.iter_batches(
                 batch_size=most,
                 row_groups=list(range(split.start, split.end)),
@@ -101,11 +101,15 @@ def read(
 
 
 def _rows_for(
-    stream: VerifiedStream, footer: parquet.FileMetaData, split: Split, block_bytes: int, kept: Sequence[str]
+    stream: VerifiedStream,
+    footer: parquet.FileMetaData,
+    split: Split,
+    block_bytes: int,
+    dictionary_paths: Sequence[str],
 ) -> int:
     groups = range(split.start, split.end)
     size: int = sum(footer.row_group(at).total_byte_size for at in groups)
-    bounded_rows = rows_per_batch(stream, footer, groups, kept, split.file.name)
+    bounded_rows = rows_per_batch(stream, footer, groups, dictionary_paths, split.file.name)
     return max(1, min(_MOST_ROWS, bounded_rows, block_bytes * split.records // max(1, size)))
 
 
@@ -121,9 +125,9 @@ def _framed(
     for column in wanted:
         values = batch.column(column.name)
         if column.type == STRING and column.name in declared:
-            columns[column.name], failed = carry_as_text(values, declared[column.name])
+            columns[column.name], failed = convert_native_to_text(values, declared[column.name])
         else:
-            columns[column.name], failed = carry(values, column.type)
+            columns[column.name], failed = convert_native(values, column.type)
         for index in pc.indices_nonzero(failed).to_pylist():
             bad.add(index, f"column {column.name!r} does not fit {column.type}", _shown(batch.slice(index, 1)))
     if bad.reasons:

@@ -53,11 +53,11 @@ def refuse_unbounded(stream: ByteStream, footer: parquet.FileMetaData, name: str
     """Refuse what cannot be read in bounded memory. Reads the headers of all pages."""
     refuse_too_many_columns(name, footer.num_columns)
     for group in range(footer.num_row_groups):
-        for place in range(footer.num_columns):
-            chunk = footer.row_group(group).column(place)
+        for index in range(footer.num_columns):
+            chunk = footer.row_group(group).column(index)
             if not chunk.num_values:
                 continue
-            _refuse_long_lists(stream, footer, place, chunk, name)
+            _refuse_long_lists(stream, footer, index, chunk, name)
             for page in pages_of(stream, chunk, name):
                 if page.uncompressed > MOST_PAGE_BYTES:
                     size = f"{page.uncompressed >> 20:,} MB"
@@ -65,11 +65,11 @@ def refuse_unbounded(stream: ByteStream, footer: parquet.FileMetaData, name: str
 
 
 def _refuse_long_lists(
-    stream: ByteStream, footer: parquet.FileMetaData, place: int, chunk: parquet.ColumnChunkMetaData, name: str
+    stream: ByteStream, footer: parquet.FileMetaData, index: int, chunk: parquet.ColumnChunkMetaData, name: str
 ) -> None:
-    if not footer.schema.column(place).max_repetition_level:
+    if not footer.schema.column(index).max_repetition_level:
         return
-    size, text = chunk.num_values * _width(footer, place), 0
+    size, text = chunk.num_values * _width(footer, index), 0
     if _has_text_entries(chunk):
         text = chunk.num_values * _longest(stream, chunk, name)
     written = chunk.total_compressed_size
@@ -80,24 +80,24 @@ def _refuse_long_lists(
         raise expands_too_much(name, what)
 
 
-def _width(footer: parquet.FileMetaData, place: int) -> int:
-    column = footer.schema.column(place)
+def _width(footer: parquet.FileMetaData, index: int) -> int:
+    column = footer.schema.column(index)
     return _WIDTHS.get(column.physical_type) or max(1, column.length)
 
 
 def dictionary_columns(stream: ByteStream, opened: parquet.ParquetFile, groups: Iterable[int], name: str) -> list[str]:
-    """The columns whose texts are to stay references to a dictionary until their size is known: those with an entry so
-    long that a batch of it would not fit. Others are read faster as they are; those within nested values and extension
-    types cannot be kept."""
+    """The columns to read as references to their dictionary until the size of their texts is known: those with an entry
+    longer than SHORT_BYTES. Other columns are faster to read decoded. Columns inside nested values and extension types
+    cannot be read as references."""
     footer = opened.metadata
     plain = {field.name for field in opened.schema_arrow if not isinstance(field.type, pa.BaseExtensionType)}
     found: dict[str, bool] = {}
     for group in groups:
-        for place in range(footer.num_columns):
-            path, chunk = footer.schema.column(place).path, footer.row_group(group).column(place)
+        for index in range(footer.num_columns):
+            path, chunk = footer.schema.column(index).path, footer.row_group(group).column(index)
             if _has_text_entries(chunk) and path in plain and not found.get(path):
                 found[path] = _longest(stream, chunk, name) > SHORT_BYTES
-    return [path for path, is_kept in found.items() if is_kept]
+    return [path for path, is_long in found.items() if is_long]
 
 
 def _has_text_entries(chunk: parquet.ColumnChunkMetaData) -> bool:
@@ -117,28 +117,28 @@ def _longest(stream: ByteStream, chunk: parquet.ColumnChunkMetaData, name: str) 
             data = pa.decompress(data, page.uncompressed, codec=chunk.compression.lower(), asbytes=True)
         except (pa.ArrowException, OSError, ValueError):
             return page.uncompressed
-    longest = place = 0
-    while place + _PREFIX.size <= len(data):
-        entry = _PREFIX.unpack_from(data, place)[0]
+    longest = index = 0
+    while index + _PREFIX.size <= len(data):
+        entry = _PREFIX.unpack_from(data, index)[0]
         longest = max(longest, entry)
-        place += _PREFIX.size + entry
+        index += _PREFIX.size + entry
     return longest
 
 
 def rows_per_batch(
-    stream: ByteStream, footer: parquet.FileMetaData, groups: Iterable[int], kept: Iterable[str], name: str
+    stream: ByteStream, footer: parquet.FileMetaData, groups: Iterable[int], dictionary_paths: Iterable[str], name: str
 ) -> int:
-    """How many rows to decode at once so that they take about BATCH_BYTES at most; `kept` are the columns whose texts
-    stay references."""
-    kept = frozenset(kept)
+    """How many rows to decode at once so that they take at most about BATCH_BYTES. The texts of `dictionary_paths` stay
+    references to their dictionary."""
+    dictionary_paths = frozenset(dictionary_paths)
     least = BATCH_BYTES
     for group in groups:
         rows = max(1, footer.row_group(group).num_rows)
         row_bytes = 0.0
-        for place in range(footer.num_columns):
-            chunk = footer.row_group(group).column(place)
-            row_bytes += _width(footer, place) * max(1.0, chunk.num_values / rows)
-            if chunk.physical_type == "BYTE_ARRAY" and chunk.path_in_schema not in kept:
+        for index in range(footer.num_columns):
+            chunk = footer.row_group(group).column(index)
+            row_bytes += _width(footer, index) * max(1.0, chunk.num_values / rows)
+            if chunk.physical_type == "BYTE_ARRAY" and chunk.path_in_schema not in dictionary_paths:
                 row_bytes += _text_bytes(stream, chunk, name) * max(1.0, chunk.num_values / rows)
         least = min(least, int(BATCH_BYTES / max(1.0, row_bytes)))
     return max(1, least)
@@ -176,9 +176,9 @@ def _bounds(chunk: parquet.ColumnChunkMetaData) -> tuple[int, int]:
 
 
 def _page_at(stream: ByteStream, at: int, end: int, name: str) -> tuple[Page, int]:
-    for window in (256, 64 << 10, 16 << 20):
+    for size in (256, 64 << 10, 16 << 20):
         stream.seek(at)
-        header = _Compact(stream.read(min(window, end - at)))
+        header = _Compact(stream.read(min(size, end - at)))
         try:
             values = header.integers()
         except IndexError:

@@ -62,7 +62,7 @@ def _sizes(values: pa.Array) -> Sizes:
     if pa.types.is_dictionary(kind):
         return _of_dictionary(values)
     if pa.types.is_struct(kind):
-        fields = [values.field(place) for place in range(kind.num_fields)]
+        fields = [values.field(index) for index in range(kind.num_fields)]
         return _sum([_sizes(field) for field in fields], len(values))
     if pa.types.is_map(kind) or pa.types.is_list(kind) or pa.types.is_large_list(kind):
         return _of_lists(values)
@@ -77,8 +77,8 @@ def _sizes(values: pa.Array) -> Sizes:
 def _of_dictionary(values: pa.DictionaryArray) -> Sizes:
     if not len(values.dictionary):
         return np.zeros(len(values), dtype=np.int64)
-    places = pc.fill_null(values.indices, 0).to_numpy(zero_copy_only=False)
-    sizes: Sizes = _sizes(values.dictionary)[places] * pc.is_valid(values).to_numpy(zero_copy_only=False)
+    indices = pc.fill_null(values.indices, 0).to_numpy(zero_copy_only=False)
+    sizes: Sizes = _sizes(values.dictionary)[indices] * pc.is_valid(values).to_numpy(zero_copy_only=False)
     return sizes
 
 

@@ -78,8 +78,8 @@ def _whole(values: pa.Array, to: ColumnType) -> Parsed:
 
 
 def _cast_fitting(values: pa.Array, fits: pa.BooleanArray, arrow: pa.DataType) -> Parsed:
-    kept = pc.if_else(fits, values, pa.scalar(None, values.type))
-    return pc.cast(kept, arrow), pc.and_not(pc.is_valid(values), fits)
+    fitting = pc.if_else(fits, values, pa.scalar(None, values.type))
+    return pc.cast(fitting, arrow), pc.and_not(pc.is_valid(values), fits)
 
 
 def _nearest(values: pa.Array, to: ColumnType) -> Parsed:

@@ -89,17 +89,17 @@ def _has_nonzero_digit(text: str) -> bool:
 
 def parse_decimal(values: pa.Array, to: ColumnType) -> Parsed:
     """Decimal or exponent form that fits (p, s) exactly; trailing zeros of the fraction do not count."""
-    travel = wire_type(to)
-    if travel.as_text:
-        return read_in_stages(values, travel.arrow, [], _wide_decimal_of(to))
+    wire = wire_type(to)
+    if wire.as_text:
+        return read_in_stages(values, wire.arrow, [], _wide_decimal_of(to))
     # Arrow cuts longer texts off in silence, and overflows in silence where scaling makes a number of more digits.
     if not has_letters(values) and longest(values) + to.scale <= _MOST_DIGITS:
         try:
-            return pc.cast(values, travel.arrow), none_bad(len(values))
+            return pc.cast(values, wire.arrow), none_bad(len(values))
         except pa.ArrowInvalid:
             pass
-    stages = [(_plain_decimal(to), lambda text: pc.cast(text, travel.arrow))]
-    return read_in_stages(values, travel.arrow, stages, lambda text: decimal_of(text, to))
+    stages = [(_plain_decimal(to), lambda text: pc.cast(text, wire.arrow))]
+    return read_in_stages(values, wire.arrow, stages, lambda text: decimal_of(text, to))
 
 
 def _plain_decimal(to: ColumnType) -> str:

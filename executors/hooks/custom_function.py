@@ -48,8 +48,8 @@ def call_function(call: HookCall) -> str:
 
 def _environment() -> dict[str, str]:
     """This process' own, without Flow's keys and addresses; the same packages can be imported."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("FLOW_")}
-    return kept | {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith("FLOW_")}
+    return inherited | {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

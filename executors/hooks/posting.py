@@ -140,7 +140,7 @@ def host_and_port(url: str) -> str:
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
-def _failure_of(trouble: BaseException, place: str) -> Failure:
+def _failure_of(trouble: BaseException, address: str) -> Failure:
     """Texts of the client may quote the address, which may hold a secret path: only kinds of trouble are told, and a
     logged traceback prints no more of the chain."""
     if not isinstance(trouble, SSRFGuardError | httpx.TransportError | httpx.InvalidURL):
@@ -161,10 +161,10 @@ def _failure_of(trouble: BaseException, place: str) -> Failure:
     if isinstance(trouble, httpx.TimeoutException) and not isinstance(trouble, httpx.ConnectTimeout):
         return Transient(
             "webhook.timeout",
-            f"{place} took the connection and was silent for {SILENT_SECONDS:g} seconds.",
+            f"{address} took the connection and was silent for {SILENT_SECONDS:g} seconds.",
             hint="Let the receiver respond before it starts its work.",
         )
     why = describe_connection_failure(
-        trouble, place, ended=(httpx.RemoteProtocolError, httpx.ReadError, httpx.WriteError)
+        trouble, address, ended=(httpx.RemoteProtocolError, httpx.ReadError, httpx.WriteError)
     )
     return Transient(f"webhook.{why.code}", why.message, hint=why.hint)

@@ -42,7 +42,7 @@ def post_webhook(connection: WebhookConnection, key: str, body: bytes) -> int:
 def headers_of(connection: WebhookConnection | None, key: str, body: bytes, now: int) -> dict[str, str]:
     """The connection's own headers cannot take the place of those that make a request what it is."""
     given = {} if connection is None else connection.headers
-    ours = {
+    own_headers = {
         "content-type": "application/json",
         "user-agent": "Flow",
         "idempotency-key": key,
@@ -50,8 +50,8 @@ def headers_of(connection: WebhookConnection | None, key: str, body: bytes, now:
         "webhook-timestamp": str(now),
     }
     if connection is not None and connection.secret:
-        ours["webhook-signature"] = sign(connection.secret, key, now, body)
-    return {name: value for name, value in given.items() if name.lower() not in ours} | ours
+        own_headers["webhook-signature"] = sign(connection.secret, key, now, body)
+    return {name: value for name, value in given.items() if name.lower() not in own_headers} | own_headers
 
 
 def sign(secret: str, key: str, now: int, body: bytes) -> str:

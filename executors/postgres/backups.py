@@ -70,11 +70,13 @@ def take_backup(conn: Conn, run: RunRef, table: TableName) -> Backup:
     conn.execute(sql.SQL("LOCK TABLE {} IN SHARE ROW EXCLUSIVE MODE").format(identifier_of(table)))
     # A policy would keep rows out of the snapshot; with this it is an error.
     conn.execute("SET LOCAL row_security = off")
-    place = backup_table(ref)
-    conn.execute(sql.SQL("CREATE TABLE {} AS SELECT {} FROM {}").format(place, _list(columns), identifier_of(table)))
+    backup_name = backup_table(ref)
+    conn.execute(
+        sql.SQL("CREATE TABLE {} AS SELECT {} FROM {}").format(backup_name, _list(columns), identifier_of(table))
+    )
     conn.execute("SET LOCAL row_security = on")
-    conn.execute(sql.SQL("REVOKE ALL ON {} FROM PUBLIC").format(place))
-    backup = Backup(ref.run_id, ref.node, table.schema, table.table, _count(conn, place))
+    conn.execute(sql.SQL("REVOKE ALL ON {} FROM PUBLIC").format(backup_name))
+    backup = Backup(ref.run_id, ref.node, table.schema, table.table, _count(conn, backup_name))
     conn.execute(
         "INSERT INTO flow_meta.backups (run_id, node, tenant, pipeline, target_schema, target_table, columns, n_rows,"
         " token, taken_at) VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, clock_timestamp())",
@@ -135,9 +137,10 @@ def drop_backups(conn: Conn, refs: Collection[BackupRef]) -> None:
         with ddl(conn):
             conn.execute(sql.SQL("DROP TABLE IF EXISTS {}").format(backup_table(ref)))
             for name in ("backup_ties", "backups"):
-                place = sql.Identifier("flow_meta", name)
+                backup_name = sql.Identifier("flow_meta", name)
                 conn.execute(
-                    sql.SQL("DELETE FROM {} WHERE run_id = %s AND node = %s").format(place), [ref.run_id, ref.node]
+                    sql.SQL("DELETE FROM {} WHERE run_id = %s AND node = %s").format(backup_name),
+                    [ref.run_id, ref.node],
                 )
 
 
@@ -235,8 +238,8 @@ def _require_same(conn: Conn, ref: BackupRef, table: TableName, columns: Collect
         )
 
 
-def _count(conn: Conn, place: sql.Identifier) -> int:
-    return one_number(conn, sql.SQL("SELECT count(*) FROM {}").format(place))
+def _count(conn: Conn, backup_name: sql.Identifier) -> int:
+    return one_number(conn, sql.SQL("SELECT count(*) FROM {}").format(backup_name))
 
 
 def _list(columns: Collection[str]) -> sql.Composed:

@@ -178,10 +178,10 @@ def save_boundary_rows(conn: Conn, plan: LoadPlan, boundary_rows: BoundaryRows, 
     value = watermark_value(conn, plan, rows_range)
     staged = sql.SQL("{} AS s WHERE {} >= {}").format(winning_rows(plan), value, rows_range.value(bound))
     _add(conn, watermark, staged_hash(conn, plan, boundary_rows.columns), value, staged)
-    kept = sql.SQL("SELECT count(*) FROM flow_meta.watermark_boundary_rows WHERE watermark = {}").format(
+    query = sql.SQL("SELECT count(*) FROM flow_meta.watermark_boundary_rows WHERE watermark = {}").format(
         sql.Literal(watermark)
     )
-    if one_number(conn, kept) > MOST_BOUNDARY_ROWS:
+    if one_number(conn, query) > MOST_BOUNDARY_ROWS:
         raise _too_many(plan, rows_range)
 
 

@@ -121,9 +121,9 @@ def _changed(plan: LoadPlan, key: UniqueKey) -> sql.Composed:
 
 
 def _differs_in(plan: LoadPlan, column: StageColumn) -> sql.Composed:
-    ours = comparable(plan, column, sql.Identifier("x", column.name))
-    theirs = comparable(plan, column, stored_value(plan, column))
-    return sql.SQL("{} IS DISTINCT FROM {}").format(ours, theirs)
+    existing = comparable(plan, column, sql.Identifier("x", column.name))
+    incoming = comparable(plan, column, stored_value(plan, column))
+    return sql.SQL("{} IS DISTINCT FROM {}").format(existing, incoming)
 
 
 def _samples(

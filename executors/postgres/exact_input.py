@@ -140,8 +140,8 @@ class _Exact:
     def composite(self, value: sql.Composable, declared: str, found: _Type, depth: int) -> sql.Composed | None:
         texts = sql.Identifier("pg_temp", f"flow_texts_{len(found.fields)}")
         parts = []
-        for place, kind in enumerate(found.fields):
-            field = sql.SQL("({}::{}).{}").format(value, texts, sql.Identifier(f"c{place}"))
+        for index, kind in enumerate(found.fields):
+            field = sql.SQL("({}::{}).{}").format(value, texts, sql.Identifier(f"c{index}"))
             if part := self.condition(field, kind, depth):
                 parts.append(sql.SQL("coalesce({}, true)").format(part))
         if parts:

@@ -67,4 +67,4 @@ def relations_of_query(conn: Conn, query: str) -> dict[str, int]:
     result = conn.execute(sql.SQL("SELECT * FROM ({}\n) AS q WHERE false").format(sql.SQL(query))).pgresult
     if result is None:
         return {}
-    return {(result.fname(place) or b"").decode(): result.ftable(place) for place in range(result.nfields)}
+    return {(result.fname(index) or b"").decode(): result.ftable(index) for index in range(result.nfields)}

@@ -113,9 +113,9 @@ def inspect_query(conn: Conn, query: str) -> tuple[DestinationColumn, ...]:
     result = conn.execute(statement).pgresult
     if result is None:
         return ()
-    places = range(result.nfields)
-    names = [(result.fname(place) or b"").decode() for place in places]
-    types = [result.ftype(place) for place in places], [result.fmod(place) for place in places]
+    indices = range(result.nfields)
+    names = [(result.fname(index) or b"").decode() for index in indices]
+    types = [result.ftype(index) for index in indices], [result.fmod(index) for index in indices]
     return tuple(_column(_ColumnRow(*row)) for row in conn.execute(_QUERY_COLUMNS, [names, *types]).fetchall())
 
 

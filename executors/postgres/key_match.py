@@ -124,10 +124,10 @@ def value_columns(plan: LoadPlan, key: UniqueKey) -> list[StageColumn]:
 def differs(plan: LoadPlan, key: UniqueKey, row: str, other: Callable[[StageColumn], sql.Composable]) -> sql.Composed:
     """A condition: the values of `row` are not those of `other`; NULL equals NULL."""
     columns = value_columns(plan, key)
-    ours = [comparable(plan, c, sql.Identifier(row, c.name)) for c in columns]
-    theirs = [comparable(plan, c, other(c)) for c in columns]
+    left = [comparable(plan, c, sql.Identifier(row, c.name)) for c in columns]
+    right = [comparable(plan, c, other(c)) for c in columns]
     comma = sql.SQL(", ")
-    return sql.SQL("ROW({}) IS DISTINCT FROM ROW({})").format(comma.join(ours), comma.join(theirs))
+    return sql.SQL("ROW({}) IS DISTINCT FROM ROW({})").format(comma.join(left), comma.join(right))
 
 
 def comparable(plan: LoadPlan, column: StageColumn, value: sql.Composable) -> sql.Composed:

@@ -97,12 +97,12 @@ def _run_mode(conn: Conn, plan: LoadPlan) -> tuple[ModeCounts, Backup | None]:
     Both hold writers off, and with them ANALYZE and VACUUM: a hook before the swap must have run by then, for it
     would wait for the very load that waits for it.
     """
-    handler, kept = load_handler(plan.load_mode), list[Backup]()
+    handler, backups = load_handler(plan.load_mode), list[Backup]()
 
     def keep() -> None:
         plan.before_change(plan)
         if plan.backs_up:
-            kept.append(take_backup(conn, plan.run, plan.target))
+            backups.append(take_backup(conn, plan.run, plan.target))
 
     def before_swap() -> None:
         plan.before_swap()
@@ -111,7 +111,7 @@ def _run_mode(conn: Conn, plan: LoadPlan) -> tuple[ModeCounts, Backup | None]:
     if not handler.calls_before_swap:
         keep()
     done = handler.load(conn, replace(plan, before_swap=before_swap))
-    return done, kept[0] if kept else None
+    return done, backups[0] if backups else None
 
 
 def _marker(conn: Conn, plan: LoadPlan, done: _Done) -> LoadCommit:

@@ -36,24 +36,24 @@ def write_rejects(
     run: RunRef,
     tables: StagingTables,
     winners: Sequence[int],
-    kept: Mapping[str, str],
+    table_of_node: Mapping[str, str],
     *,
     disposition: str | None = None,
     only_loaded: bool = False,
 ) -> tuple[int, int]:
-    """Move the reject stage into the quarantine tables, in the caller's transaction; returns (rows, entries) kept.
+    """Move the reject stage into the quarantine tables, in the caller's transaction; returns (rows, entries) stored.
 
-    `kept` maps a node to the table that keeps its rejects. What older attempts of this run and target left is replaced.
-    With `only_loaded` the entries of dropped rows are left where they are.
+    `table_of_node` maps a node to the quarantine table of its rejects. Entries of older attempts of this run and target
+    are replaced. `only_loaded` skips the entries of dropped rows.
     """
     entries = 0
-    for table in dict.fromkeys(kept.values()):
-        nodes = [node for node, place in kept.items() if place == table]
+    for table in dict.fromkeys(table_of_node.values()):
+        nodes = [node for node, name in table_of_node.items() if name == table]
         rejects = _rejects(tables, winners, nodes, only_loaded)
         if _is_missing(conn, table) and not _count_rows(conn, rejects):
             continue
         entries += _replace(conn, run, TableName.parse(table), rejects, disposition)
-    rows = _count_rows(conn, _rejects(tables, winners, list(kept), only_loaded)) if entries else 0
+    rows = _count_rows(conn, _rejects(tables, winners, list(table_of_node), only_loaded)) if entries else 0
     return rows, entries
 
 
@@ -117,10 +117,10 @@ def _json_row(conn: Conn) -> sql.Composed:
     )
 
 
-def close_not_loaded(conn: Conn, run: RunRef, kept: Mapping[str, str], files: Sequence[str]) -> None:
+def close_not_loaded(conn: Conn, run: RunRef, table_of_node: Mapping[str, str], files: Sequence[str]) -> None:
     """Close the entries of earlier runs that loaded nothing, now that their files are loaded; in the caller's
     transaction."""
-    for table in dict.fromkeys(kept.values()):
+    for table in dict.fromkeys(table_of_node.values()):
         if _is_missing(conn, table):
             continue
         conn.execute(
@@ -214,9 +214,9 @@ def count_as_loaded(conn: Conn, run: RunRef, run_ids: Sequence[str], tables: Ite
 
 @translate()
 def keep_rejects(
-    conn: Conn, run: RunRef, tables: StagingTables, winners: Sequence[int], kept: Mapping[str, str]
+    conn: Conn, run: RunRef, tables: StagingTables, winners: Sequence[int], table_of_node: Mapping[str, str]
 ) -> tuple[int, int]:
-    """Keep the rejects of a load that failed, in a transaction of their own; returns (rows, entries) kept.
+    """Store the rejects of a failed load in a transaction of their own; returns (rows, entries) stored.
 
     Does nothing if the load has committed after all (a lost answer). Raises LeaseLost behind a newer fence.
     """
@@ -224,4 +224,4 @@ def keep_rejects(
         require_fence(conn, run)
         if find_commit(conn, run):
             return 0, 0
-        return write_rejects(conn, run, tables, winners, kept, disposition="not_loaded")
+        return write_rejects(conn, run, tables, winners, table_of_node, disposition="not_loaded")

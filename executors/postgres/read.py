@@ -194,17 +194,17 @@ def _batch(lines: Sequence[bytes], first: int, schema: pa.Schema, bad: BadRecord
 def take_bad_lines(lines: list[bytes], names: Sequence[str]) -> BadRecords:
     """Put rows of NULL in the place of those that are no UTF-8: a database without an encoding keeps any bytes."""
     bad = BadRecords()
-    for place, line in enumerate(lines):
+    for index, line in enumerate(lines):
         try:
             line.decode()
         except UnicodeDecodeError as error:
             raw = line.decode(errors="backslashreplace").removesuffix("\n")
             bad.add(
-                place,
+                index,
                 f"Column {_bad_column(line, names)!r} holds the byte {line[error.start]:02X}, which is no UTF-8.",
                 raw,
             )
-            lines[place] = b"," * (len(names) - 1) + b"\n"
+            lines[index] = b"," * (len(names) - 1) + b"\n"
     return bad
 
 

@@ -97,9 +97,9 @@ def row_of(text: str) -> Row | str:
     escaped = found.pop(ESCAPED_KEY, ())
     values = {name: _text(value) for name, value in found.items()}
     values |= {name: unescape(value) for name in escaped if (value := values.get(name))}
-    for mark in (RAW_KEY, TEXT_KEY):
-        if mark in values:
-            return values[mark] or ""
+    for key in (RAW_KEY, TEXT_KEY):
+        if key in values:
+            return values[key] or ""
     return values
 
 

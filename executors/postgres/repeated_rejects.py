@@ -36,9 +36,9 @@ def find_repeats(
     for content, alike in equal.items():
         most = max(Counter(row.run_id for row in alike).values()) - len(replayed[content])
         best = sorted(alike, key=lambda row: (row.status == "fixed", row.id), reverse=True)
-        kept, others = best[: max(most, 0)], best[max(most, 0) :]
-        replays = [] if kept else sorted(replayed[content].values())
-        stand_ins = StandIns(frozenset(row.name for row in kept), replays[-1] if replays else None)
+        retained, others = best[: max(most, 0)], best[max(most, 0) :]
+        replays = [] if retained else sorted(replayed[content].values())
+        stand_ins = StandIns(frozenset(row.name for row in retained), replays[-1] if replays else None)
         repeats |= dict.fromkeys((row.name for row in others), stand_ins)
     return repeats
 

@@ -55,10 +55,10 @@ def evaluate_rows(conn: Conn, plan: LoadPlan, positions: Iterable[RowPosition]) 
         " WHERE {} AND r.disposition = 'dropped' AND r.severity <> 'warn' GROUP BY 1, 2"
     ).format(plan.tables.rejects_identifier, is_winner(plan.winners, "r"))
     bad = {(file, record): tuple(rules) for file, record, rules in conn.execute(query).fetchall()}
-    return {position: _verdict(position, good, bad) for position in positions}
+    return {position: _outcome(position, good, bad) for position in positions}
 
 
-def _verdict(
+def _outcome(
     position: RowPosition, good: Collection[RowPosition], bad: Mapping[RowPosition, tuple[str, ...]]
 ) -> RowOutcome:
     if position in good:
@@ -98,11 +98,11 @@ def read_conflicts(conn: Conn, plan: LoadPlan) -> dict[RowPosition, dict[str, An
     columns = value_columns(plan, key)[:MOST_COLUMNS]
     shown: list[sql.Composed] = [_shown(staged_value(plan, plan.stage_column(c.name))) for c in key.columns]
     for column in columns:
-        ours, theirs = sql.Identifier("x", column.name), staged_value(plan, column)
+        existing, incoming = sql.Identifier("x", column.name), staged_value(plan, column)
         differ = sql.SQL("{} IS DISTINCT FROM {}").format(
-            comparable(plan, column, ours), comparable(plan, column, theirs)
+            comparable(plan, column, existing), comparable(plan, column, incoming)
         )
-        shown += [differ, _shown(ours), _shown(theirs)]
+        shown += [differ, _shown(existing), _shown(incoming)]
     query = sql.SQL("SELECT s.{}, s.{}, {} FROM {} AS s JOIN {} AS x ON {} AND {} ORDER BY 1, 2 LIMIT {}").format(
         sql.Identifier(FILE),
         sql.Identifier(RECORD),

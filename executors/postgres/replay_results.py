@@ -23,9 +23,9 @@ LAST = "loaded"
 
 @dataclass(frozen=True, slots=True)
 class StoredResult(RowResult):
-    """One that is kept. `place` is its number in the list of its replay."""
+    """A stored result. `position` is its number in the list of its replay."""
 
-    place: int = 0
+    position: int = 0
 
 
 _COLUMNS = ("entry", "row_run", "row_id", "source_file", "source_record", "result", "rules")
@@ -39,9 +39,9 @@ def write_results(conn: Conn, run: RunRef, results: Iterable[RowResult]) -> None
     names = sql.SQL(", ").join(map(sql.Identifier, ("run_id", "node", "place", *_COLUMNS)))
     copy = sql.SQL("COPY {} ({}) FROM STDIN").format(sql.Identifier(META, "replay_results"), names)
     with conn.cursor() as cursor, cursor.copy(copy) as out:
-        for place, one in enumerate(ordered, start=1):
+        for position, one in enumerate(ordered, start=1):
             out.write_row(
-                (run.run_id, run.node, place, *(getattr(one, name) for name in _COLUMNS[:-1]), list(one.rules))
+                (run.run_id, run.node, position, *(getattr(one, name) for name in _COLUMNS[:-1]), list(one.rules))
             )
 
 
@@ -69,7 +69,7 @@ def count_results(conn: Conn, run_id: str, node: str) -> Mapping[str, int]:
 def read_results(
     conn: Conn, run_id: str, node: str, *, result: str | None = None, after: int = 0, limit: int = 50
 ) -> list[StoredResult]:
-    """Up to `limit` rows of a replay behind the place `after`, all or those of one result."""
+    """Up to `limit` rows of a replay after the position `after`: all, or those with one result."""
     with conn.transaction():
         if not exists(conn, META, "replay_results"):
             return []

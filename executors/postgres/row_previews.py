@@ -71,7 +71,7 @@ def read_previews(conn: Conn, table: TableName, ids: Sequence[int], order: Seque
         escaped=sql.Literal(ESCAPED_KEY),
         most=sql.Literal(LONGEST + 1),
         fields=sql.Literal(FIELDS),
-        places=sql.Literal(Jsonb({name: place for place, name in enumerate(order)})),
+        indices=sql.Literal(Jsonb({name: index for index, name in enumerate(order)})),
         ids=sql.SQL("{}::bigint[]").format(sql.Literal(list(ids))),
     )
     with in_time(conn, table, SECONDS):

@@ -74,12 +74,12 @@ def _some_pages(staged: int) -> sql.Composable:
 
 def keep_source_sample(conn: Conn, run: RunRef, rows: Sequence[tuple[str, int, Mapping[str, Any]]]) -> None:
     """Keep rows of (file, record, values) as the newest sample of what comes to a target; the one before goes."""
-    kept = [row for row in rows if sum(len(str(value)) for value in row[2].values()) <= LONGEST_ROW]
-    columns = list(dict.fromkeys(name for *_, row in kept for name in row))
+    sampled = [row for row in rows if sum(len(str(value)) for value in row[2].values()) <= LONGEST_ROW]
+    columns = list(dict.fromkeys(name for *_, row in sampled for name in row))
     whose = run.tenant, run.pipeline, run.node, run.run_id
     values = [
-        (*whose, file, record, Jsonb(_storable(row)), None if place else columns)
-        for place, (file, record, row) in enumerate(kept)
+        (*whose, file, record, Jsonb(_storable(row)), None if index else columns)
+        for index, (file, record, row) in enumerate(sampled)
     ]
     with conn.transaction(), conn.cursor() as cursor:
         cursor.execute(

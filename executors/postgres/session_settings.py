@@ -75,8 +75,8 @@ def pin_session(conn: psycopg.Connection[TupleRow]) -> None:
 
 def pin_transaction(conn: psycopg.Connection[TupleRow], more: Mapping[str, str]) -> None:
     """The pinned settings and more, for the open transaction: a pooler may have given it another session."""
-    kept = {name: value for name, value in PINNED.items() if not name.startswith("default_")}
-    _set(conn, {**kept, **more}, local=True)
+    pinned = {name: value for name, value in PINNED.items() if not name.startswith("default_")}
+    _set(conn, {**pinned, **more}, local=True)
 
 
 def _set(conn: psycopg.Connection[TupleRow], settings: Mapping[str, str], *, local: bool) -> None:

@@ -129,24 +129,27 @@ def _reasons() -> sql.Composed:
     ).format(_TRIED)
 
 
-def _refusal(plan: LoadPlan, state: str, what: str, field: str, place: str, function: str | None) -> Refusal:
-    kind, name, message = _describe(state, what, field, place or plan.target.table, function)
+def _refusal(plan: LoadPlan, state: str, what: str, field: str, relation: str, function: str | None) -> Refusal:
+    kind, name, message = _describe(state, what, field, relation or plan.target.table, function)
     condition = sql.SQL(
         "EXISTS (SELECT FROM {} AS k WHERE k.file = s.{} AND k.record = s.{} AND (k.state, k.what, k.field, k.place)"
         " = ({}, {}, {}, {}) AND k.function IS NOT DISTINCT FROM {})"
     ).format(
-        _TRIED, sql.Identifier(FILE), sql.Identifier(RECORD), *map(sql.Literal, (state, what, field, place, function))
+        _TRIED,
+        sql.Identifier(FILE),
+        sql.Identifier(RECORD),
+        *map(sql.Literal, (state, what, field, relation, function)),
     )
     return Refusal(kind, name, field or None, message, condition)
 
 
-def _describe(state: str, what: str, field: str, place: str, function: str | None) -> tuple[str, str, str]:
+def _describe(state: str, what: str, field: str, relation: str, function: str | None) -> tuple[str, str, str]:
     """Kind, name and message."""
     if state == "23514" and not what:
-        return "partition", place, f"fits no partition of {place!r}"
+        return "partition", relation, f"fits no partition of {relation!r}"
     if state in _BY_CONSTRAINT:
         kind, message = _BY_CONSTRAINT[state]
-        return kind, what or field or place, message(what)
+        return kind, what or field or relation, message(what)
     if function is not None:
         return "trigger", function, f"is refused by the function {function} (SQLSTATE {state})"
     return "value", field or state, f"makes an expression of the table fail (SQLSTATE {state})"

@@ -68,8 +68,8 @@ def compile_path(
         for number, op in enumerate(transform.ops, start=1):
             compiler.enter(transform.id, f"{op.op} (op {number})")
             apply_op(compiler, op)
-    for place, validate in enumerate(path.validates):
-        if (excludes_rejected or compiler.moves_rows) and _may_fail_for_rejected(path, place):
+    for index, validate in enumerate(path.validates):
+        if (excludes_rejected or compiler.moves_rows) and _may_fail_for_rejected(path, index):
             compiler.exclude_rejected()
         for number, rule in enumerate(validate.row_level, start=1):
             compiler.enter(validate.id, f"{rule.type} (rule {number})")
@@ -85,14 +85,14 @@ def mask_rejected(
     pays where an expression has failed."""
     rejects = path.target.on_type_mismatch != "null"
     tried = {flag.column for flag in compiled.sink_flags() if rejects and isinstance(flag, CastFlag)}
-    if not tried and not any(_may_fail_for_rejected(path, place) for place in range(len(path.validates))):
+    if not tried and not any(_may_fail_for_rejected(path, index) for index in range(len(path.validates))):
         return None
     return compile_path(session, path, fields, tried, excludes_rejected=True)
 
 
-def _may_fail_for_rejected(path: Path, place: int) -> bool:
+def _may_fail_for_rejected(path: Path, index: int) -> bool:
     """Whether a validate node asks Spark something and a node before it rejects rows."""
-    return _asks_spark(path.validates[place]) and any(map(_drops_rows, path.validates[:place]))
+    return _asks_spark(path.validates[index]) and any(map(_drops_rows, path.validates[:index]))
 
 
 def _asks_spark(validate: Validate) -> bool:
@@ -114,9 +114,9 @@ class Compiler:
         self._empty_as_null = path.target.empty_as_null
         # Where bad values become NULL they count as NULL in conditions too; else their rows are kept for the verdict.
         self._keeps_order = CONNECTORS[path.source.connector].keeps_order
-        self._keeps_bad = path.target.on_type_mismatch != "null"
-        self.node, self.place = path.source.id, "columns"
-        self.source = tuple((f"s{place}", field) for place, field in enumerate(fields))
+        self._retains_bad = path.target.on_type_mismatch != "null"
+        self.node, self.location = path.source.id, "columns"
+        self.source = tuple((f"s{index}", field) for index, field in enumerate(fields))
         self.frame = {column: field.type for column, field in self.source}
         self.working = {field.name: Working(column, field.type) for column, field in self.source}
         self.read: list[Program] = []
@@ -124,11 +124,11 @@ class Compiler:
         self.flags: list[OpFlag] = []
         self.expressions: list[Expression] = []
         self.needed: dict[str, None] = {}
-        self.kept: str | None = None
-        self.left: str | None = None
-        self.keeps: dict[str, str] = {}
+        self.filter_column: str | None = None
+        self.valid_column: str | None = None
+        self.filter_columns: dict[str, str] = {}
         self.rules: list[RuleColumns] = []
-        self._carry_foreign_types()
+        self._read_foreign_types()
         self._declare(path)
 
     @property
@@ -136,9 +136,9 @@ class Compiler:
         """Whether a second try is not to be had: the rows of a failed one cannot be told one by one."""
         return any(isinstance(stage, Deduplicate) for stage in self.stages)
 
-    def enter(self, node: str, place: str) -> None:
+    def enter(self, node: str, location: str) -> None:
         """From here on, what is refused is refused at this op."""
-        self.node, self.place = node, place
+        self.node, self.location = node, location
 
     def finish(self) -> Compiled:
         return Compiled(
@@ -150,12 +150,12 @@ class Compiler:
             self.frame,
             tuple(self.expressions),
             tuple(self.needed),
-            tuple(self.keeps.items()),
+            tuple(self.filter_columns.items()),
             tuple(self.rules),
         )
 
     def refuse(self, code: str, message: str, hint: str = "") -> Terminal:
-        return Terminal(code, f"{self.place}: {message}", node=self.node, hint=hint)
+        return Terminal(code, f"{self.location}: {message}", node=self.node, hint=hint)
 
     # --- columns ----------------------------------------------------------------------------------------------
 
@@ -183,7 +183,7 @@ class Compiler:
         self.flags.append(CastFlag(flag, self.node, name, str(to)))
         self.add_step(name, Convert(to, flag, format, self._empty_as_null), to)
 
-    def _carry_foreign_types(self) -> None:
+    def _read_foreign_types(self) -> None:
         """Types that Spark lacks, and values that come as text, are carried so and read by whoever needs them."""
         for column, field in self.source:
             if field.as_text or field.type.kind == "time":
@@ -208,7 +208,7 @@ class Compiler:
         """Add columns; every expression sees the columns before this op."""
         self._find_rejected()
         bound = {name: self._bind(text, name) for name, text in columns.items()}
-        outs = {name: f"c{len(self.frame) + place}" for place, name in enumerate(bound)}
+        outs = {name: f"c{len(self.frame) + index}" for index, name in enumerate(bound)}
         types = self._analyse({outs[name]: (columns[name], sql) for name, (sql, _) in bound.items()})
         bound = {name: (sql, flags | self._rejected(sql)) for name, (sql, flags) in bound.items()}
         self.stages.append(Derive(tuple((outs[n], self._guarded(sql, flags)) for n, (sql, flags) in bound.items())))
@@ -247,19 +247,19 @@ class Compiler:
         """
         sql, flags = self._condition(condition, "filter.not_boolean")
         keep = f"_flow_keep_{len(self.stages)}"
-        gone = f"WHEN NOT {self.kept} THEN FALSE " if self.kept else ""
+        gone = f"WHEN NOT {self.filter_column} THEN FALSE " if self.filter_column else ""
         self.stages.append(
             Derive(((keep, f"CASE {gone}WHEN {self._bad(flags)} THEN TRUE ELSE coalesce({sql}, FALSE) END"),))
         )
-        self.kept = self.keeps[self.node] = keep
+        self.filter_column = self.filter_columns[self.node] = keep
 
     def exclude_rejected(self) -> None:
         """From here on ask no expression of rows that the rules so far reject: an error in it would end the run for a
         row that is not loaded anyway."""
-        out = f"_flow_left_{len(self.stages)}"
+        out = f"_flow_valid_{len(self.stages)}"
         self.stages.append(ExcludeRejected(out, self.finish()))
         self.frame[out] = ColumnType("boolean")
-        self.left = out
+        self.valid_column = out
 
     def validate(self, rule: rules.RowRule) -> None:
         """Have Spark compute what a row rule says in Spark's words. Its condition is asked of no row that the rule is
@@ -294,7 +294,7 @@ class Compiler:
         needed = [self._need(name) for name in keys]
         order = self._order(order_by) if order_by is not None else None
         flags = frozenset().union(*(flags for _, flags in (*needed, *([order] if order else []))))
-        bad, gone = self._bad(flags), f"NOT {self.kept}" if self.kept else "FALSE"
+        bad, gone = self._bad(flags), f"NOT {self.filter_column}" if self.filter_column else "FALSE"
         keep = f"_flow_keep_{len(self.stages)}"
         self.stages.append(
             Deduplicate(
@@ -306,7 +306,7 @@ class Compiler:
                 self._tie(order_by, order[0]) if order_by and order else None,
             )
         )
-        self.kept = self.keeps[self.node] = keep
+        self.filter_column = self.filter_columns[self.node] = keep
 
     def _tie(self, order_by: str, column: str) -> Tie | None:
         """Where the source has no order, what tells rows that are equally last apart. What was dropped does not."""
@@ -335,17 +335,17 @@ class Compiler:
         except ExpressionError as error:
             raise self.refuse(error.code, error.message, error.hint) from error
         sql = bind_expression(text, {name: base for name, (base, _) in needed.items()})
-        self.expressions.append(Expression(self.node, self.place, text, sql, column))
+        self.expressions.append(Expression(self.node, self.location, text, sql, column))
         return sql, frozenset().union(*(flags for _, flags in needed.values()))
 
     def _guarded(self, sql: str, flags: Iterable[str]) -> str:
         """Rows that are bad, filtered away or rejected must not fail an expression."""
-        gone = "".join(f" OR NOT {column}" for column in (self.kept, self.left) if column)
+        gone = "".join(f" OR NOT {column}" for column in (self.filter_column, self.valid_column) if column)
         return f"CASE WHEN {self._bad(flags)}{gone} THEN NULL ELSE {sql} END"
 
     def _bad(self, flags: Iterable[str]) -> str:
         """True for rows that no filter may hide: those unread, and those whose verdict hangs on a failed cast."""
-        return " OR ".join([UNREADABLE, *(sorted(flags) if self._keeps_bad else ())])
+        return " OR ".join([UNREADABLE, *(sorted(flags) if self._retains_bad else ())])
 
     def _need(self, name: str) -> tuple[str, frozenset[str]]:
         """A frame column that holds the value typed (text for types that Spark lacks), and the flags it hangs on."""
@@ -384,7 +384,7 @@ class Compiler:
         frame = empty_frame(self._session, self.frame)
         types: dict[str, spark.DataType] = {}
         for out, (text, sql) in expressions.items():
-            with analysing(self.node, self.place, text, self._types_hint(text)):
+            with analysing(self.node, self.location, text, self._types_hint(text)):
                 types[out] = frame.select(F.expr(sql).alias(out)).schema[out].dataType
         return types
 
@@ -399,7 +399,7 @@ class Compiler:
 
 def _split_steps(steps: tuple[Step, ...]) -> tuple[tuple[Step, ...], tuple[Step, ...]]:
     """The steps up to the last one that makes a type which Spark has, and those after it."""
-    ends = [place for place, step in enumerate(steps, 1) if isinstance(step, Convert) and is_native(step.to)]
+    ends = [index for index, step in enumerate(steps, 1) if isinstance(step, Convert) and is_native(step.to)]
     end = ends[-1] if ends else 0
     return steps[:end], steps[end:]
 

@@ -29,7 +29,7 @@ class Expression:
     `column`, if it makes one."""
 
     node: str
-    place: str
+    location: str
     text: str
     sql: str
     column: str = ""
@@ -131,16 +131,16 @@ class Compiled:
     def sink_programs(self) -> tuple[Program, ...]:
         """What the sink has to finish."""
         return tuple(
-            Program(column.base, column.steps, f"w{place}")
-            for place, column in enumerate(self.working.values())
+            Program(column.base, column.steps, f"w{index}")
+            for index, column in enumerate(self.working.values())
             if column.steps
         )
 
     def sink_columns(self) -> dict[str, str]:
         """Where the sink finds each working column, once its programs have run."""
         return {
-            name: f"w{place}" if column.steps else column.base
-            for place, (name, column) in enumerate(self.working.items())
+            name: f"w{index}" if column.steps else column.base
+            for index, (name, column) in enumerate(self.working.items())
         }
 
     def sink_flags(self) -> tuple[OpFlag, ...]:

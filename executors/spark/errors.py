@@ -30,13 +30,13 @@ logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL + 1)
 logging.getLogger("py4j").setLevel(logging.ERROR)
 
 _FAILURES = {kind.__name__: kind for kind in (Transient, Terminal, InvalidContent, Cancelled, LeaseLost, TargetBusy)}
-_MARKED = re.compile(r"<flow-failure>([0-9a-f]+)</flow-failure>")
+_FAILURE_TAG = re.compile(r"<flow-failure>([0-9a-f]+)</flow-failure>")
 _CONDITION = re.compile(r"\[([A-Z][A-Z0-9_]+(?:\.[A-Z0-9_]+)*)\]")
 _DATA_STATE = re.compile(r"SQLSTATE: (?:22\w{3}|P0001)|\[INVALID_FORMAT\.MISMATCH_INPUT\]")
 _FRAGMENT = re.compile(r"== SQL \(line \d+, position \d+\) ==\n(.*)\n( *)(\^+)")
 """A line of SQL, perhaps cut at its ends, and what is underlined in it."""
 _PYTHON_ERROR = re.compile(r"^([A-Za-z_][\w.]*(?:Error|Exception|Interrupt|Exit))\b", re.MULTILINE)
-_PYTHON_PLACE = re.compile(r'File "([^"]+)", line (\d+)')
+_PYTHON_POSITION = re.compile(r'File "([^"]+)", line (\d+)')
 _MISSING_MODULE = re.compile(r"ModuleNotFoundError: No module named '([^']+)'")
 
 _CANCELLED = ("SPARK_JOB_CANCELLED", "OPERATION_CANCELED", "OPERATION_CANCELLED", "was cancelled", "cancelled part of")
@@ -98,13 +98,13 @@ def translate(node: str | None = None, expressions: Sequence[Expression] = ()) -
 
 
 @contextmanager
-def analysing(node: str, place: str, text: str, hint: str) -> Iterator[None]:
+def analysing(node: str, location: str, text: str, hint: str) -> Iterator[None]:
     """Wrapped around the analysis of one expression: what Spark refuses there is Terminal `expression.invalid`."""
     try:
         yield
     except AnalysisException as error:
         raise Terminal(
-            "expression.invalid", f"{place}: Spark refuses {text!r}: {error.getCondition()}.", node=node, hint=hint
+            "expression.invalid", f"{location}: Spark refuses {text!r}: {error.getCondition()}.", node=node, hint=hint
         ) from None
     except (PySparkException, Py4JError, ConnectionError, EOFError) as error:
         raise failure_of(error, node) from None
@@ -113,8 +113,8 @@ def analysing(node: str, place: str, text: str, hint: str) -> Iterator[None]:
 def failure_of(error: BaseException, node: str | None = None, expressions: Sequence[Expression] = ()) -> Failure:
     """The failure that an error of pyspark, py4j or gRPC stands for."""
     text = str(error)
-    if marked := _MARKED.search(text):
-        return _unmark(marked[1])
+    if tagged := _FAILURE_TAG.search(text):
+        return _unmark(tagged[1])
     if any(sign in text for sign in _CANCELLED):
         return interrupted(node)
     if _grpc_status(error) in _NO_SERVER:
@@ -195,7 +195,7 @@ def _fragment(text: str) -> str:
 
 def _named(expression: Expression) -> str:
     column = f", column {expression.column!r}" if expression.column else ""
-    return f"{expression.text!r} ({expression.place} of {expression.node}{column})"
+    return f"{expression.text!r} ({expression.location} of {expression.node}{column})"
 
 
 def _close(sql: str) -> str:
@@ -209,9 +209,9 @@ def _condition(text: str) -> str | None:
 
 def _unknown_failure(error: BaseException, text: str, node: str | None) -> Terminal:
     """Says the kind of error and where in Python it arose; messages and tracebacks may hold row values."""
-    kinds, places = _PYTHON_ERROR.findall(text), _PYTHON_PLACE.findall(text)
+    kinds, positions = _PYTHON_ERROR.findall(text), _PYTHON_POSITION.findall(text)
     what = kinds[-1] if kinds else _condition(text) or type(error).__name__
-    where = f" at {places[-1][0].rpartition('/')[2]}, line {places[-1][1]}" if places else ""
+    where = f" at {positions[-1][0].rpartition('/')[2]}, line {positions[-1][1]}" if positions else ""
     return Terminal(
         "spark.failed",
         f"Spark could not do the run's work: {what}{where}.",

@@ -1,4 +1,4 @@
-"""Between two stages of expressions: which rows the rules so far have left, as the sink will validate them."""
+"""Between two stages of expressions: find the rows that pass the rules so far, validated as the sink validates them."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ import pyarrow as pa
 
 from executors.spark.batch_passthrough import look_into
 from executors.spark.steps import Program, outputs_of, run_programs
-from executors.validation import ValidationPlan, left_by_rules
+from executors.validation import ValidationPlan, passes_rules
 
 
 @dataclass(frozen=True, slots=True)
 class ExcludeRejectedTask:
-    """Adds a boolean column, true for the rows that are left, to rows that are passed in packed batches with the
-    `computed` columns beside them. `programs` finish the columns that the rules of `plan` look at."""
+    """Adds a boolean column, true for the rows that pass the rules of `plan`. The rows come in packed batches with the
+    `computed` columns beside them; `programs` compute the columns that the rules read."""
 
     plan: ValidationPlan
     programs: tuple[Program, ...]
@@ -24,13 +24,13 @@ class ExcludeRejectedTask:
 
     def __call__(self, frames: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         looked = look_into(frames, self.computed, self._look)
-        return (_with(frame, self.out, left) for frame, left in looked)
+        return (_with(frame, self.out, passes) for frame, passes in looked)
 
     def _look(self, batch: pa.RecordBatch) -> pa.BooleanArray:
         # What a later expression needs may have been made already, by the reader: the same flags under the same names.
         made = set(outputs_of(self.programs))
         own = batch.select([name for name in batch.schema.names if name not in made])
-        return left_by_rules(run_programs(own, self.programs), self.plan)
+        return passes_rules(run_programs(own, self.programs), self.plan)
 
 
 def _with(batch: pa.RecordBatch, name: str, values: pa.Array) -> pa.RecordBatch:

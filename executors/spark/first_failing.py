@@ -108,8 +108,8 @@ class FirstFailing:
             (at,) = run_job(
                 map_task(frame_of_numbers(self.session.start(), 1), _PositionsTask(row), "file int, record long")
             )
-        place = f"{self.names[at['file']]} record {at['record']}"
-        text = f"{failure.message} The first failing row is {place}."
+        position = f"{self.names[at['file']]} record {at['record']}"
+        text = f"{failure.message} The first failing row is {position}."
         placed = ExpressionFailed(failure.code, text, node=failure.node, hint=failure.hint)
         placed.column, placed.why = failure.column, failure.why
         return placed

@@ -90,10 +90,10 @@ def _java_of_wheel() -> Path:
 def java_version(java: Path) -> int:
     """The major version, or 0 if this is no Java that starts."""
     try:
-        said = subprocess.run([java, "-version"], capture_output=True, text=True, timeout=60, check=False)
+        output = subprocess.run([java, "-version"], capture_output=True, text=True, timeout=60, check=False)
     except OSError:
         return 0
-    match = re.search(r'version "(?:1\.)?(\d+)', said.stderr + said.stdout)
+    match = re.search(r'version "(?:1\.)?(\d+)', output.stderr + output.stdout)
     return int(match[1]) if match else 0
 
 

@@ -215,7 +215,7 @@ def _add(frame: DataFrame, stage: Stage, compiled: Compiled, tasks: int, plan: P
             added = _schema(compiled, outputs_of(programs))
             return map_task(frame, ProgramsTask(programs), StructType([*frame.schema.fields, *added]))
         case Deduplicate():
-            return _mark_last(frame, stage, tasks).repartition(tasks, BATCH).sortWithinPartitions(BATCH, ROW)
+            return _flag_last(frame, stage, tasks).repartition(tasks, BATCH).sortWithinPartitions(BATCH, ROW)
         case ExcludeRejected() if plan is not None:
             return _exclude_rejected(frame, stage, plan)
     raise LookupError(f"nothing judges the rules before {stage}")
@@ -229,20 +229,20 @@ def _exclude_rejected(frame: DataFrame, stage: ExcludeRejected, plan: PassPlan) 
     return map_task(frame, task, StructType([*frame.schema.fields, StructField(stage.out, BooleanType())]))
 
 
-def _mark_last(frame: DataFrame, stage: Deduplicate, tasks: int) -> DataFrame:
+def _flag_last(frame: DataFrame, stage: Deduplicate, tasks: int) -> DataFrame:
     by = [F.expr(stage.eligible), *map(F.col, stage.keys)]
     first = [F.col(stage.order_by).desc_nulls_last()] if stage.order_by else []
-    place = Window.partitionBy(*by).orderBy(*first, F.col(FILE).desc(), F.col(RECORD).desc())
-    is_last = F.expr(stage.eligible) & (F.row_number().over(place) == 1)
+    by_key = Window.partitionBy(*by).orderBy(*first, F.col(FILE).desc(), F.col(RECORD).desc())
+    is_last = F.expr(stage.eligible) & (F.row_number().over(by_key) == 1)
     # By as many tasks, and so connections to the target, as without; the window needs no other order of rows.
     spread = frame.repartition(tasks, *by)
-    kept = is_last | F.expr(stage.masked)
+    keep = is_last | F.expr(stage.masked)
     if stage.tie is None:
-        return spread.withColumn(stage.keep, kept)
+        return spread.withColumn(stage.keep, keep)
     values, equals = F.struct(*map(F.col, stage.tie.compared)), Window.partitionBy(*by, stage.tie.order_by)
     is_top = F.expr(stage.eligible) & (F.rank().over(Window.partitionBy(*by).orderBy(*first)) == 1)
     tied = is_top & (F.min(values).over(equals) != F.max(values).over(equals))
-    return spread.withColumn(stage.tie.column, tied).withColumn(stage.keep, kept | F.col(stage.tie.column))
+    return spread.withColumn(stage.tie.column, tied).withColumn(stage.keep, keep | F.col(stage.tie.column))
 
 
 def _schema(compiled: Compiled, names: Iterable[str]) -> list[StructField]:

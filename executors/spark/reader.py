@@ -45,11 +45,11 @@ class ReadTask:
 
     def _named(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         arrays = [batch.column(name) for name in HIDDEN]
-        arrays += [_carried(batch.column(field.name), field.type) for _, field in self.source]
+        arrays += [_to_wire(batch.column(field.name), field.type) for _, field in self.source]
         return pa.RecordBatch.from_arrays(arrays, [*HIDDEN, *(name for name, _ in self.source)])
 
 
-def _carried(values: pa.Array, kind: ColumnType) -> pa.Array:
+def _to_wire(values: pa.Array, kind: ColumnType) -> pa.Array:
     return canonical_text(values) if kind.kind == "time" else values
 
 
@@ -60,8 +60,8 @@ def group_parts(parts: Sequence[Part], most: int) -> tuple[tuple[Part, ...], ...
     before = 0
     for part in parts:
         # By its middle, so that a big part falls to the task it belongs to most.
-        place = (before + _weight(part) / 2) * len(groups) / total
-        groups[min(int(place), len(groups) - 1)].append(part)
+        group = (before + _weight(part) / 2) * len(groups) / total
+        groups[min(int(group), len(groups) - 1)].append(part)
         before += _weight(part)
     return tuple(tuple(group) for group in groups if group)
 

@@ -61,8 +61,8 @@ def sample_rows(session: RunSession, path: Path, reading: Reading, most: int) ->
 
 
 def _before_rules(path: Path) -> Path:
-    kept = [_without_deduplicate(transform) for transform in path.transforms]
-    return Path(path.source, tuple(kept), (), path.target)
+    transforms = [_without_deduplicate(transform) for transform in path.transforms]
+    return Path(path.source, tuple(transforms), (), path.target)
 
 
 def _without_deduplicate(transform: Transform) -> Transform:
@@ -115,8 +115,8 @@ class _Rows:
                 yield self._as_json(batch)
 
     def _as_json(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        kept = batch.filter(batch.column(self.keeps[-1][1])) if self.keeps else batch
-        rows = run_programs(kept.filter(pc.is_null(kept.column(BAD))), self.programs)
+        filtered = batch.filter(batch.column(self.keeps[-1][1])) if self.keeps else batch
+        rows = run_programs(filtered.filter(pc.is_null(filtered.column(BAD))), self.programs)
         values = [_plain(rows.column(column)) for _, column in self.columns]
         names = [name for name, _ in self.columns]
         texts = [json.dumps(dict(zip(names, row, strict=True))) for row in zip(*values, strict=True)]

@@ -150,10 +150,10 @@ def stop_session(patience: float = 20) -> None:
 
 def _take_session() -> SparkSession:
     """A spare one, if there is one that the server still knows, else a new one; with our settings."""
-    if spare := take_session():
+    if idle := take_session():
         with suppress(Failure), translate():
-            _apply_settings(spare)
-            return spare
+            _apply_settings(idle)
+            return idle
     session = get_session().newSession()
     _prepare(session)
     return session

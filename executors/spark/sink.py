@@ -50,19 +50,19 @@ class SinkTask:
         yield encode_counts(tally.finish(task))
 
     def _write(self, writer: StageWriter, tally: Tally, batch: pa.RecordBatch) -> None:
-        evaluated = validate(run_programs(self._kept(tally, batch), self.programs), self.plan)
+        evaluated = validate(run_programs(self._filter(tally, batch), self.programs), self.plan)
         tally.add(evaluated)
         if evaluated.good.num_rows:
             writer.write_good(evaluated.good)
         if evaluated.rejects.num_rows:
             writer.write_rejects(evaluated.rejects)
 
-    def _kept(self, tally: Tally, batch: pa.RecordBatch) -> pa.RecordBatch:
+    def _filter(self, tally: Tally, batch: pa.RecordBatch) -> pa.RecordBatch:
         rows = batch.num_rows
         for node, column in self.keeps:
-            left = batch.column(column).true_count
-            tally.filtered_at[node] += rows - left
-            rows = left
+            remaining = batch.column(column).true_count
+            tally.filtered_at[node] += rows - remaining
+            rows = remaining
         return batch.filter(batch.column(self.keeps[-1][1])) if self.keeps else batch
 
     def _good_schema(self) -> pa.Schema:

@@ -39,10 +39,10 @@ def _select(compiler: Compiler, op: ops.Select) -> None:
 def _drop(compiler: Compiler, op: ops.Drop) -> None:
     for name in op.columns:
         compiler.get(name)
-    kept = {name: column for name, column in compiler.working.items() if name not in op.columns}
-    if not kept:
+    remaining = {name: column for name, column in compiler.working.items() if name not in op.columns}
+    if not remaining:
         raise compiler.refuse("column.none_left", "no column would be left.", "Keep at least one.")
-    compiler.working = kept
+    compiler.working = remaining
 
 
 def _refuse_repeated(compiler: Compiler, names: Iterable[str]) -> None:

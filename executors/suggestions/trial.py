@@ -36,5 +36,5 @@ def try_rule(rule: RowRule, rows: Sequence[Row], *, empty_is_null: bool = True) 
     if rows and all(rule.field not in row for row in rows):
         return Trial(len(rows), 0, untried=f"The rows have no column {rule.field!r}.")
     hit = row_rule_mask(rule, texts_of(rows, rule.field), empty_is_null=empty_is_null).to_pylist()
-    places = [place for place, is_hit in enumerate(hit) if is_hit]
-    return Trial(len(rows), len(places), tuple(places[:MOST_EXAMPLES]))
+    indices = [index for index, is_hit in enumerate(hit) if is_hit]
+    return Trial(len(rows), len(indices), tuple(indices[:MOST_EXAMPLES]))

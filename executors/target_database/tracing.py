@@ -57,10 +57,10 @@ class LoadedRow:
 
     @classmethod
     def of(cls, row: Row) -> LoadedRow:
-        marks = (FLOW_RUN, SOURCE_FILE_HASH, SOURCE_RECORD)
-        run_id, sha256, record = (row.get(name) for name in marks)
+        names = (FLOW_RUN, SOURCE_FILE_HASH, SOURCE_RECORD)
+        run_id, sha256, record = (row.get(name) for name in names)
         return cls(
-            {name: value for name, value in row.items() if name not in marks}, run_id or "", sha256 or "", record
+            {name: value for name, value in row.items() if name not in names}, run_id or "", sha256 or "", record
         )
 
 
@@ -80,8 +80,8 @@ def _trace(session: Session, search: RowSearch) -> RowTrace:
     loaded = map(LoadedRow.of, table.rows)
     origins = [Origin(row.run_id, row.record) for row in loaded if row.run_id and row.record is not None]
     rejects = [
-        _look(partial(look_in_quarantine, session, kept, owner, node, search.source_key or {}, origins))
-        for kept in search.quarantines
+        _look(partial(look_in_quarantine, session, quarantine, owner, node, search.source_key or {}, origins))
+        for quarantine in search.quarantines
     ]
     samples = _look(partial(look_in_samples, session, owner.tenant, owner.pipeline, node, search.key))
     return RowTrace(table, tuple(rejects), samples)

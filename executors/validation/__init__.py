@@ -15,7 +15,7 @@ from executors.validation.plan import (
     ValidationPlan,
 )
 from executors.validation.tally import Tally
-from executors.validation.validate import left_by_rules, validate
+from executors.validation.validate import passes_rules, validate
 
 __all__ = [
     "BAD",
@@ -29,6 +29,6 @@ __all__ = [
     "Tally",
     "TieFlag",
     "ValidationPlan",
-    "left_by_rules",
+    "passes_rules",
     "validate",
 ]

@@ -59,16 +59,18 @@ def _messages(
     """What each entry says: the row's own message, else that of the rule, else why the record cannot be read."""
     messages = pc.coalesce(pa.array([f.message for f in violated], pa.string()).take(by), guilty.column(BAD).take(at))
     if any(f.own for f in violated):
-        places = zip(rows[at.to_numpy()].tolist(), by.to_pylist(), messages.to_pylist(), strict=True)
-        messages = pa.array([violated[finding].own.get(row, message) for row, finding, message in places], pa.string())
+        positions = zip(rows[at.to_numpy()].tolist(), by.to_pylist(), messages.to_pylist(), strict=True)
+        messages = pa.array(
+            [violated[finding].own.get(row, message) for row, finding, message in positions], pa.string()
+        )
     if plan.charset.lacking(messages):
         messages = pa.array([plan.charset.shown(message) for message in messages.to_pylist()], pa.string())
     return messages
 
 
 def _row_ids(guilty: pa.RecordBatch, plan: ValidationPlan) -> list[str]:
-    places = zip(guilty.column(FILE).to_pylist(), guilty.column(RECORD).to_pylist(), strict=True)
-    return [row_id(plan.run_id, plan.target, plan.files[file][0], record) for file, record in places]
+    positions = zip(guilty.column(FILE).to_pylist(), guilty.column(RECORD).to_pylist(), strict=True)
+    return [row_id(plan.run_id, plan.target, plan.files[file][0], record) for file, record in positions]
 
 
 def _row_jsons(guilty: pa.RecordBatch, plan: ValidationPlan) -> list[str]:

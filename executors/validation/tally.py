@@ -58,11 +58,11 @@ class Tally:
 
 def add_counts(one: RuleCount, other: RuleCount) -> RuleCount:
     """The two counts of one rule as one; keeps the first places in source order."""
-    first = sorted({*one.first, *other.first}, key=_place)[:MOST_REFS]
+    first = sorted({*one.first, *other.first}, key=_position)[:MOST_REFS]
     violations, message = one.violations + other.violations, one.message or other.message
     evaluated = None if one.evaluated is None or other.evaluated is None else one.evaluated + other.evaluated
     return replace(one, violations=violations, first=tuple(first), message=message, evaluated=evaluated)
 
 
-def _place(ref: RecordRef) -> tuple[int, int]:
+def _position(ref: RecordRef) -> tuple[int, int]:
     return ref.file, ref.record

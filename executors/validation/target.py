@@ -60,7 +60,7 @@ def _text_problems(column: StageColumn, text: pa.Array, charset: Charset) -> lis
         mask = np.zeros(len(text), dtype=bool)
         mask[list(lacking)] = True
         message = f"contains a character that the database's encoding {charset.encoding} does not have"
-        own = {place: charset.describe(char) for place, char in lacking.items()}
+        own = {index: charset.describe(char) for index, char in lacking.items()}
         problems.append(Problem("character", pa.array(mask), message, own))
     if holds_nul(text):
         has_nul = pc.fill_null(pc.match_substring(text, "\0"), False)

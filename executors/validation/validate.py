@@ -44,8 +44,8 @@ def validate(batch: pa.RecordBatch, plan: ValidationPlan) -> Evaluated:
     )
 
 
-def left_by_rules(batch: pa.RecordBatch, plan: ValidationPlan) -> pa.BooleanArray:
-    """Which rows of a batch reach what stands behind the last rule of the plan. Never raises for data."""
+def passes_rules(batch: pa.RecordBatch, plan: ValidationPlan) -> pa.BooleanArray:
+    """Which rows of a batch pass all rules of the plan. Never raises for data."""
     return pa.array(_validate_up_to_rules(batch, plan).alive)
 
 

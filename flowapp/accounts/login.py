@@ -92,8 +92,8 @@ def _why_ended(ended: EndedCredentials) -> str:
 def _safe_target(request: HtmxRequest) -> str:
     """`next`, if it is a page of ours; else the start."""
     wanted = request.POST.get("next") or request.GET.get("next") or "/"
-    ours = url_has_allowed_host_and_scheme(wanted, {request.get_host()}, require_https=request.is_secure())
-    return wanted if ours else "/"
+    is_own = url_has_allowed_host_and_scheme(wanted, {request.get_host()}, require_https=request.is_secure())
+    return wanted if is_own else "/"
 
 
 @require_POST

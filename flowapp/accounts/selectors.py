@@ -43,9 +43,9 @@ def get_token(key: str) -> Token | None:
 
 def governs(admin: User, user: User) -> bool:
     """Whether `admin` is an active admin of every workspace that `user` is in, and of one at least."""
-    theirs = set(Membership.objects.filter(user=user).values_list("workspace_id", flat=True))
+    user_workspaces = set(Membership.objects.filter(user=user).values_list("workspace_id", flat=True))
     mine = Membership.objects.filter(user=admin, role="admin", user__is_active=True)
-    return bool(theirs) and theirs <= set(mine.values_list("workspace_id", flat=True))
+    return bool(user_workspaces) and user_workspaces <= set(mine.values_list("workspace_id", flat=True))
 
 
 def list_memberships(user: User) -> list[Membership]:

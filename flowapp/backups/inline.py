@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from flowapp.backups.models import Backup
 from flowapp.backups.services import restore_backup
-from flowapp.runs.dispatch import finish_left_behind, run_to_end
+from flowapp.runs.dispatch import finish_abandoned, run_to_end
 from flowapp.runs.models import Run, RunKind, Trigger
 from flowapp.runs.run_kinds import Engine
 
 
 def restore_inline(backup: Backup, reason: str, *, engine: Engine | None = None) -> Run:
     """Put a backup back after the runs that are under way. Raises as `restore_backup` does."""
-    finish_left_behind(backup.pipeline, RunKind.RESTORE, engine)
+    finish_abandoned(backup.pipeline, RunKind.RESTORE, engine)
     return run_to_end(restore_backup(backup, reason, Trigger.CLI, send=False), engine)

@@ -41,12 +41,12 @@ def restore_backup(
         )
     with transaction.atomic():
         run = queue_for(RunKind.RESTORE, backup.pipeline, trigger, user=user, send=send)
-        _require_place(backup, read_document(run.document))
+        _require_target(backup, read_document(run.document))
         Restore.objects.create(workspace_id=backup.workspace_id, run=run, backup=backup, reason=reason.strip())
     return run
 
 
-def _require_place(backup: Backup, document: Document) -> None:
+def _require_target(backup: Backup, document: Document) -> None:
     """A backup lies in the database of its table: whoever loads another one since cannot put it back there."""
     target = next((target for target in document.targets() if target.id == backup.node), None)
     if target is not None and target.connection != backup.connection:
@@ -65,10 +65,10 @@ def drop_old_backups() -> int:
 
 def drop_backups(backups: Iterable[Backup]) -> int:
     """Drop backups in every target that answers; returns how many went."""
-    by_place: dict[tuple[object, str], list[Backup]] = defaultdict(list)
+    by_connection: dict[tuple[object, str], list[Backup]] = defaultdict(list)
     for backup in backups:
-        by_place[backup.workspace, backup.connection].append(backup)
-    return sum(_drop(name, found) for (_, name), found in by_place.items())
+        by_connection[backup.workspace, backup.connection].append(backup)
+    return sum(_drop(name, found) for (_, name), found in by_connection.items())
 
 
 def _drop(connection: str, backups: list[Backup]) -> int:

@@ -66,8 +66,8 @@ def what_goes(pipeline: Pipeline) -> Deletion:
         under_way=pipeline.runs.filter(ended_at=None).count(),
         watermarks=pipeline.watermarks.exclude(value="").count(),
         backups=list(list_unexpired().filter(pipeline=pipeline).order_by("-taken_at", "id")),
-        tables=sorted({table for place in tables.values() for table in place.tables}),
-        quarantines=sorted({table for place in tables.values() for table in place.quarantines}),
+        tables=sorted({table for location in tables.values() for table in location.tables}),
+        quarantines=sorted({table for location in tables.values() for table in location.quarantines}),
     )
 
 

@@ -36,8 +36,8 @@ def invalid(error: InvalidPipeline, name: str) -> Outcome:
 def show_diagnostics(console: Console, diagnostics: Sequence[Diagnostic], name: str) -> None:
     """One block each: place, severity, message, code, path and hint."""
     for diagnostic in diagnostics:
-        place = ":".join(str(part) for part in (name, diagnostic.line, diagnostic.column) if part)
-        line = printable(f"{place}: {diagnostic.severity}: {diagnostic.message}")
+        location = ":".join(str(part) for part in (name, diagnostic.line, diagnostic.column) if part)
+        line = printable(f"{location}: {diagnostic.severity}: {diagnostic.message}")
         console.print(line, style=_COLOURS[diagnostic.severity], markup=False)
         show_lines(console, [f"  [{diagnostic.code}] at {str(diagnostic.path) or 'the top'}"])
         if diagnostic.hint:

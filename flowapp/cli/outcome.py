@@ -52,7 +52,7 @@ def _width(stream: TextIO) -> int | None:
     return None if stream.isatty() else UNLIMITED
 
 
-def said(document: dict[str, Any], *lines: str) -> Outcome:
+def text_outcome(document: dict[str, Any], *lines: str) -> Outcome:
     """An outcome that people read as plain lines. Nothing in them is taken as markup."""
     return Outcome(document, lambda console: show_lines(console, lines))
 
@@ -83,8 +83,8 @@ def show_table(console: Console, columns: dict[str, str], rows: Iterable[dict[st
     """A table without frames; numbers stand right with thousands separators."""
     table = Table(box=None, pad_edge=False, header_style="bold")
     cells = [[row.get(key) for key in columns] for row in rows]
-    for place, heading in enumerate(columns.values()):
-        right = any(_is_number(line[place]) for line in cells)
+    for index, heading in enumerate(columns.values()):
+        right = any(_is_number(line[index]) for line in cells)
         justify: Literal["right", "left"] = "right" if right else "left"
         table.add_column(heading, justify=justify, overflow="fold", no_wrap=console.width == UNLIMITED)
     for line in cells:

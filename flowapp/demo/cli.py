@@ -33,7 +33,7 @@ def run_demo(args: Namespace) -> Outcome:
     pipelines = load_demo(workspace, args.services.addresses if embedded else None)
     seen_before = all(find_result(pipeline) for pipeline in pipelines)
     outcome = ended(run_missing(pipelines, _run))
-    places = list(_places(workspace, embedded))
+    where = list(_where_to_find(workspace, embedded))
     link = make_first_link(workspace) if outcome.status == 0 else None
 
     def show(console: Console) -> None:
@@ -41,7 +41,7 @@ def run_demo(args: Namespace) -> Outcome:
             show_lines(console, ["The demo has already run. This is its last result.", ""])
         outcome.show(console)
         if outcome.status == 0:
-            show_lines(console, ["", "Where to find it:", *places, "", *_next_steps(link)])
+            show_lines(console, ["", "Where to find it:", *where, "", *_next_steps(link)])
 
     return Outcome(outcome.document, show, outcome.status)
 
@@ -65,7 +65,7 @@ def _next_steps(link: str | None) -> Iterator[str]:
         yield f"  sign in, once   {link}"
 
 
-def _places(workspace: Workspace, embedded: bool) -> Iterator[str]:
+def _where_to_find(workspace: Workspace, embedded: bool) -> Iterator[str]:
     from django.conf import settings
 
     from flowapp.connections.embedded import NAME as CONNECTION

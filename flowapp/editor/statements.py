@@ -34,10 +34,10 @@ class TargetSql:
 
 @dataclass(frozen=True, slots=True)
 class SparkSql:
-    """An expression as Spark is given it: written anew from what was checked. `place` says in words what it is for."""
+    """An expression as Flow passes it to Spark, generated from the checked expression. `location` names its use."""
 
     node: str
-    place: str
+    location: str
     sql: str
 
 
@@ -65,9 +65,9 @@ def expressions_of(view: DraftView) -> list[SparkSql]:
     """Those of the draft's transforms and rules."""
     document = view.checked.pipeline
     return [
-        SparkSql(node.id, place, parse_expression(text).sql)
+        SparkSql(node.id, location, parse_expression(text).sql)
         for node in (document.nodes if document else ())
-        for place, text in (_of_ops(node) if isinstance(node, Transform) else _of_rules(node))
+        for location, text in (_of_ops(node) if isinstance(node, Transform) else _of_rules(node))
     ]
 
 

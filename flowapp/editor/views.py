@@ -67,7 +67,7 @@ def _render(request: HtmxRequest, form: NewPipeline, *, is_new: bool, status: in
 
 
 SWITCHES = {"enabled": set_enabled, "paused": set_paused}
-SAID = {
+CONFIRMATIONS = {
     ("enabled", True): "{} is enabled.",
     ("enabled", False): "{} is disabled.",
     ("paused", True): "The schedule of {} is paused.",
@@ -86,7 +86,7 @@ def switch(request: HtmxRequest, slug: str) -> HttpResponse:
         raise FlowError("switch.unknown", f"Unknown switch {what!r}.", hint=f"Switches: {', '.join(SWITCHES)}.")
     SWITCHES[what](pipeline, value)
     pipeline.refresh_from_db()
-    text = SAID[what, value].format(pipeline.name or pipeline.slug)
+    text = CONFIRMATIONS[what, value].format(pipeline.name or pipeline.slug)
     if request.htmx:
         return toast(render_page(request, "pipelines/_row.html", {"row": _row(pipeline)}), text)
     messages.success(request, text)

@@ -22,10 +22,10 @@ class ServiceFiles:
     """The small files that belong to one service of a home."""
 
     def __init__(self, root: Path, name: str) -> None:
-        self.keeper_lock = root / f"{name}.lock"
+        self.owner_lock = root / f"{name}.lock"
         """Held by the one process that owns the service."""
         self.users_lock = root / f"{name}.users"
-        """Shared by all who use the service; the keeper stops it when it can take the lock alone."""
+        """Shared by all who use the service; the supervisor stops it when it can take the lock alone."""
         self.state = root / f"{name}.json"
         """Port and process ids of the running service."""
         self.port = root / f"{name}.port"

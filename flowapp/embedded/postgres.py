@@ -66,7 +66,7 @@ class Postgres:
         return self._child.pid if self._child and self._child.poll() is None else None
 
     def end_leftover(self, pid: int) -> None:
-        """End a server that a dead keeper left behind, and forget a pid file that names a stranger.
+        """End a server that a dead supervisor left behind, and forget a pid file that names a stranger.
 
         The pid file is what counts, `pid` is not needed: PostgreSQL would refuse to start because of any process
         that got that id after a reboot.

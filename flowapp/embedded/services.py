@@ -1,4 +1,4 @@
-"""Using the embedded services: start or join them, learn their addresses, let go of them."""
+"""Use of the embedded services: start or join them, get their addresses, release them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _PATIENCE = 90.0
 
 @dataclass(frozen=True)
 class ServiceAddresses:
-    """Where services answer, by their ports. The URLs hold passwords and are never printed."""
+    """The addresses of the services. The URLs contain passwords and are never printed."""
 
     secrets: Secrets = field(repr=False)
     ports: Mapping[str, int]
@@ -58,10 +58,10 @@ class Claim:
             raise
 
     def close(self) -> None:
-        """Let go; when nobody else uses the service, return once it is stopped."""
+        """Release the claim. If no other process uses the service, return when it has stopped."""
         self._users.release()
         end = time.monotonic() + 20
-        while is_held(self._files.keeper_lock) and time.monotonic() < end:
+        while is_held(self._files.owner_lock) and time.monotonic() < end:
             if _others_use(self._files):
                 return
             time.sleep(0.02)
@@ -95,7 +95,7 @@ class Services:
         return ServiceAddresses(self._secrets, {name: claim.port for name, claim in self._claims.items()})
 
     def close(self) -> None:
-        """Let go of all, the database last."""
+        """Release all claims, the database last."""
         for claim in reversed(self._claims.values()):
             claim.close()
         self._claims.clear()
@@ -110,16 +110,16 @@ class Services:
 
 
 def is_running(name: str) -> bool:
-    """Whether a service of FLOW_HOME runs, for whomever."""
-    return is_held(Home(flow_home()).service(name).keeper_lock)
+    """Whether a service of FLOW_HOME runs, started by any process."""
+    return is_held(Home(flow_home()).service(name).owner_lock)
 
 
 def _start_or_join(home: Home, name: str, secrets: Secrets) -> int:
     files = home.service(name)
     end = time.monotonic() + _PATIENCE
     while time.monotonic() < end:
-        if not is_held(files.keeper_lock):
-            _start_keeper(home, name)
+        if not is_held(files.owner_lock):
+            _start_supervisor(home, name)
         state = read_json(files.state)
         if state and _ANSWERS[name](ServiceAddresses(secrets, {name: state["port"]})):
             return int(state["port"])
@@ -150,13 +150,13 @@ def _redis_answers(addresses: ServiceAddresses) -> bool:
 _ANSWERS = {"postgres": _postgres_answers, "redis": _redis_answers}
 
 
-def _start_keeper(home: Home, name: str) -> None:
-    """Start a keeper and wait until it serves, finds that another one does, or gives up."""
+def _start_supervisor(home: Home, name: str) -> None:
+    """Start a supervisor and wait until its server runs, another supervisor owns the service, or the start fails."""
     environment = {k: v for k, v in os.environ.items() if not k.startswith("PG")}
-    log_path = home.logs / f"{name}-keeper.log"
+    log_path = home.logs / f"{name}-supervisor.log"
     with open(log_path, "ab") as log:
-        keeper = subprocess.Popen(
-            [sys.executable, "-m", "flowapp.embedded.keeper", str(home.root), name],
+        supervisor = subprocess.Popen(
+            [sys.executable, "-m", "flowapp.embedded.service_supervisor", str(home.root), name],
             cwd=PROJECT,
             env=environment,
             stdin=subprocess.DEVNULL,
@@ -164,22 +164,22 @@ def _start_keeper(home: Home, name: str) -> None:
             stderr=log,
             start_new_session=True,
         )
-    assert keeper.stdout is not None  # noqa: S101
-    with keeper.stdout as answers:
+    assert supervisor.stdout is not None  # noqa: S101
+    with supervisor.stdout as answers:
         reply = json.loads(answers.readline() or "{}")
-    keeper.wait()
+    supervisor.wait()
     if reply.get("state") == "error":
         raise EmbeddedError(reply["code"], reply["message"], hint=reply["hint"])
     if not reply:
         raise EmbeddedError(
-            "embedded.keeper_died",
-            f"The process that keeps the embedded {name} ended before it was up.",
+            "embedded.supervisor_died",
+            f"The supervisor of the embedded {name} ended before the server was up.",
             hint=f"See {log_path}.",
         )
 
 
 def _others_use(files: ServiceFiles) -> bool:
-    """Whether the service is kept for somebody else (a keeper that is stopping has no state file any more)."""
+    """Whether another process uses the service. A supervisor that is stopping has no state file any more."""
     for _ in range(3):
         if not is_held(files.users_lock) or not files.state.exists():
             return False

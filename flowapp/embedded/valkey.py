@@ -37,7 +37,7 @@ class Valkey:
         return self._child.pid if self._child and self._child.poll() is None else None
 
     def end_leftover(self, pid: int) -> None:
-        """End the broker that a dead keeper left behind, if `pid` still is one."""
+        """End the broker that a dead supervisor left behind, if `pid` still is one."""
         if "valkey-server" in command_line(pid):
             end_leftover(pid, signal.SIGTERM)
 

@@ -76,7 +76,7 @@ def note_password(home: Home, fields: Fields) -> None:
     with held(home.root / f"{PASSWORDS}.lock"):
         lines = path.read_text().splitlines() if path.exists() else []
         if line not in lines:
-            write_atomically(path, "".join(f"{kept}\n" for kept in [*lines, line]))
+            write_atomically(path, "".join(f"{entry}\n" for entry in [*lines, line]))
 
 
 @contextmanager

@@ -64,8 +64,10 @@ class UploadFile(APIView):
         folder = UploadRequest(data={"folder": request.POST.get("folder", "")})
         folder.is_valid(raise_exception=True)
         user = request.user if isinstance(request.user, User) else None
-        kept = keep_upload(request.workspace, folder.validated_data["folder"], uploaded_file(request._request), user)
-        return Response(UploadedSerializer(kept).data, status.HTTP_201_CREATED)
+        uploaded = keep_upload(
+            request.workspace, folder.validated_data["folder"], uploaded_file(request._request), user
+        )
+        return Response(UploadedSerializer(uploaded).data, status.HTTP_201_CREATED)
 
 
 class DetectSettings(APIView):

@@ -70,12 +70,12 @@ def upload(request: HtmxRequest) -> HttpResponse:
         if form.is_valid():
             try:
                 folder = form.cleaned_data["folder"]
-                kept = keep_upload(request.workspace, folder, uploaded_file(request), request.user)
+                uploaded = keep_upload(request.workspace, folder, uploaded_file(request), request.user)
             except InvalidUpload as error:
                 form.add_error("folder" if "folder" in error.code else "file", f"{error.message} {error.hint}")
                 status = status_of(error)
             else:
-                messages.success(request, _arrived(kept))
+                messages.success(request, _arrived(uploaded))
                 return redirect("files:list", request.workspace.slug)
     elif not form.initial["folder"] and len(folders) == 1:  # of several, a guess would put the file in a wrong one
         form.initial["folder"] = folders[0]

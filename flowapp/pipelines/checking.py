@@ -106,14 +106,14 @@ def _unknown_connections(value: Any, found: Found) -> Iterator[Diagnostic]:
         if isinstance(name, str) and name and name not in names:
             near = guess(name, names)
             known = listed(names) or "none yet"
-            place = at / "connection"
+            pointer = at / "connection"
             yield Diagnostic(
-                place,
+                pointer,
                 "connection.unknown",
                 "error",
                 f"Unknown connection {shown(name)}. Connections in this workspace: {known}.",
                 "Choose one of them, or add it on the Connections page.",
-                fixes=([{"op": "replace", "path": str(place), "value": near}],) if near else (),
+                fixes=([{"op": "replace", "path": str(pointer), "value": near}],) if near else (),
             )
 
 

@@ -94,9 +94,9 @@ def _tables_of(document: Any) -> Iterator[Table]:
 
 
 def _look(found: Found, connection: Connection, wanted: list[Table], fresh: bool) -> None:
-    kept = {} if fresh else cache.get_many([_key(connection, table) for table in wanted])
-    missing = [table for table in wanted if _key(connection, table) not in kept]
-    found.tables.update({table: kept[_key(connection, table)] for table in wanted if table not in missing})
+    cached = {} if fresh else cache.get_many([_key(connection, table) for table in wanted])
+    missing = [table for table in wanted if _key(connection, table) not in cached]
+    found.tables.update({table: cached[_key(connection, table)] for table in wanted if table not in missing})
     if not missing:
         return
     silent = None if fresh else cache.get(_key(connection))

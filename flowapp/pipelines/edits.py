@@ -28,8 +28,8 @@ def document_tree() -> SchemaTree:
 def form_patch(document: Any, data: QueryDict) -> Patch:
     """The patch of one action of a form; raises PatchRefused or FlowError.
 
-    `path` is a place of the document as the form showed it. Where the form was that of a node, `at` is the node's
-    place then: if another node stands there now, the change is made where the node is.
+    `path` points into the document as the form showed it. In the form of a node, `at` points to that node as it was
+    then. If the node has moved since, the change follows it.
     """
     action = ACTIONS.get(data.get("action", ""))
     if action is None:
@@ -144,8 +144,8 @@ def _choose(document: Any, path: str, data: QueryDict) -> Patch:
         return [] if value is MISSING else _remove(document, path, data)
     new = tree.skeleton(schema, tag)
     shared = found.alternatives[tag]["properties"].keys() - {found.tag}
-    kept = {name: part for name, part in value.items() if name in shared} if isinstance(value, dict) else {}
-    return put(document, steps, {**new, **kept})
+    common = {name: part for name, part in value.items() if name in shared} if isinstance(value, dict) else {}
+    return put(document, steps, {**new, **common})
 
 
 def _append(document: Any, path: str, data: QueryDict) -> Patch:
@@ -164,11 +164,11 @@ def _append(document: Any, path: str, data: QueryDict) -> Patch:
 
 def _move(step: int) -> Callable[[Any, str, QueryDict], Patch]:
     def move(document: Any, path: str, data: QueryDict) -> Patch:
-        place = resolve_pointer(document, path)
-        holder, index = value_at(document, place.parent), place[-1]
+        pointer = resolve_pointer(document, path)
+        holder, index = value_at(document, pointer.parent), pointer[-1]
         if not isinstance(holder, list) or not isinstance(index, int) or not 0 <= index + step < len(holder):
             raise PatchRefused(f"{path} cannot be moved there.")
-        return [{"op": "move", "from": str(place), "path": str(place.parent / (index + step))}]
+        return [{"op": "move", "from": str(pointer), "path": str(pointer.parent / (index + step))}]
 
     return move
 

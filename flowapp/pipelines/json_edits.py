@@ -51,10 +51,10 @@ class _SpanReader(JsonReader):
         super().__init__(text)
         self.parts: dict[Pointer, tuple[int, int]] = {}
 
-    def _value(self, place: Pointer) -> Any:
+    def _value(self, pointer: Pointer) -> Any:
         start = self.at
-        value = super()._value(place)
-        self.parts[place] = (start, self.at)
+        value = super()._value(pointer)
+        self.parts[pointer] = (start, self.at)
         return value
 
 
@@ -120,9 +120,9 @@ def _copy(spans: Spans, step: dict[str, Any]) -> str:
 
 
 def _test(spans: Spans, step: dict[str, Any]) -> str:
-    place, wanted = _existing(spans, step, "path"), _field(step, "value")
-    if value_at(spans.value, place) != wanted:
-        raise PatchRefused(f"{place or 'The document'} changed in the meantime.")
+    pointer, wanted = _existing(spans, step, "path"), _field(step, "value")
+    if value_at(spans.value, pointer) != wanted:
+        raise PatchRefused(f"{pointer or 'The document'} changed in the meantime.")
     return spans.text
 
 
@@ -160,42 +160,42 @@ def _read_pointer(text: Any) -> Pointer:
 
 def resolve_pointer(value: Any, text: Any) -> Pointer:
     """The place that a pointer names in a document, with indices as numbers; the last step may not exist there yet."""
-    place = ROOT
+    pointer = ROOT
     for step in map(str, _read_pointer(text)):
-        holder = value_at(value, place)
+        holder = value_at(value, pointer)
         if isinstance(holder, list) and (_INDEX.fullmatch(step) or step == "-"):
-            place = place / (len(holder) if step == "-" else int(step))
+            pointer = pointer / (len(holder) if step == "-" else int(step))
         elif isinstance(holder, dict):
-            place = place / step
+            pointer = pointer / step
         else:
             raise PatchRefused(f"There is no {text} in the document.")
-    return place
+    return pointer
 
 
-def value_at(value: Any, place: Pointer) -> Any:
+def value_at(value: Any, pointer: Pointer) -> Any:
     """The part of a document at a place; raises PatchRefused."""
-    for step in place:
+    for step in pointer:
         try:
             value = value[step]
         except (KeyError, IndexError, TypeError):
-            raise PatchRefused(f"There is no {place} in the document.") from None
+            raise PatchRefused(f"There is no {pointer} in the document.") from None
     return value
 
 
 def _existing(spans: Spans, step: dict[str, Any], name: str) -> Pointer:
-    place = resolve_pointer(spans.value, _field(step, name))
-    if place not in spans.parts:
+    pointer = resolve_pointer(spans.value, _field(step, name))
+    if pointer not in spans.parts:
         raise PatchRefused(f"There is no {step[name] or 'document'} in the document.")
-    return place
+    return pointer
 
 
 def _member(spans: Spans, step: dict[str, Any], name: str) -> Pointer:
     """A place to add at: an item may come right after the last one, a member is new or takes the place of the old."""
-    place = resolve_pointer(spans.value, _field(step, name))
-    holder = value_at(spans.value, place.parent) if place else None
-    if isinstance(holder, list) and isinstance(place[-1], int) and place[-1] > len(holder):
-        raise PatchRefused(f"{place.parent} has {len(holder)} items; {place[-1]} is out of range.")
-    return place
+    pointer = resolve_pointer(spans.value, _field(step, name))
+    holder = value_at(spans.value, pointer.parent) if pointer else None
+    if isinstance(holder, list) and isinstance(pointer[-1], int) and pointer[-1] > len(holder):
+        raise PatchRefused(f"{pointer.parent} has {len(holder)} items; {pointer[-1]} is out of range.")
+    return pointer
 
 
 # --- text ---------------------------------------------------------------------------------------------------------
@@ -223,20 +223,20 @@ def _line_before(text: str, at: int) -> str:
     return match[0] if match else ""
 
 
-def _put(spans: Spans, place: Pointer, value: _Value) -> str:
-    start, end = spans.parts[place]
+def _put(spans: Spans, pointer: Pointer, value: _Value) -> str:
+    start, end = spans.parts[pointer]
     return spans.text[:start] + value.write(spans, start) + spans.text[end:]
 
 
-def _insert(spans: Spans, place: Pointer, value: _Value) -> str:
-    holder = value_at(spans.value, place.parent) if place else None
-    if place == ROOT or (isinstance(holder, dict) and place in spans.parts):
-        return _put(spans, place, value)
-    key = "" if isinstance(holder, list) else f"{_quote(str(place[-1]))}: "
+def _insert(spans: Spans, pointer: Pointer, value: _Value) -> str:
+    holder = value_at(spans.value, pointer.parent) if pointer else None
+    if pointer == ROOT or (isinstance(holder, dict) and pointer in spans.parts):
+        return _put(spans, pointer, value)
+    key = "" if isinstance(holder, list) else f"{_quote(str(pointer[-1]))}: "
     if not holder:
-        return _insert_first(spans, place.parent, key, value)
-    children = _children(spans, place.parent, holder)
-    index = int(place[-1]) if isinstance(holder, list) else len(children)
+        return _insert_first(spans, pointer.parent, key, value)
+    children = _children(spans, pointer.parent, holder)
+    index = int(pointer[-1]) if isinstance(holder, list) else len(children)
     if index < len(children):
         start = children[index][0]
         gap = _gap_before(spans.text, start)
@@ -260,16 +260,16 @@ def _insert_first(spans: Spans, holder: Pointer, key: str, value: _Value) -> str
     return spans.text[:start] + opening + inner + closing + spans.text[end:]
 
 
-def _cut(spans: Spans, place: Pointer) -> str:
-    if place == ROOT:
+def _cut(spans: Spans, pointer: Pointer) -> str:
+    if pointer == ROOT:
         raise PatchRefused("The document as a whole cannot be removed.")
-    holder = value_at(spans.value, place.parent)
-    children = _children(spans, place.parent, holder)
-    start, end = (spans.keys[place], spans.parts[place][1])
+    holder = value_at(spans.value, pointer.parent)
+    children = _children(spans, pointer.parent, holder)
+    start, end = (spans.keys[pointer], spans.parts[pointer][1])
     index = children.index((start, end))
     text = spans.text
     if len(children) == 1:
-        outer_start, outer_end = spans.parts[place.parent]
+        outer_start, outer_end = spans.parts[pointer.parent]
         return text[: outer_start + 1] + text[outer_end - 1 :]
     if index + 1 < len(children):
         return text[:start] + text[children[index + 1][0] :]

@@ -30,7 +30,7 @@ FAMILIES = {
 """The family, as `ir.not_yet` calls it, of what a field chooses from or is."""
 
 HIDDEN = frozenset({"id", "kind", "inputs", "ui", "loadMode", "$schema", "version", "nodes", "schedule"})
-KEPT = frozenset({"connection"})
+ALWAYS_SHOWN = frozenset({"connection"})
 """Fields that are shown before there is anything to choose: they say where to get it."""
 HOOK_FIELDS = frozenset({"preHook", "postHook"})
 COLUMN_FIELDS = frozenset({"field", "column", "columns", "keys", "orderBy", "watermarkColumn", "upsertKey"})
@@ -155,7 +155,7 @@ def _rules(view: DraftView, node: dict[str, Any]) -> FormRules:
         return [Option(o.value, o.label, disabled=o.disabled) for o in known[name]] if name in known else None
 
     suggestions = _source_suggestions if node.get("kind") == "source" else _suggestions
-    return FormRules(options, suggestions, is_available, HIDDEN | _unused(node), KEPT)
+    return FormRules(options, suggestions, is_available, HIDDEN | _unused(node), ALWAYS_SHOWN)
 
 
 def is_available(name: str, tag: str) -> bool:
@@ -243,7 +243,7 @@ def _reader(document: Any, at: Pointer, node: dict[str, Any], diagnostics: list[
     inputs = node.get("inputs")
     chosen = [name for name in inputs if isinstance(name, str)] if isinstance(inputs, list) else []
     below = _readers_below(document, str(node.get("id")))
-    ids = [str(n.get("id")) for place, n in nodes_of(document) if place != at and n.get("kind") != "target"]
+    ids = [str(n.get("id")) for pointer, n in nodes_of(document) if pointer != at and n.get("kind") != "target"]
     options = [Option(name, name, name in chosen) for name in ids if name not in below]
     known = {option.value for option in options}
     options += [Option(name, f"{name} (unknown)", True) for name in chosen if name not in known]

@@ -33,8 +33,8 @@ def _validate(connection: str, pipeline: str) -> dict[str, Any]:
 
 
 def _target(connection: str, pipeline: str) -> dict[str, Any]:
-    place = {"connector": "postgres", "connection": connection, "schema": "public", "table": ""}
-    return {"inputs": [], **place, "loadMode": "append"}
+    location = {"connector": "postgres", "connection": connection, "schema": "public", "table": ""}
+    return {"inputs": [], **location, "loadMode": "append"}
 
 
 SKELETONS: KindTable[tuple[str, Skeleton]] = KindTable(

@@ -24,15 +24,15 @@ def summary_of(document: Document) -> dict[str, str]:
 
 def quarantines_of(document: Document) -> list[list[str]]:
     """The connection and the table of each place that keeps rejected rows; several validate nodes may share one."""
-    return [list(place) for place in dict.fromkeys(_quarantines(document))]
+    return [list(table) for table in dict.fromkeys(_quarantines(document))]
 
 
 def _quarantines(document: Document) -> Iterator[tuple[str, str]]:
     for target in document.targets():
         for validate in document.path_to(target).validates:
-            kept = validate.quarantine
-            if kept and kept.enabled and kept.table:
-                yield target.connection, kept.table
+            quarantine = validate.quarantine
+            if quarantine and quarantine.enabled and quarantine.table:
+                yield target.connection, quarantine.table
 
 
 def join_tags(tags: Iterable[str]) -> str:

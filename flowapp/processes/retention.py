@@ -38,7 +38,7 @@ class Retention:
 
 
 _rules: list[Retention] = []
-_told: list[tuple[str, Callable[[], str]]] = []
+_descriptions: list[tuple[str, Callable[[], str]]] = []
 
 
 def register(*rules: Retention) -> None:
@@ -48,14 +48,14 @@ def register(*rules: Retention) -> None:
 
 def describe(what: str, how_long: Callable[[], str]) -> None:
     """Say how long something is kept that its app throws away itself."""
-    _told.append((what, how_long))
+    _descriptions.append((what, how_long))
 
 
 def list_retention() -> list[tuple[str, str]]:
     """What is kept for how long, in words."""
     load_registrations()
     rules = [(rule.what, counted(int(rule.days), "day")) for rule in _rules]
-    return [*rules, *((what, how_long()) for what, how_long in _told)]
+    return [*rules, *((what, how_long()) for what, how_long in _descriptions)]
 
 
 def delete_old_rows() -> int:

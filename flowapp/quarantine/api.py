@@ -140,7 +140,7 @@ class Replay(APIView):
             overwrite=ALL if ALL in overwrite else overwrite,
             reason=body.validated_data["reason"],
         )
-        return Response(QueuedRunsSerializer(_asked(selection, runs)).data, status.HTTP_202_ACCEPTED)
+        return Response(QueuedRunsSerializer(_queued_runs(selection, runs)).data, status.HTTP_202_ACCEPTED)
 
 
 class FixRows(APIView):
@@ -160,10 +160,10 @@ class FixRows(APIView):
             replace_typed=data["replace_typed"],
             reason=data["reason"],
         )
-        return Response(QueuedRunsSerializer(_asked(selection, runs)).data, status.HTTP_202_ACCEPTED)
+        return Response(QueuedRunsSerializer(_queued_runs(selection, runs)).data, status.HTTP_202_ACCEPTED)
 
 
-def _asked(selection: Selection, runs: list[Any]) -> dict[str, Any]:
+def _queued_runs(selection: Selection, runs: list[Any]) -> dict[str, Any]:
     nodes = {run.row_job.node for run in runs}
     return {
         "runs": [run.pk for run in runs],

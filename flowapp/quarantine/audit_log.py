@@ -25,7 +25,7 @@ class Line:
     gone yet."""
 
     decision: RowDecision
-    asked: int | None = None
+    requested: int | None = None
     done: int | None = None
     not_loaded: int | None = None
     excluded: int | None = None
@@ -50,22 +50,22 @@ def _line(decision: RowDecision) -> Line:
         return Line(decision, done=done, of_entries=True, broke_off=broke_off, goes_on=goes_on)
     if decision.action in DECIDED:
         return _line_of_run(decision)
-    asked = decision.rows + decision.excluded
-    return Line(decision, asked=asked, done=decision.rows, excluded=decision.excluded)
+    requested = decision.rows + decision.excluded
+    return Line(decision, requested=requested, done=decision.rows, excluded=decision.excluded)
 
 
 def _line_of_run(decision: RowDecision) -> Line:
     """The numbers that its run has noted, for not every run is kept as long as the decision."""
     run, counts = decision.run, decision.details.get(BECAME)
     if run is not None and run.state not in LOADED:
-        return Line(decision, asked=decision.rows, state=run.state)
+        return Line(decision, requested=decision.rows, state=run.state)
     if counts is None:
         counts = run.stored_report.row_results if run is not None else {}
     if not counts:
-        return Line(decision, asked=decision.rows)
+        return Line(decision, requested=decision.rows)
     done, not_loaded = _sum(counts, DONE), _sum(counts, NOT_LOADED)
     excluded = sum(counts.values()) - done - not_loaded
-    return Line(decision, asked=decision.rows, done=done, not_loaded=not_loaded, excluded=excluded)
+    return Line(decision, requested=decision.rows, done=done, not_loaded=not_loaded, excluded=excluded)
 
 
 def _sum(counts: Mapping[str, int], results: frozenset[str]) -> int:

@@ -117,9 +117,9 @@ def _keys_of_numbers(workspace: Workspace, numbers: Sequence[int]) -> dict[int, 
     for reject_table, rejects in reach(workspace, reject_tables_of(workspace, None, None)):
         entries = rejects.entries(reject_table.table, numbers)
         mine = [entry for entry in entries if entry["pipelineId"] == reject_table.pipeline]
-        ours = runs_here(workspace, {entry["runId"] for entry in mine})
+        own_runs = runs_here(workspace, {entry["runId"] for entry in mine})
         for entry in mine:
-            if entry["runId"] in ours:
+            if entry["runId"] in own_runs:
                 found[entry["id"]][f"{entry['runId']}:{entry['rowId']}"] = reject_table.pipeline
     return found
 

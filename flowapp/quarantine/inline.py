@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from flowapp.runs.dispatch import finish_left_behind, run_to_end
+from flowapp.runs.dispatch import finish_abandoned, run_to_end
 from flowapp.runs.models import Run, RunKind
 from flowapp.runs.run_kinds import Engine
 
@@ -12,5 +12,5 @@ from flowapp.runs.run_kinds import Engine
 def rows_inline(runs: Sequence[Run], engine: Engine | None = None) -> list[Run]:
     """Execute runs over rejected rows of one kind, after those that are under way."""
     if runs:
-        finish_left_behind(runs[0].pipeline, RunKind(runs[0].kind), engine)
+        finish_abandoned(runs[0].pipeline, RunKind(runs[0].kind), engine)
     return [run_to_end(run, engine) for run in runs]

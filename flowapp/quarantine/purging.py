@@ -213,29 +213,29 @@ def retention_of(workspace: Workspace) -> int | None:
 def purge_old_rows() -> int:
     """Delete what is past its time, in every workspace that wants it, by each of its connections that answers."""
     gone = 0
-    for kept in Retention.objects.select_related("workspace").order_by("pk"):
+    for retention in Retention.objects.select_related("workspace").order_by("pk"):
         try:
             all_tables = dict.fromkeys(
-                [*reject_tables_of(kept.workspace, None, None), *orphaned_reject_tables(kept.workspace)]
+                [*reject_tables_of(retention.workspace, None, None), *orphaned_reject_tables(retention.workspace)]
             )
             reject_tables = sorted(all_tables, key=_connection)
         except FlowError as error:
-            logger.warning("Rejected rows of workspace %s were not purged: %s", kept.workspace, error)
+            logger.warning("Rejected rows of workspace %s were not purged: %s", retention.workspace, error)
             continue
         for name, here in groupby(reject_tables, key=_connection):
-            gone += _throw_away_old(kept, name, list(here))
+            gone += _throw_away_old(retention, name, list(here))
     return gone
 
 
-def _throw_away_old(kept: Retention, connection: str, reject_tables: list[RejectTable]) -> int:
-    why = f"Older than {kept.days} days."
-    sweep = _Sweep(kept.workspace, EntryFilter(), _before(kept.days), most=MOST_BY_TIME)
+def _throw_away_old(retention: Retention, connection: str, reject_tables: list[RejectTable]) -> int:
+    why = f"Older than {retention.days} days."
+    sweep = _Sweep(retention.workspace, EntryFilter(), _before(retention.days), most=MOST_BY_TIME)
     try:
-        _throw_away(sweep, reject_tables, kept.days, BY_TIME, why, goes_on=False)
+        _throw_away(sweep, reject_tables, retention.days, BY_TIME, why, goes_on=False)
     except FlowError as error:
         logger.warning(
             "Purging rejected rows of workspace %s failed at connection %s: %s",
-            kept.workspace,
+            retention.workspace,
             connection,
             error,
         )

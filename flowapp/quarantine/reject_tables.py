@@ -57,9 +57,9 @@ def orphaned_reject_tables(workspace: Workspace) -> list[RejectTable]:
 
 
 def _reject_tables(versions: QuerySet[PipelineVersion]) -> list[RejectTable]:
-    kept = versions.exclude(quarantines=[]).order_by("pipeline__slug")
+    with_quarantine = versions.exclude(quarantines=[]).order_by("pipeline__slug")
     return [
         RejectTable(slug, connection, TableName.parse(table))
-        for slug, quarantines in kept.values_list("pipeline__slug", "quarantines").distinct()
+        for slug, quarantines in with_quarantine.values_list("pipeline__slug", "quarantines").distinct()
         for connection, table in quarantines
     ]

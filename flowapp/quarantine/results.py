@@ -76,7 +76,7 @@ def page_results(run: Run, *, result: str | None = None, cursor: str = "", limit
     shown = found.rows[:limit]
     now = _standing(run, shown)
     rows = [RowResult(one, now.get((one.row_run, one.row_id))) for one in shown]
-    return RowResults(rows, counted, found.counts, str(shown[-1].place) if len(found.rows) > limit else "")
+    return RowResults(rows, counted, found.counts, str(shown[-1].position) if len(found.rows) > limit else "")
 
 
 def _standing(run: Run, listed: Sequence[StoredResult]) -> dict[tuple[str | None, str | None], str]:

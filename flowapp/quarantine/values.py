@@ -95,7 +95,7 @@ def grid_row(entry: Entry) -> GridRow:
 def entry_document(entry: Entry, role: str) -> dict[str, Any]:
     """An entry for the API; rows are null where the role does not show values, and `valuesHidden` says so."""
     seen = may_see_values(role)
-    shown = {name: value for name, value in entry.items() if name not in _OURS}
+    shown = {name: value for name, value in entry.items() if name not in _INTERNAL}
     values = {name: entry[name] if seen else None for name in ("row", "fixedRow")}
     return {
         **shown,
@@ -105,7 +105,7 @@ def entry_document(entry: Entry, role: str) -> dict[str, Any]:
     }
 
 
-_OURS = frozenset({"table_name"})
+_INTERNAL = frozenset({"table_name"})
 """What programs need not know of an entry."""
 
 

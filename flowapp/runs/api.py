@@ -111,8 +111,8 @@ class RunHookAgain(APIView):
     @extend_schema(request=None, responses={202: HookSerializer, 409: ProblemSerializer})
     def post(self, request: Request, run: UUID, hook: str) -> Response:
         """Let a worker run a post-hook again that failed or was not run. The load is not repeated."""
-        asked = ask_for_hook(get_run(request.workspace, run), hook)
-        return Response(HookSerializer(asked.to_json()).data, status.HTTP_202_ACCEPTED)
+        hook_run = ask_for_hook(get_run(request.workspace, run), hook)
+        return Response(HookSerializer(hook_run.to_json()).data, status.HTTP_202_ACCEPTED)
 
 
 urlpatterns = [

@@ -30,7 +30,7 @@ class RunsConfig(Registers, AppConfig):
         from flowapp.runs.holds import expire_holds
         from flowapp.runs.models import EffectSample, Run
         from flowapp.runs.queue_watch import resend_queued, watch_queue, watch_workers
-        from flowapp.runs.recovery import take_back_lost
+        from flowapp.runs.recovery import recover_lost_runs
         from flowapp.runs.schedules import fire_due
 
         usage.before_removal.register(refuse_removal)
@@ -46,7 +46,7 @@ class RunsConfig(Registers, AppConfig):
             periodic.Task("watch workers", watch_workers, 10),
             periodic.Task("watch the queue", watch_queue, 60),
             periodic.Task("delete old samples", lambda _: retained.SAMPLES.delete(), 300),
-            periodic.Task("take back lost runs", lambda _: take_back_lost(), thread=RUN_OUTCOMES),
+            periodic.Task("take back lost runs", lambda _: recover_lost_runs(), thread=RUN_OUTCOMES),
             periodic.Task("expire holds", lambda _: expire_holds(), 60, RUN_OUTCOMES),
             periodic.Task("drop old row samples", lambda _: janitor.drop_old_row_samples(), 3600, periodic.CLEARING_UP),
             periodic.Task("sweep staging", lambda _: janitor.sweep_staging(), 3600, periodic.CLEARING_UP),

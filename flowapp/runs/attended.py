@@ -10,9 +10,9 @@ from django.db.models.functions import Now
 
 from flowapp.pipelines.models import Pipeline
 from flowapp.processes.heartbeats import count_alive
-from flowapp.runs.dispatch import cancelling_on_interrupt, finish_left_behind, preview_inline, run_inline, run_to_end
+from flowapp.runs.dispatch import cancelling_on_interrupt, finish_abandoned, preview_inline, run_inline, run_to_end
 from flowapp.runs.models import CLAIMABLE, RESTING, Run, RunKind, Trigger
-from flowapp.runs.recovery import take_back_lost
+from flowapp.runs.recovery import recover_lost_runs
 from flowapp.runs.run_kinds import Engine
 from flowapp.runs.services import queue_preview, queue_run
 
@@ -37,7 +37,7 @@ def run_attended(pipeline: Pipeline, engine: Engine, show: ShowState, *, load_ag
     """
     if not has_live_worker():
         return run_inline(pipeline, load_again=load_again, engine=engine)
-    finish_left_behind(pipeline, RunKind.LOAD, engine)
+    finish_abandoned(pipeline, RunKind.LOAD, engine)
     run = queue_run(pipeline, Trigger.CLI, if_busy="refuse", load_again=load_again, may_wait_for_files=False)
     return follow_run(run, engine, show)
 
@@ -62,7 +62,7 @@ def follow_run(run: Run, engine: Engine, show: ShowState) -> Run:
             now = time.monotonic()
             if now - checked >= CHECK_SECONDS:
                 checked = now
-                take_back_lost(run.pipeline)
+                recover_lost_runs(run.pipeline)
                 if not _is_untaken(run):
                     taken = now
                 elif now - taken >= UNTAKEN_SECONDS or not has_live_worker():

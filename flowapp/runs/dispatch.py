@@ -22,7 +22,7 @@ from flowapp.runs.leases import Claim, LeaseRenewer, claim_run
 from flowapp.runs.models import RESTING, Run, RunKind, Trigger
 from flowapp.runs.outcomes import cancelled, end_badly, end_well
 from flowapp.runs.ports import make_ports
-from flowapp.runs.recovery import adopt_inline, take_back_lost
+from flowapp.runs.recovery import adopt_inline, recover_lost_runs
 from flowapp.runs.run_kinds import Engine, run_kind_of
 from flowapp.runs.services import IfBusy, cancel_run, queue_preview, queue_run
 from ir.errors import FlowError
@@ -54,24 +54,24 @@ def execute_claimed(
     except FlowError as error:  # saved by a release that knew more, or allowed more
         end_badly(claim, run, error)
         return error
-    keeper = LeaseRenewer(claim, minutes * 60)
-    keeper.start()
+    renewer = LeaseRenewer(claim, minutes * 60)
+    renewer.start()
     try:
-        ended_by = _attempt(claim, run, engine or engine_for(run), keeper, can_wait)
+        ended_by = _attempt(claim, run, engine or engine_for(run), renewer, can_wait)
         if ended_by is not None:
             before_end(ended_by)
-            end_badly(claim, run, keeper.reason or ended_by)
+            end_badly(claim, run, renewer.reason or ended_by)
         return ended_by
     finally:
-        keeper.stop()
+        renewer.stop()
 
 
-def _attempt(claim: Claim, run: Run, engine: Engine, keeper: LeaseRenewer, can_wait: bool) -> FlowError | None:
+def _attempt(claim: Claim, run: Run, engine: Engine, renewer: LeaseRenewer, can_wait: bool) -> FlowError | None:
     """The run's edge: whatever is raised in here ends this attempt, and nothing else."""
     try:
         if run.cancel_requested:
             return cancelled()
-        report = engine(make_job(claim, run, can_wait), make_ports(claim, run, keeper))
+        report = engine(make_job(claim, run, can_wait), make_ports(claim, run, renewer))
         end_well(claim, run, report)
     except FlowError as error:
         return error
@@ -127,15 +127,15 @@ def run_inline(
 
     Runs that an earlier such process left behind when it was killed are finished first. Raises as `queue_run` does.
     """
-    finish_left_behind(pipeline, RunKind.LOAD, engine)
+    finish_abandoned(pipeline, RunKind.LOAD, engine)
     run = queue_run(pipeline, trigger, if_busy=if_busy, load_again=load_again, user=user, send=False)
     return run_to_end(run, engine)
 
 
-def finish_left_behind(pipeline: Pipeline, kind: RunKind, engine: Engine | None) -> None:
+def finish_abandoned(pipeline: Pipeline, kind: RunKind, engine: Engine | None) -> None:
     """Finish the runs of a pipeline that an earlier process left when it was killed, before one that this process is to
     execute. `engine` executes runs of that kind; others use their own."""
-    take_back_lost(pipeline)
+    recover_lost_runs(pipeline)
     for left_behind in adopt_inline(pipeline):
         run_to_end(left_behind, engine if left_behind.kind == kind else None)
 
@@ -154,7 +154,7 @@ def run_to_end(run: Run, engine: Engine | None = None) -> Run:
                 execute_claimed(claim, engine, can_wait=False)
             else:
                 time.sleep(LOOK_AGAIN_SECONDS)
-                take_back_lost(run.pipeline)
+                recover_lost_runs(run.pipeline)
             run.refresh_from_db()
     return run
 

@@ -109,13 +109,13 @@ def take_over(run: Run, owner: str) -> Claim | None:
     return Claim(run.pk, run.pipeline_id, run.attempt, token, owner)
 
 
-_keepers: set[LeaseRenewer] = set()
+_renewers: set[LeaseRenewer] = set()
 
 
 def interrupt_all() -> None:
     """Let every run of this process go back to the queue: the process is to end. Returns at once."""
-    for keeper in list(_keepers):
-        keeper.release()
+    for renewer in list(_renewers):
+        renewer.release()
 
 
 class LeaseRenewer(threading.Thread):
@@ -152,13 +152,13 @@ class LeaseRenewer(threading.Thread):
             self._reason = WorkerStopping("worker.stopping", "The worker was stopped. The run is requeued.")
 
     def run(self) -> None:
-        _keepers.add(self)
+        _renewers.add(self)
         try:
             while not self._stopped.wait(min(LOOK_SECONDS, settings.LEASE_SECONDS / 3)):
                 self._look()
                 self._interrupt_engine()
         finally:
-            _keepers.discard(self)
+            _renewers.discard(self)
             connections.close_all()
 
     def stop(self) -> None:

@@ -188,7 +188,7 @@ class NodeRun(models.Model):
     rows_rejected_here = models.BigIntegerField(null=True)
     rows_staged = models.BigIntegerField(null=True)
     rows_replaced = models.BigIntegerField(null=True)
-    rows_behind_mark = models.BigIntegerField(null=True)
+    rows_below_watermark = models.BigIntegerField(null=True)
     rows_suppressed = models.BigIntegerField(null=True)
     rows_loaded = models.BigIntegerField(null=True)
     rows_inserted = models.BigIntegerField(null=True)
@@ -239,7 +239,7 @@ class Decision(models.TextChoices):
 
 
 class HeldLoad(models.Model):
-    """A load that went beyond its target's limits, and what was decided about it, by whom and why.
+    """A load that exceeded the limits of its target, and the decision about it, by whom and why.
 
     `record` is a `HoldRecord`. Rows of decided holds stay: they are the record of the decision.
     """

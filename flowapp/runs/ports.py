@@ -26,12 +26,12 @@ LOG_LENGTH = 2000
 Level = Literal["info", "warning", "error"]
 
 
-def make_ports(claim: Claim, run: Run, keeper: LeaseRenewer) -> Ports:
+def make_ports(claim: Claim, run: Run, renewer: LeaseRenewer) -> Ports:
     """The ports of one attempt."""
     return Ports(
         events=DatabaseEvents(claim, run),
         units=DatabaseUnits(claim, run),
-        cancellation=keeper,
+        cancellation=renewer,
         last_commit=lambda node: last_commit(run, node),
     )
 

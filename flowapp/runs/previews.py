@@ -45,7 +45,7 @@ def present_effects(document: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 def _counts(effect: Mapping[str, Any]) -> list[tuple[str, str, int]]:
     counts = [(kind, words, effect[f"rows{kind.title()}"]) for kind, words in KINDS.items()]
-    return [count for place, count in enumerate(counts) if count[2] or place < ALWAYS_SHOWN]
+    return [count for index, count in enumerate(counts) if count[2] or index < ALWAYS_SHOWN]
 
 
 def _columns(keys: Mapping[str, Any] | None) -> list[Bar]:

@@ -21,7 +21,7 @@ AT_ONCE = 100
 INLINE_GRACE = timedelta(seconds=30)
 
 
-def take_back_lost(pipeline: Pipeline | None = None) -> int:
+def recover_lost_runs(pipeline: Pipeline | None = None) -> int:
     """Take over every run whose lease ran out (of one pipeline, if given); returns how many were had.
 
     Any number of processes may do this at once.

@@ -38,7 +38,7 @@ class RowBalance:
 def row_balance_of(node: Mapping[str, Any]) -> RowBalance:
     """The equation of a target, given as `flow run --json` prints a node."""
     terms = [(word, node.get(key) or 0) for key, word in TERMS.items()]
-    shown = [term for place, term in enumerate(terms) if term[1] or place < ALWAYS_SHOWN]
+    shown = [term for index, term in enumerate(terms) if term[1] or index < ALWAYS_SHOWN]
     read = node.get("rowsRead") or 0
     return RowBalance(read, tuple(shown), sum(count for _, count in terms) == read)
 

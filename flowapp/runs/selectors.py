@@ -70,17 +70,22 @@ def sum_loads(runs: Iterable[Run]) -> dict[UUID, dict[str, int | None]]:
 
 
 def rejected_before_load(keys: Collection[UUID]) -> dict[UUID, int | None]:
-    """How many rows those of the runs have rejected that ended without counting a target: the number that their pages
-    tell. None where no row was validated, and where rules were violated and no row was kept, for then nobody knows."""
+    """The number of rejected rows, as shown on their pages, of those runs that ended before any target was counted.
+
+    None means unknown: no row was validated, or rules were violated and no rejected row was stored."""
     if not keys:
         return {}
     ended = Run.objects.filter(pk__in=keys, state__in=ENDED)
-    kept = {key: (rows, evaluated) for key, rows, evaluated in ended.values_list("pk", "quarantine_rows", "evaluated")}
-    if not kept:
+    rejected = {
+        key: (rows, evaluated) for key, rows, evaluated in ended.values_list("pk", "quarantine_rows", "evaluated")
+    }
+    if not rejected:
         return {}
-    counted = RuleCount.objects.filter(run__in=[key for key, (rows, _) in kept.items() if not rows]).values("run")
+    counted = RuleCount.objects.filter(run__in=[key for key, (rows, _) in rejected.items() if not rows]).values("run")
     violations = dict(counted.annotate(all=Sum("violations")).values_list("run", "all"))
-    return {key: rows or _count_without_rows(evaluated, violations.get(key)) for key, (rows, evaluated) in kept.items()}
+    return {
+        key: rows or _count_without_rows(evaluated, violations.get(key)) for key, (rows, evaluated) in rejected.items()
+    }
 
 
 def _count_without_rows(evaluated: bool, violations: int | None) -> int | None:

@@ -61,7 +61,7 @@ class NodeSerializer(WireSerializer[Any]):
     rows_rejected_here = serializers.IntegerField(required=False)
     rows_staged = serializers.IntegerField(required=False)
     rows_replaced = serializers.IntegerField(required=False)
-    rows_behind_mark = serializers.IntegerField(required=False)
+    rows_below_watermark = serializers.IntegerField(required=False)
     rows_suppressed = serializers.IntegerField(required=False)
     rows_loaded = serializers.IntegerField(required=False)
     rows_inserted = serializers.IntegerField(required=False)

@@ -84,8 +84,8 @@ def preview(request: HtmxRequest, slug: str) -> HttpResponse:
 @page(role="editor")
 def run_hook(request: HtmxRequest, run: UUID, hook: str) -> HttpResponse:
     """Run a post-hook again, in a worker."""
-    asked = ask_for_hook(get_run(request.workspace, run), hook)
-    messages.success(request, f"The hook {asked.id} is queued to run again.")
+    hook_run = ask_for_hook(get_run(request.workspace, run), hook)
+    messages.success(request, f"The hook {hook_run.id} is queued to run again.")
     return redirect("runs:detail", request.workspace.slug, run)
 
 

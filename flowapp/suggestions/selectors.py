@@ -59,7 +59,7 @@ class SampleTrial:
 
     @property
     def examples(self) -> list[SampleRow]:
-        return [self.sample.rows[place] for place in self.trial.examples]
+        return [self.sample.rows[index] for index in self.trial.examples]
 
 
 def target_of(view: DraftView, node: str) -> Target:
@@ -115,11 +115,11 @@ def list_proposals(samples: Sequence[Sample], node: Mapping[str, Any]) -> list[P
     """What the first sample speaks for and the node does not ask yet."""
     if not samples:
         return []
-    asked = {(rule.get("type"), rule.get("field")) for rule in node.get("rowLevel") or () if isinstance(rule, dict)}
+    existing = {(rule.get("type"), rule.get("field")) for rule in node.get("rowLevel") or () if isinstance(rule, dict)}
     return [
         proposal
         for proposal in propose(samples[0].values)
-        if (proposal.spec.get("type"), proposal.spec.get("field")) not in asked
+        if (proposal.spec.get("type"), proposal.spec.get("field")) not in existing
         and not (proposal.check and proposal.check in (node.get("datasetLevel") or {}))
     ]
 

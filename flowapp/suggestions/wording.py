@@ -7,12 +7,12 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-_SAID_ELSEWHERE = ("type", "field", "columns", "onFail", "id")
+_OMITTED = ("type", "field", "columns", "onFail", "id")
 
 
 def asks(spec: Mapping[str, Any]) -> str:
     """`min 0, max 9` or `values green, red`; "" where the kind and the field say it all."""
-    return ", ".join(f"{_split(name)} {_shown(value)}" for name, value in spec.items() if name not in _SAID_ELSEWHERE)
+    return ", ".join(f"{_split(name)} {_shown(value)}" for name, value in spec.items() if name not in _OMITTED)
 
 
 def _split(name: str) -> str:

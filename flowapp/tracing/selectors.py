@@ -40,7 +40,7 @@ RECENT_LOADS = 10
 EXCLUDED = {
     "rows_filtered": "filtered out",
     "rows_replaced": "replaced by later rows of the same key",
-    "rows_behind_mark": "behind the watermark",
+    "rows_below_watermark": "below the watermark",
     "rows_suppressed": "older than the table's row, or suppressed by a trigger",
     "rows_rejected": "rejected",
 }
@@ -134,8 +134,8 @@ def _trace(pipeline: Pipeline, document: Document, target: Target, key: Mapping[
     note = "" if at_source else "Only by file and record, because the pipeline computes the key."
     rows = describe.location(f"table {table}", "table", trace.table, describe.row)
     rejects = [
-        describe.location(f"rejected rows in {kept}", "rejects", found, describe.entry, note)
-        for kept, found in zip(reject_tables, trace.rejects, strict=True)
+        describe.location(f"rejected rows in {table_name}", "rejects", found, describe.entry, note)
+        for table_name, found in zip(reject_tables, trace.rejects, strict=True)
     ]
     what = f"samples of recent loads, kept {SAMPLES_RETENTION_DAYS} days"
     samples = describe.location(what, "samples", trace.samples, describe.sample)
@@ -160,8 +160,8 @@ def _source_key(document: Document, target: Target, key: Mapping[str, str]) -> d
 
 def _quarantines(pipeline: Pipeline, document: Document, target: Target) -> list[TableName]:
     """Those on the way to the target, and those that older versions had behind its connection."""
-    kept = (node.quarantine for node in document.path_to(target).validates)
-    here = [TableName.parse(k.table) for k in kept if k and k.enabled and k.table]
+    quarantines = (node.quarantine for node in document.path_to(target).validates)
+    here = [TableName.parse(k.table) for k in quarantines if k and k.enabled and k.table]
     now = {(connection, TableName.parse(table)) for connection, table in quarantines_of(document)}
     locations = [
         (location.connection, location.table) for location in reject_tables_of(pipeline.workspace, pipeline, None)

@@ -28,8 +28,8 @@ def uploaded_whole(workspace: Workspace, files: Sequence[SourceFile]) -> set[str
 def list_read_folders(workspace: Workspace) -> list[str]:
     """Where pipelines of this workspace read from, as far as a list can tell: suggestions, no more."""
     sources = Pipeline.objects.filter(workspace=workspace).exclude(source="").order_by("source")
-    places = sources.values_list("source", flat=True).distinct()[:MOST_SUGGESTIONS]
-    return sorted({place.strip("/") for text in places for place in text.split(", ")} - {""})
+    source_texts = sources.values_list("source", flat=True).distinct()[:MOST_SUGGESTIONS]
+    return sorted({folder.strip("/") for text in source_texts for folder in text.split(", ")} - {""})
 
 
 def list_folders(workspace: Workspace) -> list[str]:

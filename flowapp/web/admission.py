@@ -62,20 +62,20 @@ class Admission:
 
     async def _admit(self, scope: Scope, receive: Receive, send: Send) -> None:
         limit = await self._limit(scope)
-        received, has_place = 0, scope["path"].startswith(UNCOUNTED)
+        received, is_admitted = 0, scope["path"].startswith(UNCOUNTED)
 
         async with AsyncExitStack() as stack:
 
             async def count() -> Message:
                 """The next part of the body. A place is taken when all of it is there: nobody holds one by sending
                 slowly."""
-                nonlocal received, has_place
+                nonlocal received, is_admitted
                 message = await receive()
                 received += len(message.get("body", b""))
                 if received > limit:
                     raise _Refused(REFUSALS["too_large"])
-                if message["type"] == "http.request" and not message.get("more_body") and not has_place:
-                    has_place = True
+                if message["type"] == "http.request" and not message.get("more_body") and not is_admitted:
+                    is_admitted = True
                     await stack.enter_async_context(self._slots.slot(client_of(scope)))
                 return message
 

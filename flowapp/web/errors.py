@@ -57,11 +57,11 @@ def form_page(request: HttpRequest) -> str:
     """The page of ours whose form was refused."""
     came_from = request.headers.get("Referer", "")
     try:
-        ours = {request.get_host()}
+        own_hosts = {request.get_host()}
     except DisallowedHost:
         return ""
-    is_ours = url_has_allowed_host_and_scheme(came_from, ours, require_https=request.is_secure())
-    return came_from if request.method == "POST" and is_ours else ""
+    is_own = url_has_allowed_host_and_scheme(came_from, own_hosts, require_https=request.is_secure())
+    return came_from if request.method == "POST" and is_own else ""
 
 
 def render_error(request: HttpRequest, error: FlowError) -> HttpResponse:

@@ -109,14 +109,14 @@ class Field:
 
 @dataclass(frozen=True)
 class FormRules:
-    """What a schema does not say: which values a text field offers, and which kinds cannot be chosen or are hidden.
-    Fields that are `kept` are shown while there is nothing to choose, too."""
+    """What a schema does not say: the values that a text field offers, the kinds that cannot be chosen and the hidden
+    fields. Fields in `always_shown` are shown even if they have nothing to choose from."""
 
     options: Callable[[Pointer, str], Sequence[Option] | None] = lambda at, name: None
     suggestions: Callable[[str, Schema], str] = lambda name, schema: ""
     is_available: Callable[[str, str], bool] = lambda name, tag: True
     hidden: frozenset[str] = frozenset()
-    kept: frozenset[str] = frozenset()
+    always_shown: frozenset[str] = frozenset()
 
 
 class FormMaker:
@@ -163,7 +163,7 @@ class FormMaker:
 
     def _is_closed(self, made: Field) -> bool:
         return (
-            made.name not in self.rules.kept
+            made.name not in self.rules.always_shown
             and bool(made.options)
             and all(option.disabled or not option.value for option in made.options)
         )
@@ -258,8 +258,8 @@ class FormMaker:
         made.options = self._alternatives(made.name, item, None)
         items = value if isinstance(value, list) else [] if value is MISSING else [value]
         for i, one in enumerate(items):
-            place = made.pointer / i if isinstance(value, list) else made.pointer
-            made.children.append(self._item(item_schema, item.tag, one, place, i))
+            pointer = made.pointer / i if isinstance(value, list) else made.pointer
+            made.children.append(self._item(item_schema, item.tag, one, pointer, i))
         made.value = len(items)
 
     def _item(self, schema: Schema, tag: str, value: Any, at: Pointer, number: int) -> Field:

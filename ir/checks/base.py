@@ -16,7 +16,7 @@ from ir.names import check_repeated
 from ir.pointers import Pointer
 
 Count = Annotated[int, Field(ge=0)]
-Share = Annotated[int | float, JsonScalar(("number",), ge=0, le=1)]
+Proportion = Annotated[int | float, JsonScalar(("number",), ge=0, le=1)]
 """A part of a whole: 0.25 is a quarter."""
 NumberBound = Annotated[int | float | str, JsonScalar(("number", "string"))]
 """A number, in text where a double would not hold it."""
@@ -116,10 +116,10 @@ class Amount(OneColumn):
 class Ratio(OneColumn):
     """A part of a column's values between 0 and 1 that lies within bounds, both included."""
 
-    min: Share | None = Field(
+    min: Proportion | None = Field(
         None, title="Minimum", description="The smallest allowed ratio, from 0 to 1: 0.25 is a quarter."
     )
-    max: Share | None = Field(
+    max: Proportion | None = Field(
         None, title="Maximum", description="The largest allowed ratio, from 0 to 1: 0.25 is a quarter."
     )
 

@@ -87,11 +87,11 @@ class Atomicity(Spec):
         for name in ("stagingFolder", "successFolder", "failureFolder"):
             folder = getattr(self, _FOLDER_FIELDS[name])
             yield from check_folder(folder, at / name, tokens=True)
-            place = folder.strip("/").removeprefix("./")
-            if place in (*seen, "", "."):
+            relative = folder.strip("/").removeprefix("./")
+            if relative in (*seen, "", "."):
                 message = f"The folder {shown(folder)} already has another purpose."
                 yield diagnose("atomicity.folders", at / name, message)
-            seen.add(place)
+            seen.add(relative)
 
 
 _FOLDER_FIELDS = {

@@ -11,7 +11,7 @@ import re
 _ESCAPES = {"\\": "\\", "'": "'", '"': '"', "n": "\n", "t": "\t", "r": "\r", "b": "\b", "%": "\\%", "_": "\\_"}
 _ENCODED = {"\\": "\\\\", "'": "\\'", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\b": "\\b"}
 _SPECIAL = re.compile(r"[\\'\n\r\t\x08]")
-_KEPT = re.compile(r"\\[%_]|[\\'\n\r\t\x08]")
+_TO_ENCODE = re.compile(r"\\[%_]|[\\'\n\r\t\x08]")
 _ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|.)", re.DOTALL)
 
 
@@ -34,4 +34,4 @@ def _decode(match: re.Match[str]) -> str:
 
 def encode_literal(text: str) -> str:
     """A literal that stands for the text. `\\%` and `\\_` are written as they are: LIKE reads them as escapes."""
-    return "'" + _KEPT.sub(lambda match: _ENCODED.get(match[0], match[0]), text) + "'"
+    return "'" + _TO_ENCODE.sub(lambda match: _ENCODED.get(match[0], match[0]), text) + "'"

@@ -252,14 +252,14 @@ class Target(InnerNode):
         for name, field in (("preHook", self.pre_hook), ("postHook", self.post_hook)):
             hooks = field if isinstance(field, list) else [field] if field is not None else []
             for i, hook in enumerate(hooks):
-                place = at / name / i if isinstance(field, list) else at / name
-                yield TargetHook(f"{self.id}.{name}.{i}", stage_at(hook, place), hook), place
+                pointer = at / name / i if isinstance(field, list) else at / name
+                yield TargetHook(f"{self.id}.{name}.{i}", stage_at(hook, pointer), hook), pointer
 
     def _check_hooks(self, at: Pointer) -> Iterator[Diagnostic]:
-        for target_hook, place in self._target_hooks(at):
-            if target_hook.hook.when is not None and ("preHook" in place or self.load_mode != "blue_green"):
+        for target_hook, pointer in self._target_hooks(at):
+            if target_hook.hook.when is not None and ("preHook" in pointer or self.load_mode != "blue_green"):
                 message = "Only a post-hook of a blue_green target can run before a swap."
-                yield diagnose("hook.when_unused", place / "when", message)
+                yield diagnose("hook.when_unused", pointer / "when", message)
 
     def reads(self, at: Pointer, columns: Columns) -> Iterator[tuple[str, Pointer, Columns]]:
         for i, name in enumerate(self.upsert_key or ()):

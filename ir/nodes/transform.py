@@ -27,8 +27,8 @@ class Transform(InnerNode):
 
     def reads(self, at: Pointer, columns: Columns) -> Iterator[tuple[str, Pointer, Columns]]:
         for i, op in enumerate(self.ops):
-            for column, place in op.reads(at / "ops" / i):
-                yield column, place, columns
+            for column, pointer in op.reads(at / "ops" / i):
+                yield column, pointer, columns
             columns = op.columns_after(columns)
 
     def columns_after(self, columns: Columns) -> Columns:

@@ -62,18 +62,18 @@ class Validate(InnerNode):
 
     def reads(self, at: Pointer, columns: Columns) -> Iterator[tuple[str, Pointer, Columns]]:
         for i, rule in enumerate(self.row_level):
-            yield from ((column, place, columns) for column, place in rule.reads(at / "rowLevel" / i))
-        for part, place in self.parts(at):
+            yield from ((column, pointer, columns) for column, pointer in rule.reads(at / "rowLevel" / i))
+        for part, pointer in self.parts(at):
             if isinstance(part, Check):
-                yield from ((column, column_at, columns) for column, column_at in part.reads(place))
+                yield from ((column, column_at, columns) for column, column_at in part.reads(pointer))
 
 
 def check_rule_ids(rules: Iterable[tuple[RowRule, Pointer]]) -> Iterator[Diagnostic]:
     """Whether the rules of a node, each with its place, can be told apart."""
     seen: set[str] = set()
-    for rule, place in rules:
+    for rule, pointer in rules:
         name = rule_id(rule)
         if name in seen:
             message = f"The rule id {shown(name)} is repeated" if rule.id else "The same rule is repeated"
-            yield diagnose("rule.id_repeated", place / "id" if rule.id else place, message + " in this node.")
+            yield diagnose("rule.id_repeated", pointer / "id" if rule.id else pointer, message + " in this node.")
         seen.add(name)

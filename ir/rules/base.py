@@ -87,13 +87,13 @@ class RowRule(Spec):
     def has_limit(self) -> bool:
         return self.max_violations is not None or self.max_violation_pct is not None
 
-    def excess(self, violations: int, judged: int) -> str | None:
+    def excess(self, violations: int, evaluated: int) -> str | None:
         """How so many violations among the rows that the rule looked at go beyond its limit; None if they do not."""
         if self.max_violations is not None and violations > self.max_violations:
             return f"more than {self.max_violations:,}"
         percent = self.max_violation_pct
-        if percent is not None and violations * 100 > Fraction(str(percent)) * judged:
-            return f"more than {percent} % of {judged:,}"
+        if percent is not None and violations * 100 > Fraction(str(percent)) * evaluated:
+            return f"more than {percent} % of {evaluated:,}"
         return None
 
 

@@ -39,8 +39,8 @@ def run(staged: Staged, check: CustomSql) -> Outcome:
         return Outcome(
             f"the query failed with an error of the class {type(error).__name__} (SQLSTATE {error.sqlstate})"
         )
-    said = f": {check.message}" if check.message else ""
-    return Outcome(f"the query returned {counted(rows, 'row')}{said}" if rows else None, rows)
+    detail = f": {check.message}" if check.message else ""
+    return Outcome(f"the query returned {counted(rows, 'row')}{detail}" if rows else None, rows)
 
 
 def probe(staged: Staged, check: CustomSql) -> None:

@@ -32,10 +32,10 @@ def check_key(staged: Staged, check: Check, columns: Sequence[str]) -> Outcome:
         " GROUP BY {places}) AS g) AS k"
     ).format(
         there=_is_in_table(staged, columns) if staged.adds_rows else sql.SQL("false"),
-        keys=_comma(_as(staged.exact(check, name), place) for place, name in enumerate(columns)),
+        keys=_comma(_as(staged.exact(check, name), index) for index, name in enumerate(columns)),
         rows=staged.rows,
         known=sql.SQL(" AND ").join(sql.SQL("s.{} IS NOT NULL").format(sql.Identifier(name)) for name in columns),
-        places=_comma(sql.Literal(place + 1) for place in range(len(columns))),
+        places=_comma(sql.Literal(index + 1) for index in range(len(columns))),
     )
     rows, repeated, keys, there = map(int, staged.one_row(query))
     return Outcome(_wrong(staged, columns, repeated, keys, there) if rows else None, rows)
@@ -60,8 +60,8 @@ def _wrong(staged: Staged, columns: Sequence[str], repeated: int, keys: int, the
 
 def _is_in_table(staged: Staged, columns: Sequence[str]) -> sql.Composed:
     same = [
-        sql.SQL("{} = {}").format(exactly(sql.Identifier("t", name), column), sql.Identifier("g", _name(place)))
-        for place, name in enumerate(columns)
+        sql.SQL("{} = {}").format(exactly(sql.Identifier("t", name), column), sql.Identifier("g", _name(index)))
+        for index, name in enumerate(columns)
         if (column := staged.dest.column(name)) is not None
     ]
     return sql.SQL("EXISTS (SELECT FROM {} AS t WHERE {})").format(_table(staged), sql.SQL(" AND ").join(same))
@@ -71,12 +71,12 @@ def _table(staged: Staged) -> sql.Identifier:
     return identifier_of(TableName(staged.dest.schema, staged.dest.table))
 
 
-def _name(place: int) -> str:
-    return f"k{place}"
+def _name(index: int) -> str:
+    return f"k{index}"
 
 
-def _as(value: sql.Composed, place: int) -> sql.Composed:
-    return sql.SQL("{} AS {}").format(value, sql.Identifier(_name(place)))
+def _as(value: sql.Composed, index: int) -> sql.Composed:
+    return sql.SQL("{} AS {}").format(value, sql.Identifier(_name(index)))
 
 
 def _comma(parts: Iterable[sql.Composable]) -> sql.Composed:

@@ -39,12 +39,12 @@ def _comparable(staged: Staged, check: FkIntegrity) -> tuple[sql.Composed, sql.C
     """Staged and referenced value in forms that can be compared: as they are where both are numbers or of one type,
     else as text."""
     value, ref = sql.Identifier("s", check.column), sql.Identifier("r", check.ref_column)
-    ours, theirs = _base_of_staged(staged, check), _base_of_reference(staged.conn, check)
-    if ours == theirs != "text" or {ours, theirs} <= _NUMBERS:
+    staged_type, reference_type = _base_of_staged(staged, check), _base_of_reference(staged.conn, check)
+    if staged_type == reference_type != "text" or {staged_type, reference_type} <= _NUMBERS:
         return sql.SQL("{}").format(value), sql.SQL("{}").format(ref)
     # Columns of two tables may differ in collation, and then texts cannot be compared; bytes are what keys compare.
     text = sql.SQL('{}::text COLLATE "C"')
-    if theirs == "uuid":
+    if reference_type == "uuid":
         return text.format(sql.SQL("lower({})").format(value)), text.format(ref)
     return text.format(value), text.format(ref)
 

@@ -57,21 +57,21 @@ def _merge(conn: Conn, plan: LoadPlan) -> ModeCounts:
     held = hold_replaced(conn, plan, key)
     replaced = plan.staged - keys
     source = _one_of_each_key(conn, plan, key) if replaced else winning_rows_in_order(conn, plan)
-    left = _count_left_alone(conn, plan, key, source) if plan.dest.row_triggers else None
-    joins_first = left is not None or _many_stay(conn, plan, key)
+    unwritten = _count_unwritten(conn, plan, key, source) if plan.dest.row_triggers else None
+    joins_first = unwritten is not None or _many_stay(conn, plan, key)
     rows = _rows_to_write(plan, key, source) if joins_first else source
     row = conn.execute(_statement(conn, plan, key, rows)).fetchone()
     inserted, updated = row or (0, 0)
     require_no_others(plan, held, updated)
-    if left is None:
+    if unwritten is None:
         # Without row triggers nothing else can have kept a row from being written.
         stay = keys - inserted - updated
         older = _count_older(conn, plan, key, source, stay)
-        left = _LeftAlone(stay - older, older)
-    return ModeCounts(inserted, updated, left.equal, replaced, older=left.older)
+        unwritten = _Unwritten(stay - older, older)
+    return ModeCounts(inserted, updated, unwritten.equal, replaced, older=unwritten.older)
 
 
-class _LeftAlone(NamedTuple):
+class _Unwritten(NamedTuple):
     """Rows of the table that stay as they are: equal to the staged row, or newer than it."""
 
     equal: int
@@ -162,7 +162,7 @@ def _require_order(conn: Conn, plan: LoadPlan, key: UniqueKey) -> None:
         )
 
 
-def _count_left_alone(conn: Conn, plan: LoadPlan, key: UniqueKey, source: sql.Composed) -> _LeftAlone:
+def _count_unwritten(conn: Conn, plan: LoadPlan, key: UniqueKey, source: sql.Composed) -> _Unwritten:
     query = sql.SQL(
         "SELECT count(*) FILTER (WHERE NOT {newer} AND NOT ({differs})), count(*) FILTER (WHERE {newer})"
         " FROM {source} AS s JOIN {table} AS x ON {same}"
@@ -173,7 +173,7 @@ def _count_left_alone(conn: Conn, plan: LoadPlan, key: UniqueKey, source: sql.Co
         table=own_rows(plan),
         same=same_key(plan, key),
     )
-    return _LeftAlone(*(conn.execute(query).fetchone() or (0, 0)))
+    return _Unwritten(*(conn.execute(query).fetchone() or (0, 0)))
 
 
 def _count_older(conn: Conn, plan: LoadPlan, key: UniqueKey, source: sql.Composed, stay: int) -> int:

@@ -6,7 +6,7 @@ from argparse import Namespace
 from typing import Any
 
 from flowapp.accounts.cli.workspace import current_workspace
-from flowapp.cli.outcome import Outcome, said
+from flowapp.cli.outcome import Outcome, text_outcome
 from flowapp.cli.parser import add_command, add_group
 
 
@@ -29,7 +29,7 @@ def add_token(args: Namespace) -> Outcome:
         "token": key,
         "expiresAt": token.expires_at,
     }
-    return said(
+    return text_outcome(
         document,
         key,
         f"Token {token.name}: {token.role} in workspace {token.workspace.slug} until {token.expires_at:%Y-%m-%d}.",

@@ -11,7 +11,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from flowapp.accounts.cli.workspace import current_workspace
-from flowapp.cli.outcome import Outcome, said
+from flowapp.cli.outcome import Outcome, text_outcome
 from flowapp.cli.parser import add_command
 from flowapp.embedded.address import format_bind, parse_bind
 from flowapp.embedded.home import Home, flow_home
@@ -57,7 +57,9 @@ def up(args: Namespace) -> Outcome:
                 clean = supervisor.run(lambda: _announce(supervisor, listener, began, login_path))
     except KeyboardInterrupt:
         clean = True
-    return said({"stopped": True, "clean": clean}, "Stopped." if clean else "Stopped immediately. See the logs.")
+    return text_outcome(
+        {"stopped": True, "clean": clean}, "Stopped." if clean else "Stopped immediately. See the logs."
+    )
 
 
 def _reserve(host: str, wanted: int) -> socket:

@@ -6,7 +6,7 @@ from argparse import Namespace
 from typing import TYPE_CHECKING, Any
 
 from flowapp.accounts.cli.workspace import current_workspace
-from flowapp.cli.outcome import Outcome, said
+from flowapp.cli.outcome import Outcome, text_outcome
 from flowapp.cli.parser import add_command, add_group
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def add_user(args: Namespace) -> Outcome:
         lines.append(f"Other people may have had access to the account. Adding it here revoked {member.ended}.")
     if not member.user.has_usable_password():
         lines.append(f"There is no password: `flow user link {member.user.email}` prints a login link.")
-    return said(_document(member), *lines)
+    return text_outcome(_document(member), *lines)
 
 
 def _document(member: Membership) -> dict[str, Any]:
@@ -49,7 +49,7 @@ def link_user(args: Namespace) -> Outcome:
     from flowapp.accounts.services import make_login_link
 
     url, link = make_login_link(args.email)
-    return said(
+    return text_outcome(
         {"url": url, "expiresAt": link.expires_at},
         url,
         f"It works once, until {link.expires_at:%Y-%m-%d %H:%M} UTC, and is not shown again.",

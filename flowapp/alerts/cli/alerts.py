@@ -9,7 +9,7 @@ from rich.console import Console
 
 from flowapp.accounts.cli.workspace import current_workspace
 from flowapp.cli.exits import UsageError
-from flowapp.cli.outcome import Outcome, listed, minute, said, show_lines, show_table
+from flowapp.cli.outcome import Outcome, listed, minute, show_lines, show_table, text_outcome
 from flowapp.cli.parser import add_command, add_group
 
 COLUMNS = {
@@ -104,4 +104,4 @@ def _now(alert: Any, state: str) -> Outcome:
     from flowapp.alerts.serializers import AlertSerializer
 
     alert.refresh_from_db()
-    return said(AlertSerializer(alert).data, f"Alert {alert.pk} is {state}.")
+    return text_outcome(AlertSerializer(alert).data, f"Alert {alert.pk} is {state}.")

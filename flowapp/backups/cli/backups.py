@@ -6,7 +6,7 @@ from argparse import Namespace
 from typing import Any
 
 from flowapp.accounts.cli.workspace import current_workspace
-from flowapp.cli.outcome import Outcome, listed, minute, said
+from flowapp.cli.outcome import Outcome, listed, minute, text_outcome
 from flowapp.cli.parser import add_command, add_group, add_run, positive
 from flowapp.runs.cli.progress import shown_run
 from flowapp.runs.cli.run import ended
@@ -43,9 +43,9 @@ def list_backups(args: Namespace) -> Outcome:
     workspace = current_workspace()
     wanted: dict[str, Any] = {"pipeline": get_pipeline(workspace, args.pipeline)} if args.pipeline else {}
     wanted |= {"run": find_run(workspace, args.run)} if args.run else {}
-    kept = list(selectors.list_backups(workspace, **wanted)[: args.limit])
-    found = [BackupSerializer(backup).data for backup in kept]
-    rows = [_row(document, backup.run.name) for document, backup in zip(found, kept, strict=True)]
+    backups = list(selectors.list_backups(workspace, **wanted)[: args.limit])
+    found = [BackupSerializer(backup).data for backup in backups]
+    rows = [_row(document, backup.run.name) for document, backup in zip(found, backups, strict=True)]
     empty = "No backups: no target with backupBeforeLoad has been loaded yet."
     return Outcome({"backups": found}, listed("backups", rows, COLUMNS, empty).show)
 
@@ -70,6 +70,6 @@ def restore_backup(args: Namespace) -> Outcome:
     backup = selectors.get_backup(current_workspace(), args.backup)
     if args.detach:
         run = services.restore_backup(backup, args.reason, Trigger.CLI)
-        return said(run_json(run, sees_values=True), f"{backup} is being restored by run {run.name}.")
+        return text_outcome(run_json(run, sees_values=True), f"{backup} is being restored by run {run.name}.")
     with shown_run(str(backup), RunKind.RESTORE) as shown:
         return ended(restore_inline(backup, args.reason, engine=shown.engine))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from flowapp.accounts.cli.workspace import current_workspace
 from flowapp.cli.exits import FAILED, UsageError
-from flowapp.cli.outcome import Outcome, listed, minute, said
+from flowapp.cli.outcome import Outcome, listed, minute, text_outcome
 from flowapp.cli.parser import Parser, add_command, add_group
 from flowapp.cli.secret_input import read_secret
 
@@ -81,7 +81,7 @@ def add_channel(args: Namespace) -> Outcome:
     channel = services.add_channel(
         current_workspace(), args.name, _address(args), severity=args.severity, kinds=args.kind
     )
-    return said(
+    return text_outcome(
         ChannelSerializer(channel).data, f"Channel {channel.name} saved. Test it: flow channel test {channel.name}"
     )
 
@@ -147,7 +147,7 @@ def test_channel(args: Namespace) -> Outcome:
     delivery = services.send_test(selectors.get_channel(current_workspace(), args.name))
     taken = delivery.state == "delivered"
     line = "Test delivered." if taken else f"Test not delivered: {delivery.error_code}."
-    shown = said(DeliverySerializer(delivery).data, f"{line} {delivery.error_message}".strip())
+    shown = text_outcome(DeliverySerializer(delivery).data, f"{line} {delivery.error_message}".strip())
     return Outcome(shown.document, shown.show, 0 if taken else FAILED)
 
 
@@ -170,11 +170,11 @@ def send_again(args: Namespace) -> Outcome:
     channel = selectors.get_channel(current_workspace(), args.name)
     is_mine = services.send_again(selectors.get_delivery(channel, args.key), "the command line")
     line = "The scheduler sends it within a few seconds." if is_mine else "Another person already had it resent."
-    return said(DeliverySerializer(selectors.get_delivery(channel, args.key)).data, line)
+    return text_outcome(DeliverySerializer(selectors.get_delivery(channel, args.key)).data, line)
 
 
 def remove_channel(args: Namespace) -> Outcome:
     from flowapp.channels import selectors, services
 
     services.remove_channel(selectors.get_channel(current_workspace(), args.name))
-    return said({"removed": args.name}, f"Channel {args.name} removed with its secret and its log.")
+    return text_outcome({"removed": args.name}, f"Channel {args.name} removed with its secret and its log.")

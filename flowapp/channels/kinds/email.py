@@ -142,8 +142,8 @@ class _Mailing:
                 hint="See its log. It may be busy, or it may not be a mail server.",
             )
         if self._trouble is not None:
-            place = f"{self._mailbox.host}:{self._mailbox.real_port}"
-            raise _failure_of(self._trouble, place) from self._trouble
+            address = f"{self._mailbox.host}:{self._mailbox.real_port}"
+            raise _failure_of(self._trouble, address) from self._trouble
         return self._refused
 
     def _hang_up(self) -> None:
@@ -156,13 +156,13 @@ class _Mailing:
 
     def _run(self) -> None:
         try:
-            self._talk()
+            self._send()
         except BaseException as trouble:  # noqa: BLE001 - it is raised where the mail was to be sent
             self._trouble = trouble
         finally:
             self._over.set()
 
-    def _talk(self) -> None:
+    def _send(self) -> None:
         mailbox = self._mailbox
         with _connect(mailbox) as self._smtp:
             if mailbox.security == "starttls":
@@ -179,7 +179,7 @@ def _connect(mailbox: Mailbox) -> smtplib.SMTP:
     return smtplib.SMTP(mailbox.host, mailbox.real_port, timeout=SILENT_SECONDS)
 
 
-def _failure_of(trouble: BaseException, place: str) -> Failure:
+def _failure_of(trouble: BaseException, address: str) -> Failure:
     """Answers are told by their number alone: what stands at that address may be no mail server at all."""
     if isinstance(trouble, smtplib.SMTPAuthenticationError):
         return Terminal(
@@ -201,7 +201,7 @@ def _failure_of(trouble: BaseException, place: str) -> Failure:
             hint="Correct security, port and user of the channel.",
         )
     if isinstance(trouble, OSError | smtplib.SMTPException):
-        why = describe_connection_failure(trouble, place, ended=(smtplib.SMTPException,))
+        why = describe_connection_failure(trouble, address, ended=(smtplib.SMTPException,))
         kind = Terminal if why.code in FINAL else Transient
         return kind(f"mail.{why.code}", why.message, hint=why.hint)
     raise trouble

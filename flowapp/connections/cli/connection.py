@@ -11,7 +11,7 @@ from rich.console import Console
 
 from flowapp.accounts.cli.workspace import current_workspace
 from flowapp.cli.exits import FAILED, show_error
-from flowapp.cli.outcome import Outcome, listed, minute, said, show_lines, stderr
+from flowapp.cli.outcome import Outcome, listed, minute, show_lines, stderr, text_outcome
 from flowapp.cli.parser import add_command, add_group
 from flowapp.cli.secret_input import read_secret
 
@@ -82,7 +82,7 @@ def add_connection(args: Namespace) -> Outcome:
     else:
         fields = _with_password(parse_connection_url(args.url), from_stdin=args.password_stdin)
     connection = services.add_connection(current_workspace(), args.name, fields)
-    return said(
+    return text_outcome(
         ConnectionSerializer(connection).data,
         f"Connection {connection.name} saved. Test it: flow connection test {connection.name}",
     )
@@ -136,7 +136,7 @@ def allow(args: Namespace) -> Outcome:
     document = ConnectionSerializer(connection).data
     names = ", ".join(document["allowedFunctions"]) or "only built-in functions"
     role = "may" if document["allowsServerRights"] else "may not"
-    return said(
+    return text_outcome(
         document,
         f"Queries over {connection.name} call: {names}.",
         f"They {role} run as a privileged role.",
@@ -173,4 +173,4 @@ def remove_connection(args: Namespace) -> Outcome:
     from flowapp.connections import services
 
     services.remove_connection(current_workspace(), args.name)
-    return said({"removed": args.name}, f"Connection {args.name} removed with its password.")
+    return text_outcome({"removed": args.name}, f"Connection {args.name} removed with its password.")

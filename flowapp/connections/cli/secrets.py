@@ -5,7 +5,7 @@ from __future__ import annotations
 from argparse import Namespace
 from typing import Any
 
-from flowapp.cli.outcome import Outcome, said
+from flowapp.cli.outcome import Outcome, text_outcome
 from flowapp.cli.parser import add_command, add_group
 from ir.words import counted
 
@@ -20,7 +20,7 @@ def rotate(args: Namespace) -> Outcome:
     from flowapp.connections.rotation import rotate_secrets
 
     done = rotate_secrets()
-    return said(
+    return text_outcome(
         {"rotated": done},
         f"{counted(done, 'secret')} encrypted with the first key.",
         "Remove older keys after every process of this installation has started with the first key.",

@@ -7,7 +7,7 @@ from argparse import Namespace
 from pathlib import Path
 from typing import Any
 
-from flowapp.cli.outcome import Outcome, said
+from flowapp.cli.outcome import Outcome, text_outcome
 from flowapp.cli.parser import add_command, add_group
 from flowapp.embedded.home import flow_home
 from ir.errors import FlowError
@@ -37,4 +37,6 @@ def export_schema(args: Namespace) -> Outcome:
             f"{path} cannot be written: {(error.strerror or type(error).__name__).lower()}.",
             hint="Use a folder that you can write to.",
         ) from None
-    return said({"path": str(path)}, f'Written to {path}. Point editors to it by "$schema" or by the file\'s name.')
+    return text_outcome(
+        {"path": str(path)}, f'Written to {path}. Point editors to it by "$schema" or by the file\'s name.'
+    )

@@ -13,7 +13,7 @@ from rich.console import Console
 
 from flowapp.accounts.cli.workspace import current_workspace
 from flowapp.cli.exits import UsageError
-from flowapp.cli.outcome import Outcome, said, show_lines, show_table
+from flowapp.cli.outcome import Outcome, show_lines, show_table, text_outcome
 from flowapp.cli.parser import add_command, add_group, add_run, positive
 from flowapp.runs.cli.run_report import ROW_RESULTS, STATUS_BY_STATE, row_lines
 from ir.words import counted
@@ -225,9 +225,9 @@ def show_row(args: Namespace) -> Outcome:
 
 def _show_row(console: Console, entries: list[dict[str, Any]], line: int | None) -> None:
     first = entries[0]
-    place = f"{first['sourceFile']}, record {first['sourceRecord']}{f' (line {line})' if line else ''}"
+    position = f"{first['sourceFile']}, record {first['sourceRecord']}{f' (line {line})' if line else ''}"
     run = _run_names(entries).get(first["runId"], first["runId"])
-    stands = f"{place}; it was {first['disposition']}; {first['status']}"
+    stands = f"{position}; it was {first['disposition']}; {first['status']}"
     show_lines(console, [f"Row {first['key']}", f"Of run {run}; {stands}", ""])
     names = _rule_names(entries)
     show_table(console, ENTRY_COLUMNS, [{**e, "ruleName": names.get(e["ruleId"], e["ruleId"])} for e in entries])
@@ -280,7 +280,9 @@ def _decide(args: Namespace, verb: Any, cells: dict[str, str | None] | None = No
     by_row = None if cells is None else dict.fromkeys(keys_of(selection), cells)
     done = decide(selection, verb, Decider("the command line"), args.reason, by_row)
     left = f" {counted(done.excluded, 'row')} unchanged: their status does not allow it." if done.excluded else ""
-    return said({"changed": done.changed, "excluded": done.excluded}, f"{counted(done.changed, 'row')} changed.{left}")
+    return text_outcome(
+        {"changed": done.changed, "excluded": done.excluded}, f"{counted(done.changed, 'row')} changed.{left}"
+    )
 
 
 def recheck(args: Namespace) -> Outcome:
@@ -310,7 +312,7 @@ def _run_over(args: Namespace, kind: RunKind, **options: Any) -> Outcome:
     )
     if detach:
         names = [run.name for run in runs]
-        return said(
+        return text_outcome(
             {"runs": [str(run.pk) for run in runs], "rows": selection.rows},
             f"Queued for a worker: {', '.join(names)}.",
             f"To follow it: flow runs show {names[0]}",
@@ -400,15 +402,15 @@ def export(args: Namespace) -> Outcome:
         return Outcome({"errors": shown}, lambda console: None)
 
     # Read while the databases are there, printed past the console, which would wrap it.
-    kept = SpooledTemporaryFile(max_size=MEMORY_BYTES, mode="w+", newline="")  # noqa: SIM115 - `_copy_out` closes it
-    kept.writelines(sending.note(FORMATS[args.format][0](found, fields)))
-    return Outcome({}, lambda console: _copy_out(kept))
+    buffer = SpooledTemporaryFile(max_size=MEMORY_BYTES, mode="w+", newline="")  # noqa: SIM115 - `_copy_out` closes it
+    buffer.writelines(sending.note(FORMATS[args.format][0](found, fields)))
+    return Outcome({}, lambda console: _copy_out(buffer))
 
 
-def _copy_out(kept: IO[str]) -> None:
-    with kept:
-        kept.seek(0)
-        shutil.copyfileobj(kept, sys.stdout)
+def _copy_out(buffer: IO[str]) -> None:
+    with buffer:
+        buffer.seek(0)
+        shutil.copyfileobj(buffer, sys.stdout)
     sys.stdout.flush()
 
 
@@ -422,6 +424,6 @@ def purge_rows(args: Namespace) -> Outcome:
         text = f"{counted.entries:,} entries would be purged."
         if not counted.is_whole:
             text = f"At least {text} The exact number is unknown because counting took too long."
-        return said(counted_document(counted), text)
+        return text_outcome(counted_document(counted), text)
     n = purge(workspace, filters, args.older_than_days, Decider("the command line"), args.reason).entries
-    return said({"entries": n}, f"{n:,} entries purged.")
+    return text_outcome({"entries": n}, f"{n:,} entries purged.")

@@ -8,7 +8,7 @@ from typing import Any
 
 from flowapp.accounts.cli.workspace import current_workspace
 from flowapp.cli.exits import HOOK_FAILED
-from flowapp.cli.outcome import Outcome, said
+from flowapp.cli.outcome import Outcome, text_outcome
 from flowapp.cli.parser import add_command, add_group, add_run
 
 
@@ -25,8 +25,10 @@ def run_hook(args: Namespace) -> Outcome:
 
     run = selectors.find_run(current_workspace(), args.run)
     if args.detach:
-        return said(hooks.ask_for_hook(run, args.hook).to_json(), f"The hook {args.hook} is queued to run again.")
+        return text_outcome(
+            hooks.ask_for_hook(run, args.hook).to_json(), f"The hook {args.hook} is queued to run again."
+        )
     hook = hooks.run_hook_here(run, args.hook)
     text = f"The hook {args.hook} {hook.state} after {hook.duration_ms:,} ms: {hook.statement}"
     lines = [text, f"  {hook.message}"] if hook.message else [text]
-    return replace(said(hook.to_json(), *lines), status=0 if hook.state == "succeeded" else HOOK_FAILED)
+    return replace(text_outcome(hook.to_json(), *lines), status=0 if hook.state == "succeeded" else HOOK_FAILED)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 
 from flowapp.accounts.cli.workspace import OPERATOR, current_workspace
-from flowapp.cli.outcome import Outcome, listed, minute, said
+from flowapp.cli.outcome import Outcome, listed, minute, text_outcome
 from flowapp.cli.parser import add_command, add_group
 from flowapp.pipelines.cli.documents import parse_offline, read_file
 
@@ -99,7 +99,7 @@ def save_file(name: str) -> PipelineVersion:
 
 def _saved(version: PipelineVersion) -> Outcome:
     document = {"pipeline": version.pipeline.slug, "version": version.number, "sha256": version.sha256}
-    return said(document, f"Pipeline {version.pipeline.slug} is at version {version.number}.")
+    return text_outcome(document, f"Pipeline {version.pipeline.slug} is at version {version.number}.")
 
 
 def list_history(args: Namespace) -> Outcome:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from flowapp.accounts.cli.workspace import current_workspace
 from flowapp.cli.exits import UsageError
-from flowapp.cli.outcome import Outcome, said
+from flowapp.cli.outcome import Outcome, text_outcome
 from flowapp.cli.parser import add_command
 from flowapp.pipelines.cli.documents import is_file
 from flowapp.runs.cli.pipeline import save_file
@@ -98,7 +98,7 @@ def _queued(pipeline: Pipeline, reason: str | None) -> Outcome:
     from flowapp.runs.services import queue_run
 
     run = queue_run(pipeline, Trigger.CLI, load_again=reason)
-    return said(
+    return text_outcome(
         run_json(run, sees_values=True),
         f"Run {run.name} is queued for a worker.",
         f"To follow it: flow runs show {run.name}",

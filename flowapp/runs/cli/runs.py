@@ -7,7 +7,7 @@ from typing import Any
 
 from flowapp.accounts.cli.workspace import current_workspace
 from flowapp.cli.exits import UsageError
-from flowapp.cli.outcome import Outcome, listed, minute, said
+from flowapp.cli.outcome import Outcome, listed, minute, text_outcome
 from flowapp.cli.parser import add_command, add_group, add_run, positive
 from flowapp.runs.cli.run import ended, outcome_of
 
@@ -90,7 +90,7 @@ def cancel_run(args: Namespace) -> Outcome:
 
     run = services.cancel_run(selectors.find_run(current_workspace(), args.run))
     words = "is cancelled" if run.ended_at else "ends within seconds"
-    return said(run_json(run, sees_values=True), f"Run {run.name} {words}.")
+    return text_outcome(run_json(run, sees_values=True), f"Run {run.name} {words}.")
 
 
 def approve_run(args: Namespace) -> Outcome:
@@ -102,7 +102,7 @@ def approve_run(args: Namespace) -> Outcome:
     run = holds.approve_run(held, holds.Decider("the command line"), args.reason, send=args.detach)
     if args.detach:
         document = run_json(run, sees_values=True)
-        return said(document, f"Run {run.name} is approved. A worker loads the staged rows.")
+        return text_outcome(document, f"Run {run.name} is approved. A worker loads the staged rows.")
     return ended(run_to_end(run))
 
 
@@ -112,4 +112,4 @@ def discard_run(args: Namespace) -> Outcome:
 
     held = selectors.find_run(current_workspace(), args.run)
     run = holds.discard_run(held, holds.Decider("the command line"), args.reason)
-    return said(run_json(run, sees_values=True), f"Run {run.name} is discarded. {run.error_hint}")
+    return text_outcome(run_json(run, sees_values=True), f"Run {run.name} is discarded. {run.error_hint}")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from flowapp.accounts.cli.workspace import current_workspace
 from flowapp.cli.exits import UsageError
-from flowapp.cli.outcome import Outcome, listed, said
+from flowapp.cli.outcome import Outcome, listed, text_outcome
 from flowapp.cli.parser import add_command, add_group
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ def try_rule(args: Namespace) -> Outcome:
     rule = selectors.read_rule(spec)
     samples = selectors.list_samples(view.draft.pipeline, target)
     tried = represent_all(TrialSerializer, selectors.try_on_samples(rule, samples, target))
-    return said({"rule": spec, "results": tried}, *_lines(tried))
+    return text_outcome({"rule": spec, "results": tried}, *_lines(tried))
 
 
 def _lines(tried: list[dict[str, Any]]) -> Iterator[str]:

@@ -9,7 +9,7 @@ from typing import Any
 
 from flowapp.accounts.cli.workspace import current_workspace
 from flowapp.cli.exits import FAILED, UsageError
-from flowapp.cli.outcome import Outcome, said
+from flowapp.cli.outcome import Outcome, text_outcome
 from flowapp.cli.parser import add_command
 
 
@@ -29,7 +29,7 @@ def trace_row(args: Namespace) -> Outcome:
     pipeline = get_pipeline(current_workspace(), args.pipeline)
     traces = selectors.trace_row(pipeline, dict(map(_pair, args.key)), args.target)
     document = TraceSerializer({"pipeline": pipeline.slug, "targets": traces}).data
-    shown = said(document, *(line for trace in document["targets"] for line in _lines(trace)))
+    shown = text_outcome(document, *(line for trace in document["targets"] for line in _lines(trace)))
     return Outcome(document, shown.show, 0 if any(trace.is_found for trace in traces) else FAILED)
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 
 from flowapp.accounts.cli.workspace import current_workspace
-from flowapp.cli.outcome import Outcome, minute, said, show_lines, show_table
+from flowapp.cli.outcome import Outcome, minute, show_lines, show_table, text_outcome
 from flowapp.cli.parser import add_command, add_group
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ def set_watermark(args: Namespace) -> Outcome:
 
     watermark = set_watermark(_target(args), args.value, args.reason, BY)
     document = WatermarkSerializer(watermark).data
-    return said(document, f"The next load of {args.node} begins at {watermark.value}.", *_warnings(document))
+    return text_outcome(document, f"The next load of {args.node} begins at {watermark.value}.", *_warnings(document))
 
 
 def reset_watermark(args: Namespace) -> Outcome:
@@ -100,7 +100,7 @@ def reset_watermark(args: Namespace) -> Outcome:
     watermark = reset_watermark(_target(args), args.reason, BY)
     words = "has no watermark. Its next load begins at the highest value of the table."
     document = WatermarkSerializer(watermark).data
-    return said(document, f"{args.node} {words}", *_warnings(document))
+    return text_outcome(document, f"{args.node} {words}", *_warnings(document))
 
 
 def _warnings(watermark: dict[str, Any]) -> list[str]:

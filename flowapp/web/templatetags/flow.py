@@ -17,7 +17,7 @@ from django.utils.safestring import SafeString
 
 from flowapp.web.docs import link_docs
 from flowapp.zones import in_zone
-from ir.words import counted as words_counted
+from ir.words import counted as count_text
 
 register = template.Library()
 
@@ -87,7 +87,7 @@ def known(number: int | None) -> SafeString | str:
 @register.filter
 def counted(number: int | None, noun: str) -> str:
     """`1 row`, `2,000 rows`; `– rows` where nobody knows."""
-    return f"{NOTHING} {noun}s" if number is None else words_counted(number, noun)
+    return f"{NOTHING} {noun}s" if number is None else count_text(number, noun)
 
 
 @register.filter

@@ -107,7 +107,7 @@ def run_python(code: str) -> str:
 
 @pytest.mark.slow
 def test_stopping_leaves_no_jvm_and_lets_another_start() -> None:
-    said = run_python("""
+    output = run_python("""
         from pyspark import SparkContext
         from executors.spark import session
         session.get_session("inline")
@@ -118,12 +118,12 @@ def test_stopping_leaves_no_jvm_and_lets_another_start() -> None:
         session.stop_session()
         session.stop_session()
     """)
-    assert said == "True 2"
+    assert output == "True 2"
 
 
 @pytest.mark.slow
 def test_a_jvm_that_dies_is_a_transient_failure_and_can_be_replaced() -> None:
-    said = run_python("""
+    output = run_python("""
         import threading
         from pyspark import SparkContext
         from executors.errors import Transient
@@ -149,12 +149,12 @@ def test_a_jvm_that_dies_is_a_transient_failure_and_can_be_replaced() -> None:
         print(*codes, session.get_session("inline").range(2).count())
         session.stop_session()
     """)
-    assert said == "spark.lost spark.lost 2"
+    assert output == "spark.lost spark.lost 2"
 
 
 @pytest.mark.slow
 def test_without_java_on_the_machine_the_wheel_s_runtime_serves() -> None:
-    said = run_python("""
+    output = run_python("""
         import os
         os.environ["PATH"] = "/nowhere"
         os.environ.pop("JAVA_HOME", None)
@@ -165,7 +165,7 @@ def test_without_java_on_the_machine_the_wheel_s_runtime_serves() -> None:
         print(session.get_session("inline").range(2).count())
         session.stop_session()
     """)
-    assert said.split() == ["True", "2"]
+    assert output.split() == ["True", "2"]
 
 
 def test_the_java_wrapper_drops_the_module_that_not_every_runtime_has() -> None:

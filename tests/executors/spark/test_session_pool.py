@@ -71,7 +71,7 @@ def go_on(process: subprocess.Popen[str]) -> None:
     print(file=process.stdin, flush=True)
 
 
-def said(code: str, address: str) -> str:
+def output_of(code: str, address: str) -> str:
     with process(code, address) as asked:
         answer, _ = asked.communicate(timeout=300)
     assert asked.returncode == 0
@@ -81,7 +81,7 @@ def said(code: str, address: str) -> str:
 def test_runs_one_after_another_have_the_same_workers_and_those_at_once_their_own(tmp_path: Path) -> None:
     with connect_server(tmp_path, Fernet.generate_key().decode()) as address:
         assert (
-            said(
+            output_of(
                 """
             daemons = set()
             for _ in range(8):
@@ -99,7 +99,7 @@ def test_runs_one_after_another_have_the_same_workers_and_those_at_once_their_ow
 def test_a_run_that_was_interrupted_leaves_nothing_to_the_next(tmp_path: Path) -> None:
     with connect_server(tmp_path, Fernet.generate_key().decode()) as address:
         assert (
-            said(
+            output_of(
                 """
             with RunSession() as first:
                 ended = daemon_of(first)
@@ -116,7 +116,7 @@ def test_a_run_that_was_interrupted_leaves_nothing_to_the_next(tmp_path: Path) -
 def test_workers_are_started_again_after_an_idle_time_that_ended_them(tmp_path: Path) -> None:
     with connect_server(tmp_path, Fernet.generate_key().decode()) as address:
         assert (
-            said(
+            output_of(
                 """
             with RunSession() as run:
                 worker, daemon = worker_and_daemon_of(run)

@@ -13,7 +13,7 @@ import pytest
 from flowapp.accounts.cli import user
 from flowapp.cli import main
 from flowapp.cli.exits import without_secrets
-from flowapp.cli.outcome import said
+from flowapp.cli.outcome import text_outcome
 
 
 @pytest.mark.parametrize(
@@ -94,7 +94,7 @@ def test_with_json_whatever_else_is_printed_goes_to_stderr(flow, monkeypatch):
     def noisy(args):
         print("a library talks")
         os.write(1, b"a child process talks\n")
-        return said({"answer": 42}, "forty-two")
+        return text_outcome({"answer": 42}, "forty-two")
 
     run_instead(monkeypatch, noisy)
     finished = flow("user", "link", "x@example.com", "--json")
@@ -104,13 +104,13 @@ def test_with_json_whatever_else_is_printed_goes_to_stderr(flow, monkeypatch):
 
 
 def test_json_may_stand_before_the_command(flow, monkeypatch):
-    run_instead(monkeypatch, lambda args: said({"answer": 42}, "forty-two"))
+    run_instead(monkeypatch, lambda args: text_outcome({"answer": 42}, "forty-two"))
 
     assert flow("--json", "user", "link", "x@example.com").json == {"answer": 42}
 
 
 def test_markup_in_values_is_shown_as_text(flow, monkeypatch):
-    run_instead(monkeypatch, lambda args: said({}, "[bold]x[/bold] [link=http://e]y"))
+    run_instead(monkeypatch, lambda args: text_outcome({}, "[bold]x[/bold] [link=http://e]y"))
 
     assert flow("user", "link", "x@example.com").stdout == "[bold]x[/bold] [link=http://e]y\n"
 

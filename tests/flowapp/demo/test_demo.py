@@ -169,4 +169,4 @@ def test_the_same_file_is_not_loaded_twice(machine, second):
 def test_nothing_that_the_demo_started_is_left(machine, first):
     home = Home(machine.home)
 
-    assert not any(is_held(home.service(name).keeper_lock) for name in ("postgres", "redis"))
+    assert not any(is_held(home.service(name).owner_lock) for name in ("postgres", "redis"))

@@ -338,17 +338,17 @@ def test_times_of_a_schedule_are_in_its_zone_wherever_they_are(web, url, save):
 
 
 @pytest.mark.parametrize(
-    ("switched", "said"),
+    ("switched", "expected"),
     [({"paused": True}, "the schedule is paused"), ({"enabled": False}, "the pipeline is disabled")],
 )
-def test_a_schedule_that_rests_lists_no_times(web, url, save, switched, said):
+def test_a_schedule_that_rests_lists_no_times(web, url, save, switched, expected):
     pipeline = save(schedule=NIGHTLY).pipeline
     for name, value in switched.items():
         {"paused": set_paused, "enabled": set_enabled}[name](pipeline, value)
     page = words(web.get(url(tab="schedule")))
     assert "02:00" not in page
-    assert f"None: {said}" in page
-    assert f"Next run: none, {said}" in page
+    assert f"None: {expected}" in page
+    assert f"Next run: none, {expected}" in page
 
 
 def test_all_load_modes_are_cards_with_what_they_run_and_need(web, url):

@@ -165,14 +165,14 @@ def test_services_stop_when_their_user_is_killed(root: Path) -> None:
     assert wait_until(lambda: not any(map(is_running, pids)), 10)
 
 
-def test_a_killed_keeper_leaves_nothing_that_blocks_the_next_start(root: Path) -> None:
+def test_a_killed_supervisor_leaves_nothing_that_blocks_the_next_start(root: Path) -> None:
     holder = hold(root)
-    keepers = [state(root, name)["keeper"] for name in ("postgres", "redis")]
-    for keeper in keepers:
-        os.kill(keeper, signal.SIGKILL)
+    supervisors = [state(root, name)["supervisor"] for name in ("postgres", "redis")]
+    for supervisor in supervisors:
+        os.kill(supervisor, signal.SIGKILL)
     kill(holder)
-    # A server that has not heard of its keeper's end yet would answer whoever joins it now.
-    assert wait_until(lambda: not any(map(is_running, keepers)), 20)
+    # A server that has not heard of its supervisor's end yet would answer whoever joins it now.
+    assert wait_until(lambda: not any(map(is_running, supervisors)), 20)
     with Services.start(root) as services:
         assert ask(services) == "flow_control"
 

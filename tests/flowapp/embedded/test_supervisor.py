@@ -59,8 +59,8 @@ def test_output_is_prefixed_and_kept(start: Start, tmp_path: Path) -> None:
 def test_a_program_that_ends_is_started_again(start: Start) -> None:
     process = start(SHORT)
     assert process.stdout is not None
-    said = [line for line, _ in zip(process.stdout, range(3), strict=False)]
-    assert said == ["p0 | done\n", "p0 ended (status 0); again in 1 s\n", "p0 | done\n"]
+    output = [line for line, _ in zip(process.stdout, range(3), strict=False)]
+    assert output == ["p0 | done\n", "p0 ended (status 0); again in 1 s\n", "p0 | done\n"]
 
 
 def test_it_waits_longer_each_time(start: Start) -> None:

@@ -109,11 +109,11 @@ def test_many_rows_are_decided_about_at_once(send, api, orders, warehouse, table
 
 def test_a_replay_is_asked_for_and_says_what_to_know_before(send, orders, warehouse, table):
     run = keep(warehouse, orders, table, "r1", n=2)
-    asked = send("editor", "post", "errors/replay/", {"ids": [f"{run}:r1-0"], "reason": "fixed"})
-    assert asked.status_code == 202
-    (replay,) = asked.json()["runs"]
+    response = send("editor", "post", "errors/replay/", {"ids": [f"{run}:r1-0"], "reason": "fixed"})
+    assert response.status_code == 202
+    (replay,) = response.json()["runs"]
     assert Run.objects.get(pk=replay).kind == "replay"
-    assert asked.json()["rows"] == 1
+    assert response.json()["rows"] == 1
     again = send("editor", "post", "errors/replay/", {"filter": {"run": run}, "recheck": True}).json()
     assert Run.objects.get(pk=again["runs"][0]).kind == "recheck"
     assert RowDecision.objects.get(run=replay).reason == "fixed"
@@ -188,11 +188,11 @@ def test_no_calendar_is_left_behind(send, orders, days):
 def test_rows_by_the_numbers_of_their_entries_ask_each_database_once(send, api, orders, warehouse, table, monkeypatch):
     keep(warehouse, orders, table, "r1", n=3)
     numbers = [str(entry["id"]) for entry in api("viewer", "errors/").json()["results"]]
-    asked = []
-    monkeypatch.setattr(selectors, "open_rejects", lambda *a, **more: (asked.append(a), open_rejects(*a, **more))[1])
+    opened = []
+    monkeypatch.setattr(selectors, "open_rejects", lambda *a, **more: (opened.append(a), open_rejects(*a, **more))[1])
     body = {"ids": numbers, "action": "ignore", "reason": "known"}
     assert send("editor", "post", "errors/decide/", body).json() == {"changed": 3, "excluded": 0}
-    assert len(asked) == 2  # for the keys of the numbers, and for the rows of the keys
+    assert len(opened) == 2  # for the keys of the numbers, and for the rows of the keys
 
 
 @pytest.mark.parametrize("number", ["9" * 19, "9" * 30, "9" * 5000])

@@ -18,16 +18,16 @@ ANN = Decider("ann")
 PURGE = "/w/alices-team/errors/purge/"
 
 
-def ended(pipeline, action: str, asked: int, counts: dict[str, int], state: str = State.SUCCEEDED) -> Run:
+def ended(pipeline, action: str, rows: int, counts: dict[str, int], state: str = State.SUCCEEDED) -> Run:
     run = queue_run(pipeline, Trigger.MANUAL, send=False)
-    note_decision(pipeline.workspace, pipeline, action, ANN, rows=asked, run=run)
+    note_decision(pipeline.workspace, pipeline, action, ANN, rows=rows, run=run)
     Run.objects.filter(pk=run.pk).update(state=state, **save_report(run, RunReport(row_counts=counts)))
     return run
 
 
 def newest(workspace) -> tuple[int | None, ...]:
     line = list_audit_log(workspace, 1)[0]
-    return line.asked, line.done, line.not_loaded, line.excluded
+    return line.requested, line.done, line.not_loaded, line.excluded
 
 
 def test_a_replay_reports_what_it_loaded_not_loaded_and_excluded(alices, orders):

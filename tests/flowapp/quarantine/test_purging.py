@@ -94,21 +94,21 @@ def test_counting_what_would_go_takes_no_longer_for_more_tables(alices, orders, 
     save(alices, "returns", f"{schema}.other")
     given, clock = [], iter([0, 5, 19.5])
     monkeypatch.setattr(purging, "time", SimpleNamespace(monotonic=lambda: next(clock)))
-    monkeypatch.setattr(rejects, "count_older", lambda *asked: given.append(asked[-1]) or Counted(3, is_whole=True))
+    monkeypatch.setattr(rejects, "count_older", lambda *args: given.append(args[-1]) or Counted(3, is_whole=True))
     assert rows_to_purge(alices, EntryFilter(), 0) == Counted(6, is_whole=True)
     assert given == [15, 0.5]
 
 
 def test_a_count_that_is_given_up_asks_no_further_table(alices, orders, schema, monkeypatch):
     save(alices, "returns", f"{schema}.other")
-    monkeypatch.setattr(rejects, "count_older", lambda *asked: Counted(3, is_whole=False))
+    monkeypatch.setattr(rejects, "count_older", lambda *args: Counted(3, is_whole=False))
     assert rows_to_purge(alices, EntryFilter(), 0) == Counted(3, is_whole=False)
     assert counted_document(Counted(3, is_whole=False)) == {"entries": None, "atLeast": 3}
 
 
 def test_the_command_line_reports_how_many_it_is_at_least(alices, orders, flow, settings, monkeypatch):
     settings.FLOW_WORKSPACE = "alices-team"
-    monkeypatch.setattr(rejects, "count_older", lambda *asked: Counted(300_000, is_whole=False))
-    asked = ("errors", "purge", "--older-than-days", "0", "--reason", "old", "--dry-run")
-    assert "At least 300,000 entries would be purged. The exact number is unknown" in flow(*asked).stdout
-    assert flow(*asked, "--json").json == {"entries": None, "atLeast": 300_000}
+    monkeypatch.setattr(rejects, "count_older", lambda *args: Counted(300_000, is_whole=False))
+    command = ("errors", "purge", "--older-than-days", "0", "--reason", "old", "--dry-run")
+    assert "At least 300,000 entries would be purged. The exact number is unknown" in flow(*command).stdout
+    assert flow(*command, "--json").json == {"entries": None, "atLeast": 300_000}

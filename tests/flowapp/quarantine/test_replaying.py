@@ -145,7 +145,7 @@ def test_a_check_shows_the_row_of_the_table_beside_the_one_that_comes(as_, alice
 
 
 @pytest.mark.parametrize(
-    ("mode", "said"),
+    ("mode", "expected"),
     [
         ("append", 0),
         ("truncate", "is replaced completely"),
@@ -153,7 +153,7 @@ def test_a_check_shows_the_row_of_the_table_beside_the_one_that_comes(as_, alice
         ("incremental_watermark", "The watermark does not change"),
     ],
 )
-def test_what_to_know_before_is_said_by_mode(alices, schema, mode, said):
+def test_what_to_know_before_is_said_by_mode(alices, schema, mode, expected):
     document = json.loads(json.dumps(DEMO)) | {"id": mode.replace("_", "-")}
     target = document["nodes"][-1]
     for name in ("upsertKey", "watermarkColumn", "expectedRowCountDelta", "failOnEmptySource"):
@@ -162,7 +162,7 @@ def test_what_to_know_before_is_said_by_mode(alices, schema, mode, said):
     target |= {"upsert": {"upsertKey": ["year"]}, "incremental_watermark": {"watermarkColumn": "day"}}.get(mode, {})
     pipeline = save_version(alices, json.dumps(document)).pipeline
     notes = says_before_replay(pipeline, {target["id"]})
-    assert (said in notes[0]) if said else notes == []
+    assert (expected in notes[0]) if expected else notes == []
 
 
 def test_pipelines_that_share_a_table_do_not_get_each_others_rows(alices, orders, warehouse, table):

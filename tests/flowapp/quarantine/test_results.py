@@ -97,8 +97,8 @@ def test_the_list_is_narrowed_to_a_result_and_goes_on_page_by_page(as_, replayed
 
 def test_what_a_replay_rejected_leads_to_these_rows_and_to_no_others(as_, replayed):
     replay, client = replayed("loaded", "loaded", "fails"), as_("viewer")
-    asked = f"/w/alices-team/errors/rows/?run={replay.pk}"
-    assert client.get(asked)["Location"] == f"{RUNS}{replay.pk}/?result=fails#one-by-one"
+    url = f"/w/alices-team/errors/rows/?run={replay.pk}"
+    assert client.get(url)["Location"] == f"{RUNS}{replay.pk}/?result=fails#one-by-one"
     # Several results count as rejected: the page tells which row has which.
     mixed = replayed("loaded", "fails", "exists")
     answer = client.get(f"/w/alices-team/errors/rows/?run={mixed.pk}")

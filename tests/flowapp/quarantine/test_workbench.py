@@ -222,7 +222,7 @@ def test_a_purge_of_more_than_can_be_counted_says_so_and_can_be_begun(
     client = as_("admin")
     form = {"pipeline": "orders", "older": "0", "reason": "asked for"}
     for counted, reported in ((0, "An unknown number of entries"), (1, "At least 1 entries, and probably more,")):
-        monkeypatch.setattr(rejects, "count_older", lambda *asked, n=counted: Counted(n, is_whole=False))
+        monkeypatch.setattr(rejects, "count_older", lambda *requested, n=counted: Counted(n, is_whole=False))
         page = words(client.post(f"{ERRORS}purge/", form))
         assert f"{reported} older than 0 days of orders will be deleted permanently" in page
         assert "The exact number is unknown" in page

@@ -201,11 +201,11 @@ def test_a_lease_that_is_lost_while_the_end_is_written_down_is_left_to_its_new_h
     assert "no longer this worker's" in caplog.text
 
 
-def test_an_engine_that_cannot_be_interrupted_does_not_end_the_keeper_of_a_lease(caplog):
-    keeper = LeaseRenewer(Claim(uuid4(), uuid4(), 1, 1, "worker"), 60)
-    keeper.on_cancel(lambda: 1 / 0)
-    keeper.release()
-    keeper._interrupt_engine()
+def test_an_engine_that_cannot_be_interrupted_does_not_end_the_renewer_of_a_lease(caplog):
+    renewer = LeaseRenewer(Claim(uuid4(), uuid4(), 1, 1, "worker"), 60)
+    renewer.on_cancel(lambda: 1 / 0)
+    renewer.release()
+    renewer._interrupt_engine()
     assert "could not be interrupted" in caplog.text
 
 
@@ -375,7 +375,7 @@ def test_what_has_committed_cannot_be_cancelled(pipeline, target):
 
 def test_a_run_cannot_be_failed_while_its_target_cannot_be_asked(pipeline, target, monkeypatch):
     from flowapp.runs import outcomes
-    from flowapp.runs.recovery import take_back_lost
+    from flowapp.runs.recovery import recover_lost_runs
 
     real = outcomes.fence_and_find
     monkeypatch.setattr(outcomes, "fence_and_find", raising_any(Transient("target.unreachable", "No answer.")))
@@ -386,7 +386,7 @@ def test_a_run_cannot_be_failed_while_its_target_cannot_be_asked(pipeline, targe
 
     monkeypatch.setattr(outcomes, "fence_and_find", real)
     Run.objects.filter(pk=run.pk).update(lease_until=from_now(-1))
-    assert take_back_lost() == 1
+    assert recover_lost_runs() == 1
     run.refresh_from_db()
     assert (run.state, run.error_code) == (State.FAILED, "load.broken")
     assert open_alerts() == ["run.failed"]
@@ -411,15 +411,15 @@ def test_what_a_good_run_raises_stays_open_until_the_next_good_one(pipeline, tar
 
 
 @pytest.mark.parametrize("error", [OperationalError, InterfaceError])
-def test_a_control_database_that_does_not_answer_does_not_end_the_keeper_of_a_lease(monkeypatch, error):
-    keeper = LeaseRenewer(Claim(uuid4(), uuid4(), 1, 1, "worker"), 60)
+def test_a_control_database_that_does_not_answer_does_not_end_the_renewer_of_a_lease(monkeypatch, error):
+    renewer = LeaseRenewer(Claim(uuid4(), uuid4(), 1, 1, "worker"), 60)
 
     def unreachable(now):
         raise error
 
-    monkeypatch.setattr(keeper, "_reason_in_database", unreachable)
-    keeper._look()
-    assert keeper.reason is None
+    monkeypatch.setattr(renewer, "_reason_in_database", unreachable)
+    renewer._look()
+    assert renewer.reason is None
 
 
 def test_a_pipeline_that_was_deleted_and_made_again_is_ahead_of_the_fence_it_left(pipeline, save, target):

@@ -106,7 +106,7 @@ def test_a_worker_that_lost_its_lease_writes_nothing(pipeline, expire, write):
     run.refresh_from_db()
     assert take_over(run, "other")
     with pytest.raises(LeaseLost):
-        write(make_ports(zombie, run, keeper=None))
+        write(make_ports(zombie, run, renewer=None))
     run.refresh_from_db()
     assert not run.may_have_committed
     for rows in (NodeRun.objects, RunLog.objects, run.commits, pipeline.units, pipeline.alerts):

@@ -18,7 +18,7 @@ from flowapp.runs.dispatch import execute_claimed, run_inline
 from flowapp.runs.leases import claim_run
 from flowapp.runs.load_units.models import LoadUnit
 from flowapp.runs.models import Run, State, Trigger
-from flowapp.runs.recovery import take_back_lost
+from flowapp.runs.recovery import recover_lost_runs
 from flowapp.runs.services import cancel_run, queue_run
 from tests.flowapp.runs.table_engine import ROWS, TableEngine
 from tests.flowapp.runs.worker_process import work
@@ -83,20 +83,20 @@ def finish(run: Run) -> Run:
 def test_a_worker_killed_at_any_step_leaves_the_rows_once(pipeline, target, kill_worker, step):
     run = queue_run(pipeline, Trigger.MANUAL)
     kill_worker(run, step)
-    assert take_back_lost() == 1
+    assert recover_lost_runs() == 1
     run.refresh_from_db()
     assert (run.state, run.losses) == (State.QUEUED, 1)
     run = finish(run)
     assert (run.state, run.attempt) == (State.SUCCEEDED, 2)
     assert target() == ROWS
-    assert take_back_lost() == 0
+    assert recover_lost_runs() == 0
 
 
 def test_a_run_that_kills_its_workers_is_failed_at_the_second(pipeline, target, kill_worker):
     run = queue_run(pipeline, Trigger.SCHEDULE)
     for _ in range(2):
         kill_worker(run, "pass")
-        take_back_lost()
+        recover_lost_runs()
     run.refresh_from_db()
     assert (run.state, run.error_code) == (State.FAILED, "worker.lost_twice")
     assert set(Alert.objects.values_list("kind", flat=True)) == {"worker.lost", "run.failed"}
@@ -106,9 +106,9 @@ def test_a_run_that_kills_its_workers_is_failed_at_the_second(pipeline, target, 
 def test_the_second_loss_fails_no_run_whose_target_has_committed(pipeline, target, kill_worker):
     run = queue_run(pipeline, Trigger.MANUAL)
     kill_worker(run, "pass")
-    take_back_lost()
+    recover_lost_runs()
     kill_worker(run, "after commit")
-    take_back_lost()
+    recover_lost_runs()
     assert finish(run).state == State.SUCCEEDED
     assert target() == ROWS
 
@@ -118,7 +118,7 @@ def test_a_paused_worker_that_wakes_up_late_writes_nothing(pipeline, target, sta
     paused = start_worker(run, "load", signal.SIGSTOP)
     wait_until_stopped(paused)
     expire(run)
-    take_back_lost()
+    recover_lost_runs()
     run = finish(run)
     os.kill(paused.pid, signal.SIGCONT)
     paused.join(30)
@@ -140,7 +140,7 @@ def test_cancelling_a_run_of_a_dead_worker_ends_it(pipeline, target, kill_worker
     run = queue_run(pipeline, Trigger.MANUAL)
     kill_worker(run, "pass")
     cancel_run(run)
-    take_back_lost()
+    recover_lost_runs()
     run.refresh_from_db()
     assert run.state == State.CANCELLED
 
@@ -148,7 +148,7 @@ def test_cancelling_a_run_of_a_dead_worker_ends_it(pipeline, target, kill_worker
 def test_cancelling_a_queued_run_whose_dead_worker_committed_keeps_the_load(pipeline, target, kill_worker):
     run = queue_run(pipeline, Trigger.MANUAL)
     kill_worker(run, "after commit")
-    take_back_lost()
+    recover_lost_runs()
     cancel_run(run)
     run.refresh_from_db()
     assert run.state == State.QUEUED, "it has loaded: what is left is to finish it"
@@ -183,6 +183,6 @@ def test_files_of_a_dead_worker_are_free_again(pipeline, target, kill_worker):
         changed_at=run.queued_at,
     )
     Run.objects.filter(pk=run.pk).update(lease_until=run.queued_at)
-    assert take_back_lost() == 1
+    assert recover_lost_runs() == 1
     assert LoadUnit.objects.get().state == "pending"
     assert not claim.held().exists()

@@ -55,8 +55,10 @@ def test_without_runs_the_page_says_what_a_run_is(workspace, as_):
 
 
 def test_what_the_database_says_of_a_failure_is_shown_without_passwords(as_, queued):
-    said = encrypt("no answer from postgresql://user:s3cret@host/database")
-    Run.objects.filter(pk=queued.pk).update(state=State.FAILED, error_code="target.function_failed", error_detail=said)
+    detail = encrypt("no answer from postgresql://user:s3cret@host/database")
+    Run.objects.filter(pk=queued.pk).update(
+        state=State.FAILED, error_code="target.function_failed", error_detail=detail
+    )
     text = words(as_("editor").get(at(queued)))
 
     assert "no answer from postgresql://" in text

@@ -136,7 +136,7 @@ def test_a_rule_that_cannot_be_tried_says_why_and_what_can(checked, sampled, flo
 
 
 @pytest.mark.parametrize(
-    ("spec", "said"),
+    ("spec", "expected"),
     [
         ({"type": "notNull", "field": "a", "onFail": "skip"}, ""),
         ({"type": "range", "field": "a", "min": 1, "max": 2.5, "maxViolations": 3}, "min 1, max 2.5, max violations 3"),
@@ -144,8 +144,8 @@ def test_a_rule_that_cannot_be_tried_says_why_and_what_can(checked, sampled, flo
         ({"type": "jsonSchema", "field": "a", "schema": {"type": "object"}}, 'schema {"type": "object"}'),
     ],
 )
-def test_what_a_rule_asks_is_reported_in_words(spec, said):
-    assert asks(spec) == said
+def test_what_a_rule_asks_is_reported_in_words(spec, expected):
+    assert asks(spec) == expected
 
 
 def test_without_a_sample_the_page_says_what_one_is(checked, as_):
@@ -273,22 +273,22 @@ def test_the_source_of_the_draft_is_sampled_and_not_that_of_the_saved_version(ch
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "expected"),
     [
         ({"inputs": []}, "reads from no source yet"),
         ({"inputs": ["check"]}, "reads from no source yet"),
         ({"kind": "target"}, "is not a validate node"),
     ],
 )
-def test_a_draft_that_cannot_be_sampled_yet_says_why_and_leads_back(unsaved, as_, person, change, said):
+def test_a_draft_that_cannot_be_sampled_yet_says_why_and_leads_back(unsaved, as_, person, change, expected):
     editor = person("editor")
     document = json.loads(open_draft(unsaved, editor).text)
     document["nodes"][1] |= change
     replace_text(open_draft(unsaved, editor), json.dumps(document))
     page = as_("editor").get(FRESH)
-    assert said in words(page)
+    assert expected in words(page)
     assert 'href="/w/alices-team/pipelines/fresh/?node=check"' in page.content.decode()
-    assert said in words(as_("editor").post(f"{FRESH}sample/", follow=True))
+    assert expected in words(as_("editor").post(f"{FRESH}sample/", follow=True))
     assert not Run.objects.exists()
 
 

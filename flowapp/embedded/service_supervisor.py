@@ -1,8 +1,8 @@
-"""The process that owns an embedded service: `python -m flowapp.embedded.keeper FLOW_HOME SERVICE`.
+"""The process that owns an embedded service: `python -m flowapp.embedded.service_supervisor FLOW_HOME SERVICE`.
 
-It runs in the background as long as anybody uses the service, starts it again when it died, and stops it when the last
-user is gone, however that user ended. It answers on standard output with one line of JSON: `ready`, `busy` (another
-keeper owns the service) or `error`.
+It runs in the background as long as any process uses the service. It restarts the service if it dies, and stops it when
+the last user is gone, even if that user was killed. It answers on standard output with one line of JSON: `ready`,
+`busy` (another supervisor owns the service) or `error`.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _PAUSE = 0.1
 
 
 class Server(Protocol):
-    """What a keeper keeps."""
+    """A server that a supervisor runs."""
 
     ports: range
 
@@ -39,7 +39,7 @@ class Server(Protocol):
         """The running server, or None when it is not running."""
 
     def end_leftover(self, pid: int) -> None:
-        """End the server `pid` of a dead keeper, if it still runs."""
+        """End the server `pid` of a dead supervisor, if it still runs."""
 
     def start(self, port: int) -> None:
         """Return when it answers."""
@@ -50,8 +50,8 @@ class Server(Protocol):
 SERVERS: dict[str, type[Server]] = {"postgres": Postgres, "redis": Valkey}
 
 
-class Keeper:
-    """One service of one home. Single-threaded: the server is tied to its life."""
+class ServiceSupervisor:
+    """Runs one service of one home. Single-threaded, because the server ends with the thread that starts it."""
 
     def __init__(self, home: Home, name: str) -> None:
         self._files, secrets = home.service(name), load_secrets(home)
@@ -62,7 +62,7 @@ class Keeper:
         self._port = 0
 
     def start(self) -> None:
-        """Start the server, on the port of last time if that is free."""
+        """Start the server, on its last port if that is free."""
         stale = read_json(self._files.state) or {}
         self._files.state.unlink(missing_ok=True)
         self._server.end_leftover(stale.get("pid", 0))
@@ -71,8 +71,8 @@ class Keeper:
         self._server.start(self._port)
         self._write_state()
 
-    def keep(self) -> None:
-        """Return when nobody uses the service any more."""
+    def watch(self) -> None:
+        """Restart the server whenever it ends; return when no process uses the service any more."""
         users = FileLock(self._files.users_lock)
         while not users.take():
             time.sleep(_PAUSE)
@@ -82,12 +82,12 @@ class Keeper:
                 self._write_state()
 
     def stop(self) -> None:
-        """Stop the server; without its state file nobody looks for it any more."""
+        """Remove the state file, so that no process joins, and stop the server."""
         self._files.state.unlink(missing_ok=True)
         self._server.stop()
 
     def _write_state(self) -> None:
-        state = {"port": self._port, "pid": self._server.pid, "keeper": os.getpid()}
+        state = {"port": self._port, "pid": self._server.pid, "supervisor": os.getpid()}
         write_atomically(self._files.state, json.dumps(state))
 
 
@@ -99,7 +99,7 @@ def main(root: str, name: str) -> None:
     for number in (signal.SIGINT, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
-    lock = FileLock(home.service(name).keeper_lock)
+    lock = FileLock(home.service(name).owner_lock)
     if lock.take():
         _own(home, name)
     else:
@@ -107,17 +107,17 @@ def main(root: str, name: str) -> None:
 
 
 def _own(home: Home, name: str) -> None:
-    keeper = None
+    supervisor = None
     try:
-        keeper = Keeper(home, name)
-        keeper.start()
+        supervisor = ServiceSupervisor(home, name)
+        supervisor.start()
         _answer({"state": "ready"})
-        keeper.keep()
+        supervisor.watch()
     except EmbeddedError as error:
         _answer({"state": "error", **error.to_json()})
     finally:
-        if keeper:
-            keeper.stop()
+        if supervisor:
+            supervisor.stop()
 
 
 def _last_port(path: Path) -> list[int]:
@@ -128,7 +128,7 @@ def _last_port(path: Path) -> list[int]:
 
 
 def _answer(reply: dict[str, Any]) -> None:
-    """Tell the starter, who may be gone by now, and hear nothing of it again."""
+    """Reply to the process that started this one, if it still runs, and close standard output."""
     try:
         sys.stdout.write(json.dumps(reply) + "\n")
         sys.stdout.flush()
