@@ -103,13 +103,12 @@ def below_warnings(node: str, below: int, units: Sequence[str]) -> list[RunWarni
 
 
 def known_warnings(node: str, differing: int, doubtful: int) -> list[RunWarning]:
-    """What is uncertain where the table itself told which rows are loaded."""
+    """Warnings for rows whose load status was read from the table itself."""
     warnings = []
     if differing:
         text = (
-            f"Known as loaded by their key, though the table holds other values: {counted(differing, 'row')}. A "
-            "trigger or somebody has changed them there, or the source has without raising watermarkColumn. The table "
-            "keeps what it has."
+            f"Not loaded, because the table has their key with other values: {counted(differing, 'row')}. A trigger or "
+            "a person changed the table, or the source changed them without raising watermarkColumn."
         )
         warnings.append(RunWarning("rows.known_by_key", node, text))
     if doubtful:
@@ -146,8 +145,8 @@ def _restore_warnings(commit: LoadCommit) -> list[RunWarning]:
     if restore is None or not restore.others:
         return []
     text = (
-        f"Since the backup {', '.join(restore.others)} loaded {table.schema}.{table.table} too: those rows are gone, "
-        "though they count as loaded there. Load them again."
+        f"Since the backup {', '.join(restore.others)} loaded {table.schema}.{table.table} too. The restore deleted "
+        "those rows, although they count as loaded there. Load them again."
     )
     return [RunWarning("restore.others_undone", commit.node, text)]
 

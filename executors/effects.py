@@ -81,7 +81,7 @@ class Effect:
         names = ("inserted", "updated", "unchanged", "replaced", "loaded")
         return {
             "rows_out": self.loaded,
-            "rows_below_watermark": self.below_watermark,
+            "rows_behind_mark": self.below_watermark,
             "rows_suppressed": self.older,
             **{f"rows_{n}": getattr(self, n) for n in names},
         }

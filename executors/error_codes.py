@@ -495,7 +495,7 @@ _CODES = (
     ErrorCode(
         "target.statement_refused",
         "The database does not allow the statement.",
-        "Use another load mode, or change what stands in the way.",
+        "Use another load mode, or remove the obstacle that the message names.",
     ),
     ErrorCode(
         "target.still_referenced",

@@ -48,8 +48,8 @@ def _key_loss(hold: Hold, effect: Effect) -> Iterator[Reason]:
     if effect.keys is None:
         raise Terminal(
             "hold.key_required",
-            f"{effect.table} has no unique key of which every column is loaded and never NULL: how many keys would be "
-            "gone cannot be told. Nothing was loaded.",
+            f"{effect.table} has no unique key whose columns are all loaded and never NULL, so the number of lost keys "
+            "cannot be counted. Nothing was loaded.",
             node=effect.node,
             hint="Add a primary key to the table, or remove maxKeyLossPct.",
         )
@@ -120,7 +120,7 @@ class StagedLoad:
 
     `attempt` is the one that staged, `evaluation` what was shown to the person who approves. `origins` are what was
     read, as (place in the source's order, name, identity), and `units` those of them that are load units, done once
-    this is loaded. `skipped` counts the rows that were taken out of staging as behind the watermark, whose id and
+    this is loaded. `skipped` counts the rows that were taken out of staging as below the watermark, whose id and
     revision `watermark` is; None where there was none.
     """
 

@@ -92,7 +92,7 @@ class LoadCounts:
         behind = self.below_bound + self.read_again
         return {
             "rows_out": self.loaded,
-            "rows_below_watermark": behind,
+            "rows_behind_mark": behind,
             **{f"rows_{n}": getattr(self, n) for n in names},
         }
 

@@ -342,7 +342,7 @@ class NodeReport:
     rows_rejected_here: int | None = None
     rows_staged: int | None = None
     rows_replaced: int | None = None
-    rows_below_watermark: int | None = None
+    rows_behind_mark: int | None = None
     rows_suppressed: int | None = None
     rows_loaded: int | None = None
     rows_inserted: int | None = None

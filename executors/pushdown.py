@@ -1,4 +1,4 @@
-"""What of a load a source can do better: here, leave out rows that are behind the watermark."""
+"""What of a load a source can do better: here, leave out rows that are below the watermark."""
 
 from __future__ import annotations
 

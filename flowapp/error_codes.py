@@ -71,7 +71,7 @@ _CODES = (
     ErrorCode(
         "channel.recipients_invalid",
         "The number of recipients is not allowed.",
-        "Name the address of a mailing list if more people are to be told.",
+        "Use the address of a mailing list to reach more people.",
     ),
     ErrorCode(
         "channel.secret_again",
@@ -167,7 +167,7 @@ _CODES = (
     ErrorCode(
         "delivery.not_failed",
         "The message has not failed.",
-        "Messages that failed can be sent again; those that wait are sent by themselves.",
+        "Messages that failed can be sent again; waiting messages are sent automatically.",
         status=409,
     ),
     ErrorCode(
@@ -312,7 +312,7 @@ _CODES = (
     ErrorCode(
         "hook.not_to_run",
         "The hook cannot run again in this state.",
-        "A post-hook is run again when it failed or was not run, and the load stands.",
+        "A post-hook can run again if it failed or was not run, and the load is committed.",
         status=409,
     ),
     ErrorCode("hook.unknown", "The run has no such hook.", "Use a hook that the message lists.", status=404),
@@ -502,7 +502,9 @@ _CODES = (
         "Decide about a held load sooner, or raise FLOW_HOLD_HOURS.",
     ),
     ErrorCode("run.interrupted", "The process of the run was interrupted.", "Start a new run."),
-    ErrorCode("run.no_replay", "The run is not a replay.", "A check without a load tells its rows in `rows.results`."),
+    ErrorCode(
+        "run.no_replay", "The run is not a replay.", "The results of a check without a load are in `rows.results`."
+    ),
     ErrorCode("run.not_held", "The run is not held.", "Look at the run.", status=409),
     ErrorCode("run.kind_unknown", "This is not a kind of run.", "Use a kind that the message lists."),
     ErrorCode(
@@ -595,12 +597,12 @@ _CODES = (
         status=413,
     ),
     ErrorCode("user.email_invalid", "The text is not an e-mail address.", "Write it like name@example.com."),
-    ErrorCode("user.inactive", "The account is deactivated.", "Ask whoever runs the server."),
+    ErrorCode("user.inactive", "The account is deactivated.", "Ask the administrator of the server."),
     ErrorCode("user.unknown", "The account does not exist.", "Add the user with `flow user add EMAIL --role ROLE`."),
     ErrorCode(
         "version.conflict",
         "A newer version of the pipeline was saved.",
-        "Look at what was saved since, then save your edit on top of it.",
+        "Review the newer version, then save your edit again.",
         status=412,
     ),
     ErrorCode("version.unknown", "The pipeline has no such version.", "Choose one of the list.", status=404),

@@ -169,7 +169,7 @@ SPECTACULAR_SETTINGS = {
         "DeliveryState": "flowapp.channels.models.DeliveryState",
         "FileState": "flowapp.runs.load_units.models.UnitState",
         "EntryStatus": "executors.target_database.STATUSES",
-        "HealthStatus": ["ok", "down", "cannot tell"],
+        "HealthStatus": ["ok", "down", "unknown"],
         "HookState": ["succeeded", "failed", "not_run", "queued"],
         "ChannelKind": "flowapp.channels.kinds.CHANNEL_KINDS",
         "ConnectionKind": ["postgres", "webhook"],

@@ -76,7 +76,9 @@ class Pipeline(Spec):
     )
     metadata: Metadata = Field(Metadata(), title="About", description="Name, description, owner and tags, for people.")
     schedule: Schedule | None = Field(
-        None, title="Schedule", description="When the pipeline runs by itself. Without it, only manual runs."
+        None,
+        title="Schedule",
+        description="When the pipeline runs automatically. Without a schedule, it runs only manually.",
     )
     error_handling: ErrorHandling = Field(
         ErrorHandling(), title="Error handling", description="When a run is tried again, and when it is stopped."

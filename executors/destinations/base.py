@@ -171,7 +171,7 @@ class DestinationHandler(ABC):
     def drop_staging(self, load: Load) -> None: ...
 
     def skip_below_watermark(self, state: LoadState) -> LoadState:
-        """Take staged rows that are behind the watermark out of staging and set `skipped`."""
+        """Take staged rows that are below the watermark out of staging and set `skipped`."""
         raise self.unsupported("watermarks")
 
     def watermark_version(self, state: LoadState) -> tuple[int, int] | None:

@@ -64,7 +64,7 @@ def _opened(file: SourceFile) -> Iterator[BinaryIO]:
         # The path was resolved when it was listed: a link there now would be another file.
         stream = os.fdopen(os.open(file.path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC), "rb", buffering=0)
     except FileNotFoundError as error:
-        raise changed(file, "is gone") from error
+        raise changed(file, "was deleted") from error
     except OSError as error:
         if error.errno == errno.ELOOP:
             raise changed(file, "is now a link") from error

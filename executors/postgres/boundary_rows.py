@@ -232,8 +232,8 @@ def _add(
 def _too_many(plan: LoadPlan, rows_range: IncrementalRange) -> Terminal:
     return Terminal(
         "watermark.too_many_ties",
-        f"More than {MOST_BOUNDARY_ROWS:,} rows stand at or above the bound of {rows_range.column!r} in {plan.target}, "
-        "too many to be told apart. Nothing was loaded.",
+        f"More than {MOST_BOUNDARY_ROWS:,} rows are at or above the bound of {rows_range.column!r} in {plan.target}. "
+        "Nothing was loaded.",
         node=plan.run.node,
         hint="Use load mode upsert, a finer watermarkColumn, or a shorter watermarkLag; for rows dated after the clock "
         "of the database a watermarkLead.",

@@ -74,8 +74,8 @@ def read_results(
         if not exists(conn, META, "replay_results"):
             return []
         query = sql.SQL(
-            "SELECT place, {} FROM flow_meta.replay_results WHERE run_id = {} AND node = {} AND place > {} AND {}"
-            " ORDER BY place LIMIT {}"
+            "SELECT place AS position, {} FROM flow_meta.replay_results"
+            " WHERE run_id = {} AND node = {} AND place > {} AND {} ORDER BY place LIMIT {}"
         ).format(
             sql.SQL(", ").join(map(sql.Identifier, _COLUMNS)),
             sql.Literal(run_id),

@@ -55,7 +55,7 @@ CROSS JOIN LATERAL (
         array_agg(left(o.value, {most}) ORDER BY o.place) FILTER (WHERE o.place <= {fields}) AS texts,
         count(*) AS number
     FROM (
-        SELECT e.key, e.value, row_number() OVER (ORDER BY ({places} -> e.key)::int, e.ordinality) AS place
+        SELECT e.key, e.value, row_number() OVER (ORDER BY ({indices} -> e.key)::int, e.ordinality) AS place
         FROM jsonb_each_text(r.row) WITH ORDINALITY AS e WHERE e.key IS DISTINCT FROM q.field
     ) AS o
 ) AS f

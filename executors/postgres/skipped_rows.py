@@ -29,7 +29,7 @@ from executors.postgres.unique_keys import UniqueKey
 
 @translate()
 def skip_rows(conn: Conn, plan: LoadPlan, rows_range: IncrementalRange) -> SkippedRows:
-    """Take the rows that are behind the watermark out of staging, before checks and refusals, so that these look at
+    """Take the rows that are below the watermark out of staging, before checks and refusals, so that these look at
     what will be loaded. Raises Terminal `watermark.too_many_ties`."""
     if rows_range.bound is None:
         return NONE_SKIPPED

@@ -34,9 +34,9 @@ def list_doubts(conn: Conn, dest: Destination | None) -> list[WatermarkDoubt]:
     return [
         WatermarkDoubt(
             "watermark.rows_may_repeat",
-            f"{table} has triggers that may change values ({triggers}), and no key that loads fill and that is never "
-            "NULL. After the watermark is set back or reset, rows of the table are known by their values alone: those "
-            "that a trigger has changed load a second time.",
+            f"{table} has triggers that may change values ({triggers}), and no unique key whose columns are all loaded "
+            "and never NULL. After you set back or reset the watermark, rows are compared with the table by all their "
+            "values. Rows that a trigger has changed load a second time.",
             "Add a primary key over columns that are loaded, or delete the rows at or above the new watermark from the "
             "table before the next run.",
         )

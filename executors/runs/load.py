@@ -97,7 +97,7 @@ def load_approved(context: RunContext, target: TargetRun) -> LoadCommit | None:
     except Transient as failure:
         if failure.code != "staging.lost":
             raise
-        text = f"{failure.message} The source is read again, and what comes of it is judged again."
+        text = f"{failure.message} The source is read and evaluated again."
         context.ports.events.log("warning", text, node.id)
         return None
 

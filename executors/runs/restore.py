@@ -128,7 +128,7 @@ def hooks_not_run(target: Target) -> list[RunWarning]:
     if not hooks:
         return []
     text = (
-        f"A restore runs no hooks, so these were not run: {', '.join(hooks)}. What they refresh or tell, such as a "
-        "materialized view of the table, is as it was before the restore."
+        f"A restore runs no hooks. These hooks were not run: {', '.join(hooks)}. Materialized views and other objects "
+        "that they update still reflect the table before the restore."
     )
     return [RunWarning("restore.hooks_not_run", target.id, text)]

@@ -109,8 +109,8 @@ class FileSourceReader:
         if missing := held - set(opened.hashes):
             raise Transient(
                 "source.changed",
-                f"Of the files that an earlier attempt loaded into {target.id}, {len(missing):,} are gone or changed, "
-                "so the other targets cannot get the same.",
+                f"An earlier attempt loaded files into {target.id}, and {len(missing):,} of them were deleted or "
+                "changed since. The other targets cannot load the same rows.",
                 node=opened.source.id,
                 hint="Restore them, or start a new run.",
             )

@@ -218,7 +218,7 @@ def _add(frame: DataFrame, stage: Stage, compiled: Compiled, tasks: int, plan: P
             return _flag_last(frame, stage, tasks).repartition(tasks, BATCH).sortWithinPartitions(BATCH, ROW)
         case ExcludeRejected() if plan is not None:
             return _exclude_rejected(frame, stage, plan)
-    raise LookupError(f"nothing judges the rules before {stage}")
+    raise LookupError(f"no validation plan for the rules before {stage}")
 
 
 def _exclude_rejected(frame: DataFrame, stage: ExcludeRejected, plan: PassPlan) -> DataFrame:

@@ -11,8 +11,8 @@ from ir.rules import Expression, RowRule
 
 MOST_EXAMPLES = 20
 _NEEDS_SPARK = (
-    " a Spark expression. Samples are judged at once and without Spark, so it is not tried on them: a preview of the "
-    "saved pipeline counts the rows that it hits, and loads nothing."
+    " a Spark expression. Samples are evaluated without Spark, so the rule was not tried. Run a preview of the saved "
+    "pipeline to count its violations; a preview loads nothing."
 )
 
 

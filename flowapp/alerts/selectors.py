@@ -42,7 +42,7 @@ WIDGET_ALERTS = 5
 
 @dataclass(frozen=True, slots=True)
 class Light:
-    """`state` is ok, warning, error or cannot tell, never green by silence; `parts` are those that are not well."""
+    """`state` is ok, warning, error or unknown. It is never ok without an answer. `parts` are those that are not ok."""
 
     state: str
     count: int
@@ -63,7 +63,7 @@ def _state_of(by_severity: dict[str, int], ill: dict[str, Part]) -> str:
     if by_severity.get(Severity.ERROR):
         return "error"
     if ill:
-        return "cannot tell"
+        return "unknown"
     return "warning" if by_severity else "ok"
 
 

@@ -42,7 +42,9 @@ class AlertSerializer(CamelSerializer[Alert]):
     count = serializers.IntegerField(help_text="How often it was raised.")
     first_seen_at = serializers.DateTimeField()
     last_seen_at = serializers.DateTimeField()
-    resolved_by = OptionalTextField(source="ended_by", help_text="What resolves it by itself; null if only people do.")
+    resolved_by = OptionalTextField(
+        source="ended_by", help_text="What resolves it automatically; null if only a person can."
+    )
     acknowledged = serializers.SerializerMethodField()
     resolved = serializers.SerializerMethodField()
 

@@ -138,8 +138,8 @@ def _let_go(pending: PendingCleanup) -> bool:
                 "remains.stay",
                 "warning",
                 f"Pipeline {pending.slug!r} was deleted more than {REMOVED_DAYS} days ago, and connection "
-                f"{pending.connection!r} is removed: what the pipeline left behind it stays there (samples, marks and "
-                f"backups as far as there were any{tables}).",
+                f"{pending.connection!r} is removed. Its samples, watermarks and backups, if any, remain in that "
+                f"database{tables}.",
                 "If that database is still in use, have its owner delete them: all but the rejected rows is in schema "
                 "flow_meta.",
                 workspace=pending.workspace,

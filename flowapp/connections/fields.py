@@ -69,7 +69,7 @@ def _split(url: str) -> SplitResult:
     if _BROKEN_ESCAPE.search(url):
         raise _unreadable("a % is not followed by two hexadecimal digits")
     if parts.fragment or url.count("@") != 1 or "@" not in parts.netloc or any(c.isspace() for c in url):
-        raise _unreadable("user and host cannot be told apart")
+        raise _unreadable("it must contain exactly one @, between user and host, no spaces and no fragment")
     return parts
 
 

@@ -21,7 +21,7 @@ class ConnectionTestSerializer(WireSerializer[Any]):
 
     at = serializers.DateTimeField()
     ok = serializers.BooleanField()
-    tried = serializers.CharField(help_text="What was tried, in words.")
+    tried = serializers.CharField(help_text="The attempted action.")
     server_version = serializers.CharField(required=False)
     encrypted = serializers.BooleanField(required=False)
     can_create_schema = serializers.BooleanField(required=False)

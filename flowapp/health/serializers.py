@@ -10,7 +10,7 @@ from flowapp.api.serializers import CamelSerializer
 
 
 class HealthPartSerializer(CamelSerializer[Any]):
-    status = serializers.ChoiceField(["ok", "down", "cannot tell"])
+    status = serializers.ChoiceField(["ok", "down", "unknown"])
     detail = serializers.CharField(help_text="The same for people.")
     alive = serializers.IntegerField(required=False, help_text="How many processes were heard of lately.")
 

@@ -73,7 +73,7 @@ Widget = Callable[..., HttpResponse]
 
 
 def without_database(view: Widget) -> Widget:
-    """The widget must say "cannot tell" even when nobody can be asked who is looking at it."""
+    """The widget shows "Unknown" even if the user cannot be read."""
 
     @wraps(view)
     def safe(request: HttpRequest, workspace: str) -> HttpResponse:

@@ -1,4 +1,4 @@
-"""The state of the installation's parts. What cannot be told is said to be so, never green."""
+"""The state of the installation's parts. A part that cannot be checked is unknown, never ok."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from flowapp.processes.heartbeats import count_alive, spark_name
 from flowapp.processes.models import Heartbeat
 from ir.words import counted
 
-Status = Literal["ok", "down", "cannot tell"]
+Status = Literal["ok", "down", "unknown"]
 Part = dict[str, str | int]
 
 
@@ -35,7 +35,7 @@ def database_health() -> Part:
 
 def broker_health() -> Part:
     if not settings.REDIS_URL:
-        return part("cannot tell", "No broker is configured (FLOW_REDIS_URL).")
+        return part("unknown", "No broker is configured (FLOW_REDIS_URL).")
     try:
         with redis.Redis.from_url(settings.REDIS_URL, socket_timeout=2, socket_connect_timeout=2) as client:
             client.ping()
@@ -48,7 +48,7 @@ def process_health(role: str) -> Part:
     try:
         alive = count_alive(role)
     except DatabaseError:
-        return part("cannot tell", "The control database does not answer.")
+        return part("unknown", "The control database does not answer.")
     seconds = f"{settings.HEARTBEAT_SECONDS:g}"
     if not alive:
         return part("down", f"No {role} sent a heartbeat within {seconds} s.", alive=0)
@@ -56,13 +56,13 @@ def process_health(role: str) -> Part:
 
 
 def spark_health() -> Part:
-    """Only workers hold Spark: without one nobody can tell."""
+    """The state of Spark, unknown without a worker: only workers run it."""
     try:
         is_fresh = ExpressionWrapper(Q(seen_at__gt=from_now(-settings.HEARTBEAT_SECONDS)), BooleanField())
         found = Heartbeat.objects.filter(role__in=("worker", "spark")).annotate(is_fresh=is_fresh)
         beats = list(found.values_list("role", "name", "is_fresh"))
     except DatabaseError:
-        return part("cannot tell", "The control database does not answer.")
+        return part("unknown", "The control database does not answer.")
     sparks = {name: fresh for role, name, fresh in beats if role == "spark"}
     states = [sparks.get(spark_name(name)) for role, name, fresh in beats if role == "worker" and fresh]
     return _spark_part(states)
@@ -72,7 +72,7 @@ def _spark_part(states: Sequence[bool | None]) -> Part:
     """`states` are those of the living workers' Sparks: None was never heard of."""
     answering = states.count(True)
     if not states:
-        return part("cannot tell", "No worker answers. Only workers run Spark.", alive=0)
+        return part("unknown", "No worker answers. Only workers run Spark.", alive=0)
     if answering:
         return part("ok", f"Answers in {counted(answering, 'worker')}.", alive=answering)
     if server := server_name():
@@ -80,7 +80,7 @@ def _spark_part(states: Sequence[bool | None]) -> Part:
         return part("down", text, alive=0)
     if False in states:
         return part("down", "Spark answered earlier and does not answer now. Restart the worker.", alive=0)
-    return part("cannot tell", "No worker has started Spark yet. This takes up to a minute.", alive=0)
+    return part("unknown", "No worker has started Spark yet. This takes up to a minute.", alive=0)
 
 
 PARTS: dict[str, Callable[[], Part]] = {

@@ -30,7 +30,7 @@ def choose_by_keys(workspace: Workspace, keys: Sequence[str], by: Decider) -> Se
         raise FlowError(
             "errors.too_many_rows" if keys else "errors.no_rows",
             f"{len(keys):,} rows were chosen." if keys else "No row is selected.",
-            hint=f"Choose at most {MOST_KEYS:,} one by one, or all that a rule, a field or a run has in common.",
+            hint=f"Choose at most {MOST_KEYS:,} single rows, or all rows of a rule, a field or a run.",
         )
     by_run: dict[str, list[str]] = defaultdict(list)
     for key in dict.fromkeys(keys):

@@ -101,7 +101,7 @@ class RowResultPageSerializer(CamelSerializer[Any]):
 
 
 class QueuedRunsSerializer(CamelSerializer[Any]):
-    runs = serializers.ListField(child=serializers.UUIDField(), help_text="They tell what became of the rows.")
+    runs = serializers.ListField(child=serializers.UUIDField(), help_text="They describe the results of the rows.")
     rows = serializers.IntegerField()
     complete = serializers.BooleanField(help_text="Whether these are all rows that were chosen.")
     notes = serializers.ListField(child=serializers.CharField())
@@ -116,7 +116,7 @@ class PurgedSerializer(WireSerializer[Any]):
     entries = serializers.IntegerField(allow_null=True, help_text="Null where counting would take too long.")
     at_least = serializers.IntegerField(required=False, help_text="How many were counted by then.")
     complete = serializers.BooleanField(
-        required=False, help_text="Whether all are gone; if not, the others go without being asked for again."
+        required=False, help_text="Whether all entries were deleted. If not, the scheduler deletes the others."
     )
 
 

@@ -313,6 +313,6 @@ def _show_result(request: HtmxRequest, changed: int, excluded: int, what: str) -
     if excluded:
         messages.warning(
             request,
-            f"{excluded:,} {'row stays' if excluded == 1 else 'rows stay'} as they are: somebody has changed them "
-            "meanwhile, or what they are does not allow it.",
+            f"{excluded:,} {'row was' if excluded == 1 else 'rows were'} not changed: changed in the meantime, or not "
+            "allowed in the current status.",
         )

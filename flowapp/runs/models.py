@@ -188,7 +188,7 @@ class NodeRun(models.Model):
     rows_rejected_here = models.BigIntegerField(null=True)
     rows_staged = models.BigIntegerField(null=True)
     rows_replaced = models.BigIntegerField(null=True)
-    rows_below_watermark = models.BigIntegerField(null=True)
+    rows_behind_mark = models.BigIntegerField(null=True)
     rows_suppressed = models.BigIntegerField(null=True)
     rows_loaded = models.BigIntegerField(null=True)
     rows_inserted = models.BigIntegerField(null=True)

@@ -11,7 +11,7 @@ TERMS = {
     "rowsRejected": "rejected",
     "rowsFiltered": "filtered",
     "rowsReplaced": "replaced",
-    "rowsBehindMark": "behind the watermark",
+    "rowsBehindMark": "below the watermark",
     "rowsSuppressed": "suppressed",
 }
 """What becomes of the rows that were read. The first three are always told."""

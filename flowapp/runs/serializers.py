@@ -61,7 +61,7 @@ class NodeSerializer(WireSerializer[Any]):
     rows_rejected_here = serializers.IntegerField(required=False)
     rows_staged = serializers.IntegerField(required=False)
     rows_replaced = serializers.IntegerField(required=False)
-    rows_below_watermark = serializers.IntegerField(required=False)
+    rows_behind_mark = serializers.IntegerField(required=False)
     rows_suppressed = serializers.IntegerField(required=False)
     rows_loaded = serializers.IntegerField(required=False)
     rows_inserted = serializers.IntegerField(required=False)
@@ -115,7 +115,7 @@ class HookSerializer(WireSerializer[Any]):
     kind = serializers.CharField()
     stage = serializers.CharField()
     state = serializers.ChoiceField(["succeeded", "failed", "not_run", "queued"])
-    statement = serializers.CharField(help_text="What it does, in words or SQL.")
+    statement = serializers.CharField(help_text="The action of the hook, in words or SQL.")
     message = serializers.CharField()
     duration_ms = serializers.IntegerField()
 

@@ -28,7 +28,7 @@ class ProposalSerializer(CamelSerializer[Proposal]):
     """A row rule, or with `check` a dataset check of that kind, that a sample speaks for."""
 
     check = OptionalTextField()
-    spec = DocumentPartField(help_text="As it would stand in the document.")
+    spec = DocumentPartField(help_text="As in the document.")
     evidence = serializers.CharField()
     hits = serializers.IntegerField(help_text="Rows of the sample that it would reject or warn of.")
 

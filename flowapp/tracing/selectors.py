@@ -40,7 +40,7 @@ RECENT_LOADS = 10
 EXCLUDED = {
     "rows_filtered": "filtered out",
     "rows_replaced": "replaced by later rows of the same key",
-    "rows_below_watermark": "below the watermark",
+    "rows_behind_mark": "below the watermark",
     "rows_suppressed": "older than the table's row, or suppressed by a trigger",
     "rows_rejected": "rejected",
 }
@@ -222,8 +222,8 @@ def _lack(found: SearchResult) -> str:
     if not found.lacks:
         return ""
     return (
-        f"The table was made without {', '.join(found.lacks)}, so its rows do not tell all of where they came from. "
-        "Tables that Flow makes have these columns; add them to this one to have them filled from the next load on."
+        f"The table has no column {', '.join(found.lacks)}, so the origin of its rows is incomplete. Tables that Flow "
+        "creates have these columns. Add them to this table, and the next loads fill them."
     )
 
 

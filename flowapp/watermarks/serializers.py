@@ -50,10 +50,10 @@ class WatermarkSerializer(CamelSerializer[Watermark]):
     )
     boundary_rows = serializers.IntegerField(help_text="Rows loaded already whose value is this one.")
     is_live = serializers.SerializerMethodField(help_text="False where only the copy of `seenAt` can be shown.")
-    trouble = OptionalTextField(help_text="Why the database could not be asked.")
+    trouble = OptionalTextField(help_text="Why the database could not be queried.")
     seen_at = serializers.DateTimeField(allow_null=True)
     changes = WatermarkChangeSerializer(many=True, help_text="The newest ones.")
-    warnings = WatermarkWarningSerializer(many=True, help_text="What setting or resetting it would lead to.")
+    warnings = WatermarkWarningSerializer(many=True, help_text="The consequences of setting or resetting it.")
 
     def get_is_live(self, watermark: Watermark) -> bool:
         return not watermark.trouble

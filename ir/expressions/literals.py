@@ -28,7 +28,7 @@ def _decode(match: re.Match[str]) -> str:
     if len(escape) == 5:
         return chr(int(escape[1:], 16))
     if escape not in _ESCAPES:
-        raise ValueError(f"The escape \\{escape} would stand for {escape} in Spark")
+        raise ValueError(f"The escape \\{escape} means {escape} in Spark")
     return _ESCAPES[escape]
 
 

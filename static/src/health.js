@@ -3,11 +3,11 @@ export function startHealth() {
   document.addEventListener("htmx:error", (event) => {
     const light = event.target.closest?.("#health-light");
     if (!light) return;
-    event.stopImmediatePropagation(); // it is asked every 15 seconds: one notice in its place will do
+    event.stopImmediatePropagation(); // the request repeats every 15 seconds: one notice in its place is enough
     const badge = light.querySelector(".badge");
     if (!badge) return;
     badge.className = "badge bg-secondary-lt state";
-    badge.textContent = "cannot tell";
+    badge.textContent = "Unknown";
     document.getElementById("health-alerts").textContent = "The server does not answer. Look at the network, and whether Flow is running.";
   });
 }

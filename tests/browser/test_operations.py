@@ -191,7 +191,7 @@ def test_the_light_reports_that_the_server_went_silent(page: Page, running) -> N
     page.route("**/health/widget/", lambda route: route.abort())
     page.evaluate("document.body.dispatchEvent(new Event('alert:changed'))")
 
-    expect(light).to_contain_text("cannot tell")
+    expect(light).to_contain_text("Unknown")
 
 
 def test_a_connection_is_tested_in_place(page: Page, running) -> None:

@@ -48,7 +48,7 @@ def test_the_counts_of_the_target_join_its_input_and_its_load():
         rows_rejected=1,
         rows_staged=3,
         rows_replaced=1,
-        rows_below_watermark=2,
+        rows_behind_mark=2,
         rows_suppressed=0,
         rows_loaded=2,
         rows_inserted=1,

@@ -36,7 +36,7 @@ def bound_reading(reading: Reading, rows_range: IncrementalRange | None, path: P
 
 
 def skip_below_watermark(state: LoadState) -> LoadState:
-    """Take the staged rows that are behind the watermark out of staging."""
+    """Take the staged rows that are below the watermark out of staging."""
     load, rows_range = state.load, _window_of(state)
     state = replace(state, rows_range=rows_range)
     plan = load_plan(state)
@@ -45,7 +45,7 @@ def skip_below_watermark(state: LoadState) -> LoadState:
     skipped = skip_rows(load.connection, plan, rows_range)
     if skipped.rows:
         text = f"{skipped.below_bound:,} below the bound, {skipped.read_again:,} at or above it that were"
-        load.context.log(f"Rows behind the watermark: {text} loaded before.", load.target)
+        load.context.log(f"Rows below the watermark: {text} loaded before.", load.target)
     return replace(state, skipped=skipped)
 
 

@@ -1,6 +1,6 @@
 """incremental_watermark: the rows above the watermark are added, and the watermark moves with them.
 
-What is behind the watermark was skipped before, so that staging holds the rows to load and no others.
+What is below the watermark was skipped before, so that staging holds the rows to load and no others.
 """
 
 from __future__ import annotations

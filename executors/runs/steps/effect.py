@@ -64,5 +64,5 @@ def _report(state: LoadState, effect: Effect) -> None:
 
 def _triggers(node: str) -> RunWarning:
     return RunWarning(
-        "preview.row_triggers", node, "The table has row triggers; what they change or swallow cannot be told before."
+        "preview.row_triggers", node, "The table has row triggers. A preview cannot predict which rows they change."
     )

@@ -17,7 +17,7 @@ _OF_LOADS = (
     "rows_updated",
     "rows_unchanged",
     "rows_replaced",
-    "rows_below_watermark",
+    "rows_behind_mark",
     "rows_suppressed",
 )
 

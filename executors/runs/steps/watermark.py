@@ -11,5 +11,5 @@ def follows_watermark(state: LoadState) -> bool:
 
 
 def skip_below_watermark(state: LoadState) -> LoadState:
-    """Take the staged rows that are behind the watermark out of staging."""
+    """Take the staged rows that are below the watermark out of staging."""
     return state.load.handler.skip_below_watermark(state)

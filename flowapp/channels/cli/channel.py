@@ -37,7 +37,7 @@ def add_parser(commands: Any) -> None:
     add.add_argument(
         "--secret-stdin",
         action="store_true",
-        help="read the signing secret or password from standard input; it may also stand in FLOW_CHANNEL_SECRET",
+        help="read the signing secret or password from standard input; you can also set FLOW_CHANNEL_SECRET",
     )
     add.add_argument("--severity", choices=("warning", "error"), default="warning", help="the lowest severity to send")
     add.add_argument(

@@ -41,7 +41,7 @@ def add_parser(commands: Any) -> None:
     add.add_argument(
         "--password-stdin",
         action="store_true",
-        help="read the password, or a webhook's signing secret, from standard input; it may also stand in "
+        help="read the password, or a webhook's signing secret, from standard input; you can also set "
         "FLOW_CONNECTION_PASSWORD",
     )
     add_command(group, "list", list_connections, "list the connections")

@@ -227,8 +227,8 @@ def _show_row(console: Console, entries: list[dict[str, Any]], line: int | None)
     first = entries[0]
     position = f"{first['sourceFile']}, record {first['sourceRecord']}{f' (line {line})' if line else ''}"
     run = _run_names(entries).get(first["runId"], first["runId"])
-    stands = f"{position}; it was {first['disposition']}; {first['status']}"
-    show_lines(console, [f"Row {first['key']}", f"Of run {run}; {stands}", ""])
+    state = f"outcome {first['disposition']}; status {first['status']}"
+    show_lines(console, [f"Row {first['key']}", f"Run {run}; {position}; {state}", ""])
     names = _rule_names(entries)
     show_table(console, ENTRY_COLUMNS, [{**e, "ruleName": names.get(e["ruleId"], e["ruleId"])} for e in entries])
     fixed = first["fixedRow"] or {}

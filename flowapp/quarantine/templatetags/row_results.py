@@ -10,8 +10,7 @@ WORDS = {
     "fails": "rejected again by a rule",
     "exists": "not loaded: the table has this key with other values",
     "older": "not loaded: the table has a newer row with this key",
-    "read_again": "kept back: a later run has read them again and not rejected them, so they are loaded, or the source "
-    "holds others now",
+    "read_again": "not loaded: a later run has read them again and not rejected them",
     "superseded": "not loaded: superseded by a later run",
     "filtered": "filtered out",
     "already": "not loaded: already replayed",

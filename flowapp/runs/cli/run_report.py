@@ -75,7 +75,7 @@ ROW_RESULTS = {
     ),
     "not_loaded": ("belongs to a run that loaded nothing", "belong to a run that loaded nothing"),
     "replaced": ("belongs to a load that a later load replaced", "belong to a load that a later load replaced"),
-    "gone": ("is gone", "are gone"),
+    "gone": ("was deleted", "were deleted"),
     "changed": ("changed in the meantime", "changed in the meantime"),
     "repeated": (
         "was rejected by several runs, and is loaded once",

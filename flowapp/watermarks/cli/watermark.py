@@ -24,7 +24,7 @@ COLUMNS = {
     "boundary_rows": "ROWS AT IT",
     "seen": "SEEN",
 }
-CHANGE_COLUMNS = {"at": "CHANGED", "action": "BY WHAT", "by": "BY WHOM", "old": "FROM", "new": "TO", "reason": "WHY"}
+CHANGE_COLUMNS = {"at": "CHANGED", "action": "BY WHAT", "by": "CHANGED BY", "old": "FROM", "new": "TO", "reason": "WHY"}
 BY = "command line"
 
 

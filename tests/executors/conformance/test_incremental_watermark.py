@@ -58,7 +58,7 @@ def test_rows_tied_with_the_watermark_arrive_exactly_once(updates: World) -> Non
     assert load(updates).rows_loaded == 2
     updates.write("b", HEADER + FIRST + LATE)
     t = load(updates)
-    assert (t.rows_read, t.rows_below_watermark, t.rows_loaded) == (4, 2, 2)
+    assert (t.rows_read, t.rows_behind_mark, t.rows_loaded) == (4, 2, 2)
     report = updates.run(document(updates))
     assert (report.nothing_new, target_of(report).rows_loaded) == (True, 0)
     updates.write("c", HEADER + FIRST + LATE + "\n")
@@ -111,7 +111,7 @@ def test_rows_of_files_below_the_watermark_are_counted_and_warned_about(updates:
     load(updates)
     updates.write("b", HEADER + "5,2026-01-01 09:00:00\n6,2026-01-01 11:00:00\n")
     report = updates.run(document(updates))
-    assert (target_of(report).rows_below_watermark, target_of(report).rows_loaded) == (1, 1)
+    assert (target_of(report).rows_behind_mark, target_of(report).rows_loaded) == (1, 1)
     assert [w.code for w in report.warnings] == ["rows.below_watermark"]
     assert reconciles(report)
 
@@ -128,7 +128,7 @@ def test_rows_within_the_lag_are_not_behind(updates: World) -> None:
     load(updates, watermarkLag="1h")
     updates.write("b", HEADER + "5,2026-01-01 09:00:01\n6,2026-01-01 09:00:00\n")
     t = load(updates, watermarkLag="1h")
-    assert (t.rows_loaded, t.rows_below_watermark) == (1, 1)
+    assert (t.rows_loaded, t.rows_behind_mark) == (1, 1)
 
 
 @pytest.mark.parametrize(("handling", "loaded"), [("skip", 2), ("null", 2), ("abort", 0)])
@@ -169,7 +169,7 @@ def test_a_row_dated_in_the_future_loads_once_and_keeps_no_later_row_out(world: 
     assert watermark_of(world) == "2026-01-01 10:00:00"
     world.write("b", HEADER + LATE + wrong)
     report = world.run(document(world, columns=declared))
-    assert (report.warnings, target_of(report).rows_loaded, target_of(report).rows_below_watermark) == ([], 2, 1)
+    assert (report.warnings, target_of(report).rows_loaded, target_of(report).rows_behind_mark) == ([], 2, 1)
     assert reconciles(report)
     assert ids(world) == [1, 2, 3, 4, 9]
 
@@ -200,7 +200,7 @@ def test_a_row_past_the_watermark_that_repeats_a_key_of_the_table_is_refused(wor
     load(world)
     world.write("b", HEADER + FIRST + "1,2026-01-01 11:00:00\n5,2026-01-01 11:00:00\n")
     t = load(world, onTypeMismatch="skip")
-    assert (t.rows_rejected, t.rows_below_watermark, t.rows_loaded) == (1, 2, 1)
+    assert (t.rows_rejected, t.rows_behind_mark, t.rows_loaded) == (1, 2, 1)
 
 
 def test_a_preview_says_what_the_run_then_does(updates: World) -> None:
@@ -211,7 +211,7 @@ def test_a_preview_says_what_the_run_then_does(updates: World) -> None:
     run = updates.run(document(updates))
     assert watermark == "2026-01-01 10:00:00"
     assert reconciles(preview)
-    assert target_of(preview).rows_below_watermark == target_of(run).rows_below_watermark == 3
+    assert target_of(preview).rows_behind_mark == target_of(run).rows_behind_mark == 3
     assert [w.code for w in preview.warnings] == [w.code for w in run.warnings] == ["rows.below_watermark"]
     assert preview.effects[0].after == len(ids(updates))
 
@@ -300,7 +300,7 @@ def test_a_watermark_that_a_person_moves_under_a_run_is_taken_up_by_the_next_att
         updates.run(document(updates), run_id=run_id)
     updates.memory.on_step = lambda name, node: None
     t = target_of(updates.run(document(updates), run_id=run_id, attempt=2))
-    assert (t.rows_loaded, t.rows_below_watermark) == (1, 1)
+    assert (t.rows_loaded, t.rows_behind_mark) == (1, 1)
 
 
 def test_a_new_table_does_not_begin_at_the_watermark_of_the_one_that_is_gone(updates: World) -> None:

@@ -265,7 +265,7 @@ def test_rows_behind_the_watermark_are_left_at_the_source(world: World) -> None:
     world.sql("insert into s values (4, 'Zoe')")
     report = world.run(document)
     t = target_of(report)
-    assert (t.rows_read, t.rows_below_watermark, t.rows_loaded, reconciles(report)) == (2, 1, 1, True)
+    assert (t.rows_read, t.rows_behind_mark, t.rows_loaded, reconciles(report)) == (2, 1, 1, True)
     assert world.rows("id") == [(1,), (2,), (3,), (4,)]
 
 
@@ -278,7 +278,7 @@ def test_where_types_differ_all_rows_come_and_those_behind_the_watermark_are_ski
     document = world.table_document(mode="incremental_watermark", watermarkColumn="id")
     world.run(document)
     report = world.run(document)
-    assert (target_of(report).rows_read, target_of(report).rows_below_watermark, reconciles(report)) == (2, 2, True)
+    assert (target_of(report).rows_read, target_of(report).rows_behind_mark, reconciles(report)) == (2, 2, True)
 
 
 def test_rows_of_a_parent_are_rejected_one_by_one(world: World, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -212,4 +212,4 @@ def test_an_incremental_load_reports_the_rows_past_the_watermark(world: World, t
     preview = world.preview(document)
     assert snapshot(world) == before
     assert counts(preview) == counts(world.run(document))
-    assert (target_of(preview).rows_below_watermark, preview.effects[0].after) == (2, 4)
+    assert (target_of(preview).rows_behind_mark, preview.effects[0].after) == (2, 4)

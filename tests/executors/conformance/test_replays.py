@@ -126,7 +126,7 @@ def test_what_became_of_each_row_is_kept_whatever_becomes_of_it_later(loaded: Wo
             (first, "in/a.csv", 2, "loaded", []),
         ]
         assert [one.entry for one in read_results(conn, job.run_id, "load", result="fails")] == [second]
-        assert [one.entry for one in read_results(conn, job.run_id, "load", after=reported[2].place)] == [first]
+        assert [one.entry for one in read_results(conn, job.run_id, "load", after=reported[2].position)] == [first]
         assert read_results(conn, job.run_id, "load", limit=2) == reported[:2]
         conn.execute(
             "UPDATE flow_meta.replay_results SET told_at = now() - interval '731 days' WHERE run_id = %s", [job.run_id]

@@ -1,4 +1,4 @@
-"""incremental_watermark: which rows past, at and behind the watermark are loaded, and where the watermark ends."""
+"""incremental_watermark: which rows past, at and below the watermark are loaded, and where the watermark ends."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Incremental:
         self.key = WatermarkKey(TENANT, f"p-{schema}", TableName(schema, "t"))
 
     def start(self, rows, *, lag=None, columns=None, **options):
-        """A load that has staged its rows and put aside those behind the watermark; returns its plan."""
+        """A load that has staged its rows and put aside those below the watermark; returns its plan."""
         if lag is not None:
             options["watermark_lag"] = lag
         load = self._loading("t", *(columns or self.columns), mode=MODE, watermark_column=self.column, **options)

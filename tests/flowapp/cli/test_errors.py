@@ -96,7 +96,7 @@ def test_an_expression_fixes_many_and_rows_can_be_ignored(flow, people):
     assert counts == {"loaded": 1, "ignored": 1}
     assert len(people()) == 2
     reported = [
-        (line.decision.action, line.asked, line.done, line.excluded)
+        (line.decision.action, line.requested, line.done, line.excluded)
         for line in list_audit_log(ensure_workspace("default"), 3)
     ]
     assert reported == [("replay", 2, 1, 1), ("ignore", 1, 1, 0), ("fix", 2, 1, 1)]

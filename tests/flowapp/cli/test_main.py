@@ -118,8 +118,8 @@ def test_markup_in_values_is_shown_as_text(flow, monkeypatch):
 @pytest.mark.parametrize("option", ["", "--json"])
 def test_a_reader_that_goes_away_ends_the_command_quietly(option):
     script = (
-        "import flowapp.cli as cli; from flowapp.cli.outcome import said; lines = ['x' * 999] * 999; "
-        "cli._attempt = lambda arguments: said({'lines': lines}, *lines); "
+        "import flowapp.cli as cli; from flowapp.cli.outcome import text_outcome; lines = ['x' * 999] * 999; "
+        "cli._attempt = lambda arguments: text_outcome({'lines': lines}, *lines); "
         f"cli.main({option.split()!r})"
     )
     done = subprocess.run(f'"{sys.executable}" -c "{script}" | true', shell=True, capture_output=True, text=True)

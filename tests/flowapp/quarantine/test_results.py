@@ -87,7 +87,7 @@ def test_the_list_is_narrowed_to_a_result_and_goes_on_page_by_page(as_, replayed
     client = as_("viewer")
     first = client.get(f"{RUNS}{replay.pk}/")
     assert first.content.decode().count("a.csv record ") == 50
-    (cursor,) = {row.listed.place for row in first.context["row_results"].rows[-1:]}
+    (cursor,) = {row.listed.position for row in first.context["row_results"].rows[-1:]}
     second = client.get(f"{RUNS}{replay.pk}/?cursor={cursor}")
     assert second.content.decode().count("a.csv record ") == 11
     assert "Next rows" not in words(second)
