@@ -1,4 +1,4 @@
-"""From counts to the numbers people see, and the checks that they reconcile."""
+"""Turns counts into the numbers that people see, and checks that they reconcile."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Databases whose encoding cannot hold every character: which of a text they lack, and how these are escaped."""
+"""Databases whose encoding lacks characters: find the characters of a text that it lacks, and escape them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a run's report is filled from commit markers.
+"""Fills a run's report from commit markers.
 
 Every attempt fills its report from the marker, so a load that an earlier attempt committed is told as if it were new.
 """

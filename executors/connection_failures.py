@@ -1,4 +1,4 @@
-"""Why nobody was reached at a host and port, in words and with what to do. Nothing of a URL but these two is told."""
+"""Describes why a host and port could not be reached, and what to do. Messages contain no other part of a URL."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a load would change in its target, as counted before it happens. Plain data; no database, no Spark."""
+"""The changes that a load would make in its target, counted beforehand. Plain data; no database, no Spark."""
 
 from __future__ import annotations
 

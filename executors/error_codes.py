@@ -1,4 +1,4 @@
-"""Every code that a Failure or a warning of a run may have. `docs/errors.md` is made from it."""
+"""The codes of all Failures and of the warnings of runs. `docs/errors.md` is generated from it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What can go wrong in a run: `Transient` may be tried again, `Terminal` must not be."""
+"""The failures of a run: `Transient` may be retried, `Terminal` must not be."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ class InvalidContent(Terminal):
 
 
 class ExpressionFailed(InvalidContent):
-    """An expression cannot take the values of some row. `column` is the one that it makes, if that is known, and `why`
-    the condition in Spark's words; `kept` has staged the first such row as rejected, once it is found."""
+    """An expression fails for the values of some row. `column` is the column that it makes, if known; `why` is Spark's
+    error condition. `staged` is the result of the pass that staged the first such row as rejected, once it is found."""
 
     column: str | None = None
     why: str = ""
-    kept: PassResult | None = None
+    staged: PassResult | None = None
 
 
 class Cancelled(Failure):

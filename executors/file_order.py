@@ -1,4 +1,4 @@
-"""What the order of a source's files means: who waits for one that failed, and who comes too late."""
+"""The order of a source's files: which files wait for a failed one, and which come too late."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Whether a load stays within the limits that its target sets, and what stays staged of one that does not."""
+"""Checks whether a load stays within the limits of its target, and describes the staged rows of a load that does
+not."""
 
 from __future__ import annotations
 

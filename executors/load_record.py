@@ -1,4 +1,4 @@
-"""What is recorded of a load that has committed: the columns of its commit marker, and the versioned rest of it."""
+"""The record of a committed load: the columns of its commit marker, and a versioned JSON object."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the engine is given and what it gives back. Plain data; no Django, no Spark, no drivers."""
+"""The input and output of the engine. Plain data; no Django, no Spark, no drivers."""
 
 from __future__ import annotations
 

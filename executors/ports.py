@@ -1,4 +1,4 @@
-"""What the engine reports through. The control plane implements these; the engine never asks for more."""
+"""The interfaces through which the engine reports. The control plane implements them."""
 
 from __future__ import annotations
 

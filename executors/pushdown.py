@@ -1,4 +1,4 @@
-"""What of a load a source can do better: here, leave out rows that are below the watermark."""
+"""Filters that a source can apply itself: here, leaving out rows below the watermark."""
 
 from __future__ import annotations
 

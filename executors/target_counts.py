@@ -1,4 +1,4 @@
-"""What each target of a run counted, and the run's numbers for the nodes and rules that targets share.
+"""The counts of each target of a run, and the run's counts for the nodes and rules that targets share.
 
 Targets of one source mostly read the same files, and then count the same at every node on the way. One that had loaded
 some files before reads the others alone: the run then tells of each file once, as far as that can be known.

@@ -1,4 +1,4 @@
-"""The hooks of one target in one attempt: which run when, what came of each, and which a crash has left undone."""
+"""The hooks of one target in one attempt: when each runs, its result, and which of them a crash has interrupted."""
 
 from __future__ import annotations
 

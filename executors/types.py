@@ -1,4 +1,4 @@
-"""How each column type travels: the Arrow type the sink sends and the PostgreSQL type of the staging column.
+"""The wire type of each column type: the Arrow type that the sink sends and the PostgreSQL type of the staging column.
 
 Types that Arrow or the binary encoder lacks travel as text and are cast by PostgreSQL in the load statement.
 """

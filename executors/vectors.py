@@ -1,4 +1,4 @@
-"""Expressions computed on Arrow batches, exactly as Spark computes them: a short list, everything else is Spark's.
+"""Evaluates simple expressions on Arrow batches, exactly as Spark does. Spark evaluates all others.
 
 On the list is what tests have compared with Spark, operator by operator and type by type. Nothing on it can fail on a
 value, so that branches and rows which SQL would not look at may be computed all the same.

@@ -1,4 +1,4 @@
-"""Time as the control database's clock tells it, so that machines with wrong clocks agree on leases."""
+"""The time of the control database's clock, so that machines with wrong clocks agree on leases."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What apps register with those below them, which do not know them."""
+"""Loads what apps register with the apps below them."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""What queries of people may name in a database: PostgreSQL's own functions and system tables that only compute or
-describe, and what an admin has allowed for one connection.
+"""The functions and system tables that queries may use: PostgreSQL's own that only compute or describe, and those that
+an admin has allowed for a connection.
 
 The lists are data that `tools/postgres_allowed.py` made; what they do not hold is refused, so that
 a function of a later PostgreSQL is too.

@@ -1,4 +1,4 @@
-"""Type annotations that say in one place what a value may be, for the validator and for the JSON Schema alike."""
+"""Type annotations that restrict values, for the validator and for the JSON Schema alike."""
 
 from __future__ import annotations
 

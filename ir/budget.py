@@ -1,4 +1,4 @@
-"""How much work checking one document may take.
+"""Limits the work for checking one document.
 
 Python cannot interrupt a parser from outside, so whatever loops over a document counts its steps here. What runs in C
 (the JSON and TOML readers' regexes, RE2, PostgreSQL's grammar) is bounded by the size of what it is given, and pays for

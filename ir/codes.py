@@ -1,4 +1,4 @@
-"""Every code a diagnostic may have: how bad it is and what to do about it. A case in `tests/fixtures` shows each."""
+"""The codes of all diagnostics, with their severity and hint. A case in `tests/fixtures` shows each."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a document alone tells about the columns that rows have at a point of their way."""
+"""The columns of rows at each point of a pipeline, as far as the document determines them."""
 
 from __future__ import annotations
 

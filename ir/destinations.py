@@ -1,4 +1,5 @@
-"""What is known about a table that a pipeline loads. Filled from a database by others; the IR only reads it."""
+"""The known properties of a table that a pipeline loads. Other layers read them from a database; the IR only uses
+them."""
 
 from __future__ import annotations
 

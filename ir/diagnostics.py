@@ -1,4 +1,4 @@
-"""What is wrong in a definition, as data. All of it is collected and raised once."""
+"""The problems of a definition, as data. All are collected and raised once."""
 
 from __future__ import annotations
 

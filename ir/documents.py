@@ -1,4 +1,4 @@
-"""The first phase of parsing: text or parsed values become one plain JSON document, with the places of its parts."""
+"""The first phase of parsing: text or parsed values become one plain JSON document, with the positions of its parts."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""What is known of the code of a FlowError or of a warning. Each layer declares the codes that it uses; those of
-diagnostics stand in `ir.codes`."""
+"""The description of the code of a FlowError or a warning. Each layer declares the codes that it uses; those of
+diagnostics are in `ir.codes`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rules about how nodes hang together: ids, inputs, cycles, and who feeds whom."""
+"""Rules about the graph of nodes: ids, inputs, cycles, and which nodes may feed which."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rules about `hold`: whether its limits can ever be reached, and whether they can be measured."""
+"""Rules about `hold`: whether its limits can be exceeded, and whether they can be measured."""
 
 from __future__ import annotations
 

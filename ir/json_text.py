@@ -1,4 +1,4 @@
-"""Reads JSON text strictly, and remembers where every value stands. Knows nothing of pipelines."""
+"""Reads JSON text strictly, and records the position of every value. Knows nothing of pipelines."""
 
 from __future__ import annotations
 

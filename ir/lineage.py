@@ -1,4 +1,4 @@
-"""Which source column each target column comes from, and through what, as far as a document tells."""
+"""The source columns of each target column and the steps between them, as far as the document determines them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What this release can read but not run. A document that uses any of it is refused."""
+"""Features that this release can parse but not run. Documents that use them are refused."""
 
 NOT_YET: tuple[tuple[str, str], ...] = (
     ("op", "sql"),

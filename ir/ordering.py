@@ -1,4 +1,4 @@
-"""`orderBy`: a column by whose highest value the last of several rows is found, and not SQL's ORDER BY."""
+"""`orderBy`: the column whose highest value decides which of several rows is the last. It is not SQL's ORDER BY."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`parsePipelineIR`, the only door from a document to a typed pipeline."""
+"""`parsePipelineIR`, the only function that turns a document into a typed pipeline."""
 
 from __future__ import annotations
 

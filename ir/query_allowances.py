@@ -1,5 +1,5 @@
-"""What an admin must allow on a connection before a query runs over it: functions that PostgreSQL does not bring, and a
-role with great rights."""
+"""What an admin must allow on a connection before a query runs: extension functions, and roles with rights over the
+server."""
 
 from __future__ import annotations
 

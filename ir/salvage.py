@@ -1,4 +1,4 @@
-"""What can be read of a faulty document: every part that is sound in itself, so that one fault hides no other."""
+"""Reads every valid part of a faulty document, so that one error does not hide others."""
 
 from __future__ import annotations
 

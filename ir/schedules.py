@@ -1,4 +1,4 @@
-"""When a pipeline runs by itself, and when the next time is."""
+"""Schedules: when a pipeline runs automatically, and its next run times."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The third phase of parsing: what types alone cannot say. Each rule looks at the whole draft."""
+"""The third phase of parsing: rules that types cannot express. Each rule examines the whole draft."""
 
 from __future__ import annotations
 

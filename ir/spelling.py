@@ -1,4 +1,4 @@
-"""Guesses at what a misspelt word was meant to be."""
+"""Suggests corrections for misspelt words."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""The second phase of parsing: a plain document against the types. Saves what it can of a faulty one for the third."""
+"""The second phase of parsing: validates a plain document against the types, and keeps valid parts of a faulty one for
+the third."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a destination does for a run, from the first look at a target to the commit.
+"""The interface of a destination: everything it does for a run, from opening a target to the commit.
 
 To add one: subclass `DestinationHandler` in a package of this folder, say in `capabilities` what it can do, implement
 the abstract methods, and enter it in the table of `executors.destinations`, and its connector in `TARGET_CONNECTORS` of

@@ -40,7 +40,7 @@ class RejectedRowsHandler(ABC):
         """Take out the staged rows whose keys the table has, unless a person has chosen that they replace its rows."""
 
     @abstractmethod
-    def find_window_to_leave(self, load: Load) -> Any:
+    def find_range_to_leave(self, load: Load) -> Any:
         """Where the next load of an incremental target begins, which a replay must not move. Raises Terminal
         `replay.no_watermark`."""
 

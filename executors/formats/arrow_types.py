@@ -1,4 +1,5 @@
-"""What a column of a typed file is to Flow, and how its values get there. Nothing is cut or rounded in silence."""
+"""Maps the types of typed files to Flow's column types, and converts their values. No value is truncated or rounded
+silently."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Batches as the frame wants them: where each record stands, what is wrong with it, then the fields by name."""
+"""Builds batches for the frame: the position of each record, its error if any, then the fields by name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Batches that hold something open while they are read: a file, or a session in its transaction."""
+"""Batches that hold a resource open while they are read: a file, or a session in its transaction."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Column names of a file: from its header, from the declared columns, or made up the same way every time."""
+"""Column names of a file: from its header, from the declared columns, or generated in a stable way."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What in a format's settings does not fit a file, guessed from its first bytes: its encoding, its delimiter, its kind.
+"""Guesses from the first bytes of a file which format settings do not fit it: encoding, delimiter, kind.
 
 For messages alone: nothing is ever read by a guess.
 """

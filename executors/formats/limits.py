@@ -1,4 +1,4 @@
-"""How much memory reading a file may take, whatever the file says. A small file can stand for very much data."""
+"""Limits on the memory for reading a file. A small file can expand to very much data."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a Parquet file would take in memory, by its footer and the headers of its pages, before a value is decoded.
+"""Estimates the memory that a Parquet file needs, from its footer and page headers, before any value is decoded.
 
 A page is decompressed as a whole, and a list is decoded as a whole: both are bounded here. Everything else is read in
 batches, whose size `rows_per_batch` chooses.

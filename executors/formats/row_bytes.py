@@ -1,4 +1,4 @@
-"""How much memory rows take once they are decoded: known before, from values that still refer to a dictionary."""
+"""Estimates the memory of decoded rows beforehand, from values that still refer to a dictionary."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reading a file again as it was when it was scanned: every byte that is given was compared with the scan's checksums.
+"""Reads a scanned file again and compares every byte with the checksums of the scan.
 
 Size and time stamps do not tell a file from one that took its place; checksums of what was read do.
 """

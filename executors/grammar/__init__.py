@@ -1,4 +1,4 @@
-"""How values become a column type: from text by one grammar of our own, from typed Arrow values without silent loss.
+"""Converts values to a column type: text by one grammar, typed Arrow values without silent loss.
 
 Parsing gives (typed, bad): an array of the type's Arrow travel type, NULL where the value is NULL or bad, and a boolean
 array without NULLs that is true where a value that is not NULL could not become the type.

@@ -1,4 +1,4 @@
-"""The one text form of typed values: what rules on text see, what a text column gets, what quarantine shows.
+"""The canonical text of typed values, used by rules on text, by text columns and by quarantine.
 
 The parser reads each of these forms back to the same value.
 """

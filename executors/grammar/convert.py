@@ -1,4 +1,4 @@
-"""From typed Arrow values to a column type, without silent loss.
+"""Converts typed Arrow values to a column type, without silent loss.
 
 What has no rule of its own here goes through its canonical text and the grammar.
 """

@@ -1,4 +1,4 @@
-"""Reading text in stages: first what a vectorised cast takes, then the few values left, one by one.
+"""Parses text in stages: first with a vectorised cast, then the few remaining values one by one.
 
 "Spaces around" means ASCII white space: space, tab, line feed, carriage return, vertical tab and form feed.
 """

@@ -1,4 +1,4 @@
-"""What a hook is given to run, and what each kind declares about itself."""
+"""The input of a hook, and what each kind of hook declares."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which loads, and so which files, count when a backup is restored: those that did when it was taken."""
+"""Finds the loads, and so the files, that count after a backup is restored: those that counted when it was taken."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The watermark of a target in its backup: kept with its hashes, and put back with them."""
+"""Saves and restores the watermark of a target, with its hashes, in a backup."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Snapshots of a target's rows: taken in the transaction of a load, put back in one of their own, dropped in time.
+"""Snapshots of a target's rows: taken in the transaction of a load, restored in their own, dropped when they expire.
 
 A snapshot is a table in `flow_backups` with a row in `flow_meta.backups` that says what it is of. It holds what is
 stored: generated columns make themselves again.

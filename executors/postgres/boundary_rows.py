@@ -1,5 +1,4 @@
-"""Rows at or above a watermark, told apart by hashes of their content: which are known, how often, and how they are
-kept.
+"""Boundary rows: rows at or above a watermark, identified by hashes of their content, with their counts.
 
 A watermark alone cannot tell a row that was loaded from one that came later with the same value. What is kept beside it
 is a multiset: two equal rows count twice.

@@ -1,4 +1,4 @@
-"""Counting from staging what a load would change, by queries alone: what the load modes' `effect` is made of."""
+"""Counts with queries over staging what a load would change. The `effect` of load modes uses them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether PostgreSQL keeps a text exactly as it is given when it reads it as a type.
+"""Checks whether PostgreSQL stores a text exactly as given when it parses it as a type.
 
 Many input functions round or cut without an error, and which spellings of a number they take differs between releases.
 So each scalar in a text is compared with what the server makes of it, and numbers are read by the grammar that this

@@ -1,5 +1,5 @@
-"""What a failed load says of the rows that were refused and of the constraint, beyond its name, which is all that the
-server tells."""
+"""Describes refused rows and the violated constraint after a failed load. The server reports only the constraint's
+name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an SQLSTATE means for a run: a table from state (or class) to failure. Texts hold names, never row values."""
+"""Maps each SQLSTATE (or its class) to a failure. Messages contain names, never row values."""
 
 from __future__ import annotations
 

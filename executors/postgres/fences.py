@@ -1,4 +1,4 @@
-"""Fences (`flow_meta.fences`): the newest token of a target node, behind which no older attempt can commit."""
+"""Fences (`flow_meta.fences`): the newest token of a target node. Attempts with an older token cannot commit."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""Columns that tell where the rows of a table came from: which of a source were written by loads of Flow, and which
-only have the same names."""
+"""Columns that record the origin of rows: tells those that Flow's loads have filled from others with the same names."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Letting go of what Flow keeps of a deleted pipeline beside its targets, where that may hold values of rows. What it
-has loaded stays, and that it has: a pipeline of the same id must not load the same files twice."""
+"""Deletes the data that Flow stores for a deleted pipeline beside its targets, as it may contain row values.
+The records of its loads stay: a pipeline of the same id must not load the same files twice."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""Where an incremental load begins: the watermark that it goes on from, and the bound below which rows are behind
-it."""
+"""The range of an incremental load: its watermark, and the bound below which rows are skipped."""
 
 from __future__ import annotations
 

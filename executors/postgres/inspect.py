@@ -1,4 +1,4 @@
-"""What a table in the database looks like: columns with Flow's types, unique keys, kind, privileges, triggers."""
+"""Inspects a table: columns with Flow's types, unique keys, kind, privileges, triggers."""
 
 from __future__ import annotations
 

@@ -94,16 +94,16 @@ def create_target(
 
 
 @translate()
-def drop_target_if_ours(conn: Conn, created: CreatedTable) -> bool:
+def drop_created_target(conn: Conn, created: CreatedTable) -> bool:
     """Drop a table that this run made, if it is still that table, still empty and nothing depends on it."""
     name = TableName(created.schema, created.table)
     try:
         with ddl(conn):
-            if not _is_ours(conn, created):
+            if not _is_created_table(conn, created):
                 return False
             conn.execute(sql.SQL("LOCK TABLE {} IN ACCESS EXCLUSIVE MODE").format(identifier_of(name)))
             row = conn.execute(sql.SQL("SELECT EXISTS (SELECT 1 FROM {})").format(identifier_of(name))).fetchone()
-            if not _is_ours(conn, created) or row is None or row[0]:
+            if not _is_created_table(conn, created) or row is None or row[0]:
                 return False
             conn.execute(sql.SQL("DROP TABLE {}").format(identifier_of(name)))
     except psycopg.errors.DependentObjectsStillExist:
@@ -111,7 +111,7 @@ def drop_target_if_ours(conn: Conn, created: CreatedTable) -> bool:
     return True
 
 
-def _is_ours(conn: Conn, created: CreatedTable) -> bool:
+def _is_created_table(conn: Conn, created: CreatedTable) -> bool:
     found = conn.execute(
         "SELECT 1 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace"
         " WHERE n.nspname = %s AND c.relname = %s AND c.oid = %s",

@@ -57,7 +57,7 @@ def fix_values(state: FixState) -> FixState:
     rows, typed = target.handler.rejected_rows(), _typed(target, choice, ref)
     changed = unchanged = 0
     for values in evaluate(state.context.session, target.path, state.reading, ref.column):
-        wanted = {place: value for place, value in values.items() if place not in typed}
+        wanted = {position: value for position, value in values.items() if position not in typed}
         held = rows.find_texts(target, choice, ref.column, wanted)
         # A row is not fixed by what it has already.
         others = {p: _held(value) for p, value in wanted.items() if p not in held or held[p] != value}

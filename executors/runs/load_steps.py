@@ -58,7 +58,7 @@ _REJECT_KNOWN = (refuse.refuse_staged_rows, *_COUNT, rejected.reject_rows_read_l
 _REJECT_TAKEN = (rejected.reject_taken_keys, *_COUNT)
 REFUSE_REJECTED = names.REFUSE.does(*_REJECT_KNOWN, *_REJECT_TAKEN)
 REFUSE_AND_COMPARE = names.REFUSE.does(*_REJECT_KNOWN, rejected.find_conflicts, *_REJECT_TAKEN)
-PRE_HOOKS_OF_REPLAY = names.PRE_HOOKS.does(rejected.open_window_to_leave, commit.run_pre_hooks)
+PRE_HOOKS_OF_REPLAY = names.PRE_HOOKS.does(rejected.open_range_to_leave, commit.run_pre_hooks)
 LOAD_REJECTED = names.LOAD.does(rejected.load_rejected_rows)
 EFFECT_OF_REPLAY = names.EFFECT.does(effect.count_effect, rejected.report_results)
 """Of rows that were rejected before."""

@@ -99,8 +99,10 @@ class RejectedRows:
 
     @property
     def may_replace(self) -> frozenset[tuple[int, int]]:
-        """Where the rows stand that may replace others."""
-        return frozenset(place for place, chosen in self.choice.rows.items() if chosen.row.name in self.ref.overwrite)
+        """The positions of the rows that may replace others."""
+        return frozenset(
+            position for position, chosen in self.choice.rows.items() if chosen.row.name in self.ref.overwrite
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +157,7 @@ class LoadState:
     `rows_read`, `result` and `rules` are what the pass counted, and what the table refused since. `rows_range`, the
     handler's own, says where an incremental load begins, `skipped` which staged rows it does not load.
     `expression_failure` and `load_failure` wait for the action that raises them or that finds a remedy. Of rejected
-    rows `conflicts` are the rows of the table with the same keys, and `window_to_leave` is the window that their load
+    rows `conflicts` are the rows of the table with the same keys, and `range_to_leave` is the range that their load
     must not move. A load ends with a `commit`, a preview with an `effect`.
     """
 
@@ -170,7 +172,7 @@ class LoadState:
     expression_failure: ExpressionFailed | None = None
     load_failure: Terminal | None = None
     conflicts: Mapping[tuple[int, int], Mapping[str, Any]] = field(default_factory=dict)
-    window_to_leave: Any = None
+    range_to_leave: Any = None
     commit: LoadCommit | None = None
     effect: Effect | None = None
 

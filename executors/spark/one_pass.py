@@ -127,7 +127,7 @@ def _located(session: RunSession, plan: PassPlan, failure: ExpressionFailed) -> 
     failure, row = found
     # What keeps the row from being staged is no news beside why the run ends.
     with suppress(Transient, Terminal):
-        failure.kept = _stage_rejected(session, plan, failure, row)
+        failure.staged = _stage_rejected(session, plan, failure, row)
     return failure
 
 

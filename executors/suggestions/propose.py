@@ -1,4 +1,4 @@
-"""Rules and checks that a sample speaks for, each with its evidence."""
+"""Proposes rules and checks from a sample, each with its evidence."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How many rows would have failed a rule, by the code that validates runs."""
+"""Counts the rows that would violate a rule, with the code that validates runs."""
 
 from __future__ import annotations
 

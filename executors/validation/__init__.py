@@ -1,4 +1,4 @@
-"""Verdicts on rows: which of a batch go to staging, which to quarantine, and why. Plain functions over Arrow."""
+"""Validates rows: which rows of a batch go to staging, which to quarantine, and why. Plain functions over Arrow."""
 
 from __future__ import annotations
 

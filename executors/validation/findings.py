@@ -1,4 +1,4 @@
-"""What was found wrong with the rows of one batch, node by node."""
+"""The violations in the rows of one batch, node by node."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `validate` is told about a batch and what it answers."""
+"""The input and the result of `validate`."""
 
 from __future__ import annotations
 

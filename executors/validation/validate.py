@@ -1,4 +1,4 @@
-"""The verdicts on one batch, node by node along its path.
+"""Validates one batch, node by node along its path.
 
 First records that the format could not read, then what ops found (failed casts, boundary rows), then the rules of each
 validate node, then what the target's columns ask for. A row that one node drops never reaches the next.

@@ -1,4 +1,4 @@
-"""What this installation is, for the Settings page and for reports of trouble."""
+"""Facts about this installation, for the Settings page and for problem reports."""
 
 from __future__ import annotations
 

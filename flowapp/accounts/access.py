@@ -1,4 +1,4 @@
-"""Who may see a workspace and do what in it: decided here, for pages and for the API alike."""
+"""Decides who may see a workspace and act in it, for pages and for the API alike."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows that stay as they are until the caller's transaction ends, in PostgreSQL and in SQLite.
+"""Locks rows until the caller's transaction ends, in PostgreSQL and in SQLite.
 
 An UPDATE that changes nothing holds its row in both. Who needs several rows takes the user before the workspace.
 """

@@ -1,5 +1,4 @@
-"""Slows down guessing of passwords. A guess is counted before the password is looked at, so that guesses that come at
-once are no more than those that come one by one.
+"""Limits sign-in attempts. An attempt is counted before the password is checked, so that concurrent attempts all count.
 
 The counts are rows, so that all web processes count together, and a restart forgets nothing. docs/accounts.md tells
 what is counted, and why nobody is locked out by others from where they have signed in before.

@@ -1,4 +1,4 @@
-"""What apps above hear of alerts, in the transaction that changes them."""
+"""Events of alerts for the apps above, called in the transaction that changes an alert."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The kinds of alert: what each is called, and what resolves it by itself."""
+"""The kinds of alert: their titles, and what resolves each automatically."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Raising and resolving alerts. `kinds` says what there are; what channels tell is written along."""
+"""Raises and resolves alerts, and queues the messages of channels in the same transaction."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Putting a backup back in this process, without a worker."""
+"""Restores a backup in this process, without a worker."""
 
 from __future__ import annotations
 

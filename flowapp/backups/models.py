@@ -1,4 +1,4 @@
-"""Backups of targets, as the control plane knows of them; their rows stand in the target's database."""
+"""Backups of targets in the control database. Their rows are in the target's database."""
 
 from __future__ import annotations
 

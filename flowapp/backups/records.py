@@ -1,4 +1,4 @@
-"""What runs tell of backups, and what a restoring run is told."""
+"""Records the backups that runs take, and provides the input of a restore."""
 
 from __future__ import annotations
 

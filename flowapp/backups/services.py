@@ -1,4 +1,4 @@
-"""Restoring backups, and dropping those that are past their time."""
+"""Restores backups, and drops expired ones."""
 
 from __future__ import annotations
 

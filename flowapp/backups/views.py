@@ -1,4 +1,4 @@
-"""The page of backups: what is kept of targets, and putting it back."""
+"""The page of backups: list and restore them."""
 
 from __future__ import annotations
 

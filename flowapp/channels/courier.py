@@ -1,4 +1,4 @@
-"""Sending what is due. One process at a time sends by a channel; what fails for a while is resent, later and later.
+"""Sends due deliveries. One process at a time serves a channel; temporary failures are retried with growing delays.
 
 A message may come twice after a crash, under the same key. It never comes before an older one of the same alert.
 """

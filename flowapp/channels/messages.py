@@ -1,4 +1,4 @@
-"""What a channel tells of an alert: names and counts, as System Health shows them, never a row's value."""
+"""The content of alert messages: names and counts, as on System Health, never a value of a row."""
 
 from __future__ import annotations
 

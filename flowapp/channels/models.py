@@ -1,4 +1,4 @@
-"""Channels by which alerts leave the installation, and what became of each message."""
+"""Notification channels, and the result of each message."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is to be told: deliveries are written in the transaction of what they tell of, and sent by the courier."""
+"""Queues deliveries in the transaction that changes an alert. The courier sends them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a deleted pipeline leaves in its targets' databases: told before, and cleared up as soon as they answer."""
+"""The data of a deleted pipeline in its targets' databases: listed beforehand, and deleted as soon as they answer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The control database, for commands that need it: found or started, migrated, and let go at the end."""
+"""The control database for commands that need it: found or started, migrated, and released at the end."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How what is wrong in a document is shown, and exit status 2."""
+"""Prints the diagnostics of a document, and sets exit status 2."""
 
 from __future__ import annotations
 

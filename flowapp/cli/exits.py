@@ -1,4 +1,4 @@
-"""Exit statuses, and how errors are told: by a code, a message and a hint, never by a traceback."""
+"""Exit statuses and error output: a code, a message and a hint, never a traceback."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a command gives back: one JSON document, its form for people, and the exit status."""
+"""The result of a command: one JSON document, its text for people, and the exit status."""
 
 from __future__ import annotations
 

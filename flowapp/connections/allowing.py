@@ -1,5 +1,4 @@
-"""What admins allow the queries that people write over a connection: functions that PostgreSQL does not bring, and a
-role with rights over the server."""
+"""What admins allow for queries over a connection: extension functions, and a role with rights over the server."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Refusing connections to Flow's own control database, or as its role: whoever loads must not reach the audit."""
+"""Refuses connections to Flow's own control database, or as its role, so that loads cannot reach the audit log."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What stands in the databases that a pipeline loads, for rules that need to know it."""
+"""Reads the tables that a pipeline loads, for rules that depend on them."""
 
 from __future__ import annotations
 

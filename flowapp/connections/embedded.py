@@ -1,4 +1,4 @@
-"""The database that comes along where none is configured, so that a first connection needs nothing typed."""
+"""The bundled PostgreSQL as a connection, without any input."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Testing a connection: what was tried, who answered, and what the role may do there."""
+"""Tests a connection: what was tried, which server answered, and the rights of the role."""
 
 from __future__ import annotations
 

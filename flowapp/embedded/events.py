@@ -1,4 +1,4 @@
-"""What apps above hear of the embedded services."""
+"""Events of the embedded services for the apps above."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Running a few programs together: their output prefixed and kept, those that end started again, all stopped at once.
+"""Runs several programs together: prefixes and logs their output, restarts those that end, and stops all at once.
 
 One thread and one loop, because programs are tied to the life of the thread that starts them.
 """

@@ -1,4 +1,4 @@
-"""How workers and schedulers say that they live."""
+"""Heartbeats of workers and schedulers."""
 
 from __future__ import annotations
 

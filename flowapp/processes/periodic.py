@@ -1,5 +1,5 @@
-"""What schedulers do: each app registers its tasks. Any number of schedulers may run: what is done once in so many
-seconds is claimed by compare-and-swap."""
+"""The periodic tasks of schedulers: each app registers its own. Any number of schedulers may run: a task that runs once
+per interval is claimed by compare-and-swap."""
 
 from __future__ import annotations
 

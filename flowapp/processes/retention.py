@@ -1,4 +1,4 @@
-"""How long things are kept: each app registers what it throws away."""
+"""Retention: each app registers the rows that it deletes after some time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What became of what people decided about rejected rows: what was asked for, beside what was done."""
+"""The results of decisions about rejected rows: how many rows were requested, and how many were done."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Choosing rejected rows, by name or by what they have in common: frozen, so that nothing changes under a person."""
+"""Selects rejected rows, by key or by filter. A selection is fixed when it is made."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How many rows violated what: from the control database, so that it can be told while a warehouse is down."""
+"""Counts of violations from the control database, available while a warehouse is down."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Decisions about rejected rows: fixing, ignoring, and taking either back. Each only where nobody else was faster."""
+"""Decisions about rejected rows: fix, ignore, undo. Each applies only if the row has not changed meanwhile."""
 
 from __future__ import annotations
 

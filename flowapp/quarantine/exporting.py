@@ -1,4 +1,4 @@
-"""Rejected rows as a file: streamed from the databases that keep them, so that any number can be had, and noted."""
+"""Exports rejected rows as a file, streamed from their databases and recorded in the audit log."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the boxes offer by which rejected rows are narrowed down: the rules and fields that recent runs have counted."""
+"""The options of the filters for rejected rows: the rules and fields that recent runs have counted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Throwing rejected rows away: when a person asks, with a reason, and when they are past their time."""
+"""Deletes rejected rows: on request with a reason, and when their retention ends."""
 
 from __future__ import annotations
 

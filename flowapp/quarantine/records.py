@@ -1,4 +1,4 @@
-"""What a run over rejected rows is told, and what is kept of who decided what."""
+"""The input of runs over rejected rows, and the record of who decided what."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Asking for runs over rejected rows: replays, checks without a load, and expressions that fix."""
+"""Requests runs over rejected rows: replays, checks without a load, and expressions that fix."""
 
 from __future__ import annotations
 

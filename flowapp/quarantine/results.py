@@ -1,4 +1,4 @@
-"""What became of each row of a replay: as its target keeps it, page by page. No value of a row is in it."""
+"""The result of each row of a replay, as stored by its target, page by page. It contains no row values."""
 
 from __future__ import annotations
 

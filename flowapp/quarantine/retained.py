@@ -1,4 +1,4 @@
-"""How long it is kept what was done with rejected rows."""
+"""The retention of the audit log of rejected rows."""
 
 from __future__ import annotations
 

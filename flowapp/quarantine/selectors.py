@@ -1,4 +1,4 @@
-"""Reading rejected rows where they are kept: in the quarantine tables of the target databases.
+"""Reads rejected rows from the quarantine tables of the target databases.
 
 A table may be shared, even with another workspace that has a pipeline of the same id: only entries of this workspace
 are ever shown.

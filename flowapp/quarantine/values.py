@@ -1,4 +1,4 @@
-"""What stands in rejected rows, for those who may see it: they are raw source data."""
+"""The values of rejected rows, which are raw source data, for those who may see them."""
 
 from __future__ import annotations
 

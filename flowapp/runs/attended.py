@@ -1,4 +1,4 @@
-"""Runs whose end somebody at a command line waits for: a live worker executes them, else this process."""
+"""Runs that a command line waits for: a live worker executes them, otherwise this process."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Handing runs to workers. The message is the run's id alone; what is lost here the scheduler sends again."""
+"""Sends runs to workers. A message contains only the run's id; the scheduler resends lost messages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What apps above hear of runs. All is called in the transaction that writes it down."""
+"""Events of runs for the apps above, called in the transaction that records them."""
 
 from __future__ import annotations
 

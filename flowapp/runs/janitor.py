@@ -1,4 +1,4 @@
-"""Throwing away what is old, and staging tables that dead attempts left in targets."""
+"""Deletes old data, and staging tables that dead attempts left in targets."""
 
 from __future__ import annotations
 

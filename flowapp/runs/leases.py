@@ -1,4 +1,4 @@
-"""Claiming a run and keeping hold of it. A claim is (run, attempt, owner): who lacks one of them may not write."""
+"""Claims a run and renews its lease. A claim is (run, attempt, owner); a process without all three may not write."""
 
 from __future__ import annotations
 

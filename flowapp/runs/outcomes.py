@@ -1,4 +1,4 @@
-"""How an attempt ends: loaded, tried again, put back, or settled for good. Every write holds the claim."""
+"""The ways an attempt ends: loaded, retried, requeued, or finalized. Every write requires the claim."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A run as its page shows it: numbers as an equation, nodes as a picture, and how far it has come."""
+"""A run for its page: the row balance, the graph of nodes, and the progress."""
 
 from __future__ import annotations
 

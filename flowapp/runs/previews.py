@@ -1,4 +1,4 @@
-"""What a preview counted, as its page shows it: numbers as equations and as bars."""
+"""The counts of a preview for its page: row balances and bars."""
 
 from __future__ import annotations
 

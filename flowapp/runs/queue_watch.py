@@ -1,4 +1,4 @@
-"""What schedulers do for queued runs: they send them again, and tell when nobody takes them."""
+"""Watches queued runs: resends them, and raises an alert if no worker takes them."""
 
 from __future__ import annotations
 

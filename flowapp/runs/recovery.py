@@ -1,4 +1,4 @@
-"""Taking back runs whose worker is gone, and settling those whose target could not be asked before."""
+"""Recovers runs whose worker is gone, and finalizes those whose target could not be reached before."""
 
 from __future__ import annotations
 

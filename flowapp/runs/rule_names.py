@@ -1,4 +1,4 @@
-"""Rules as people know them: one without an id of its own by its type and field instead of the hash that Flow gives."""
+"""Rule names for people: a rule without an id is named by its type and field instead of Flow's hash."""
 
 from __future__ import annotations
 

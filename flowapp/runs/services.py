@@ -1,4 +1,4 @@
-"""Asking for runs and taking the wish back. What runs them is in `dispatch`."""
+"""Requests and cancels runs. `dispatch` executes them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Asking a run's targets: raise the fence, so that no load of it can commit any more, then look for what did."""
+"""Queries a run's targets: raises the fence, so that no load of it can commit any more, then looks for commits."""
 
 from __future__ import annotations
 

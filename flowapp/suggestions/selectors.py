@@ -1,4 +1,4 @@
-"""What the kept samples of a target speak for: rules that are proposed, and how many rows would have failed a rule."""
+"""What stored samples of a target suggest: proposed rules, and how many rows would violate a rule."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Asking for a sample, and taking a proposal into the draft."""
+"""Requests a sample, and adds a proposal to the draft."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a rule or check asks beside its kind and field, in words instead of JSON."""
+"""Describes the conditions of a rule or check in words instead of JSON."""
 
 from __future__ import annotations
 

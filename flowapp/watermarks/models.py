@@ -1,4 +1,4 @@
-"""Copies of watermarks. The watermarks themselves stand in the target databases, in the transactions of the rows."""
+"""Copies of watermarks. The originals are in the target databases, written in the transactions of the rows."""
 
 from __future__ import annotations
 

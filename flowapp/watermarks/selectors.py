@@ -1,4 +1,4 @@
-"""Reading watermarks: where they stand, with their history, or else the copy of what was last seen."""
+"""Reads watermarks from their databases, with their history, or else the last known copy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Changing watermarks: where they stand, with a reason that is kept."""
+"""Changes watermarks in their databases, and records the reason."""
 
 from __future__ import annotations
 

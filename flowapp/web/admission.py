@@ -1,4 +1,4 @@
-"""What the web process lets in, before Django reads a byte of it: bodies up to a size, and so many requests at once.
+"""Limits requests before Django reads them: the size of bodies, and the number of concurrent requests.
 
 A body is spooled to disk before any view runs, and a request holds a connection of the pool from its first query to its
 end. Both are therefore bounded here, for every address, known or not.

@@ -1,4 +1,4 @@
-"""Problem bodies (RFC 9457), as programs are told of what goes wrong."""
+"""Problem bodies (RFC 9457) for programs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is shown when something goes wrong before or outside a view."""
+"""The error pages, for errors before or outside a view."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Spark SQL expressions: parsed, checked node by node against an allow-list, and written anew from the checked tree.
+"""Spark SQL expressions: parsed, checked node by node against an allow-list, and generated from the checked tree.
 
 Only the text written here ever runs. It differs from what was typed: every operation stands in parentheses, every
 column in backticks, every literal is escaped anew, so that Spark reads the very tree that was checked. Functions are

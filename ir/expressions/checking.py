@@ -1,4 +1,4 @@
-"""Expressions as parts of a document: what is wrong with one, and which columns it reads."""
+"""Expressions as parts of a document: the diagnostics of one, and the columns that it reads."""
 
 from __future__ import annotations
 

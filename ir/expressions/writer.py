@@ -1,4 +1,4 @@
-"""Writes a checked tree anew. What it has no way to write is refused: its tables are the allow-list of nodes."""
+"""Generates SQL from a checked tree. Its tables are the allow-list: any other node is refused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a load mode declares, and what its rules are given to look at."""
+"""What a load mode declares, and the input of its rules."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether rows that an earlier attempt has staged can still be loaded."""
+"""Checks whether rows that an earlier attempt staged can still be loaded."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from executors.destinations.postgres.staging import tables_of
 from executors.destinations.postgres.tables import refuse_unloadable
-from executors.destinations.postgres.watermark import open_window_of, version_of
+from executors.destinations.postgres.watermark import open_incremental_range, version_of
 from executors.errors import Transient
 from executors.postgres.plan import plan_stage_columns
 from executors.postgres.staging import is_there
@@ -22,7 +22,7 @@ def require_as_staged(state: LoadState) -> LoadState:
         raise _lost(load.target, "The staged rows no longer exist.")
     if plan_stage_columns(load.target, staged.working, dest) != staged.columns:
         raise _lost(load.target, "The table's columns have changed.")
-    rows_range = open_window_of(load.context, load.connection, load.target)
+    rows_range = open_incremental_range(load.context, load.connection, load.target)
     if version_of(rows_range) != staged.watermark:
         raise _lost(load.target, "The watermark has changed since.")
     return replace(state, load=replace(load, dest=dest), rows_range=rows_range)

@@ -28,7 +28,7 @@ from executors.destinations.postgres.tables import ready_table, refuse_unloadabl
 from executors.destinations.postgres.undo import open_undo
 from executors.destinations.postgres.watermark import (
     bound_reading,
-    open_window_of,
+    open_incremental_range,
     skip_below_watermark,
     version_of,
     warnings_of,
@@ -90,7 +90,7 @@ class PostgresDestination(DestinationHandler):
         self, context: RunContext, target: TargetRun, reading: Reading, fields: tuple[SourceField, ...]
     ) -> Iterator[Prepared]:
         node = target.path.target
-        rows_range = open_window_of(context, target.connection, node)
+        rows_range = open_incremental_range(context, target.connection, node)
         add_warnings(context.report, warnings_of(rows_range, node))
         reading = bound_reading(reading, rows_range, target.path)
         with ready_table(target.connection, node, fields) as (dest, columns):

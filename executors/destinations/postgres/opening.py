@@ -1,4 +1,4 @@
-"""The first look at a target in PostgreSQL: connect, fence, and refuse what cannot be loaded."""
+"""Opens a target in PostgreSQL: connect, raise the fence, and refuse targets that cannot be loaded."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The load transaction of a target, as far as its state tells."""
+"""Builds the plan of a target's load transaction from the run's state."""
 
 from __future__ import annotations
 

@@ -58,7 +58,7 @@ class PostgresRejectedRows(RejectedRowsHandler):
 
     def refuse_read_later(self, state: LoadState) -> TaskCount | None:
         load, rows = state.load, state.load.rejected_rows
-        rows_range, choice, owner = self.find_window_to_leave(load), rows.choice, owner_of(load.context.job)
+        rows_range, choice, owner = self.find_range_to_leave(load), rows.choice, owner_of(load.context.job)
         quarantine = {*choice.tables, *map(TableName.parse, load.quarantine.values())}
         with translate(rows.target.id):
             bounds = bounds_by_position(load.connection, owner, rows.target.id, rows_range, choice.by_table, quarantine)
@@ -77,7 +77,7 @@ class PostgresRejectedRows(RejectedRowsHandler):
             refusals = taken_keys(conn, plan, state.load.rejected_rows.may_replace)
         return refuse_for(conn, plan, refusals)
 
-    def find_window_to_leave(self, load: Load) -> IncrementalRange:
+    def find_range_to_leave(self, load: Load) -> IncrementalRange:
         job, target = load.context.job, load.rejected_rows.target
         rows_range = open_range(load.connection, job.tenant, job.pipeline.id, target)
         if rows_range is None or rows_range.stored is None:
@@ -162,7 +162,7 @@ def _replay_commit(state: LoadState) -> ReplayCommit:
         excluded=choice.excluded,
         by=rows.ref.by,
         reason=rows.ref.reason,
-        rows_range=state.window_to_leave,
+        rows_range=state.range_to_leave,
         repeats=choice.repeats,
     )
 

@@ -1,4 +1,4 @@
-"""The table that a target loads: refused early if it cannot be, made if missing, taken away if that was in vain."""
+"""The table of a target: refused early if it cannot be loaded, created if missing, dropped if the run loads nothing."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from executors.postgres.target import (
     CreatedTable,
     columns_to_create,
     create_target,
-    drop_target_if_ours,
+    drop_created_target,
     require_schema,
 )
 from executors.table_name import TableName
@@ -61,7 +61,7 @@ def ready_table(
         if created is not None:
             # Where it cannot be dropped an empty table stays behind; what is to be told is why the load failed.
             with suppress(Failure):
-                drop_target_if_ours(conn, created)
+                drop_created_target(conn, created)
         raise
 
 
@@ -85,7 +85,7 @@ def table_to_look_at(
     finally:
         if made is not None:
             with suppress(Failure):
-                drop_target_if_ours(conn, made)
+                drop_created_target(conn, made)
 
 
 def _plan(

@@ -1,4 +1,4 @@
-"""Where the load of an incremental target begins. All other targets have no window."""
+"""The incremental range of a target: where its load begins. Other load modes have none."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ir.nodes import Target
 from ir.pipeline import Path
 
 
-def open_window_of(context: RunContext, connection: Conn, target: Target) -> IncrementalRange | None:
+def open_incremental_range(context: RunContext, connection: Conn, target: Target) -> IncrementalRange | None:
     """The window of a load; None without a watermark, and while the table does not exist. To be opened before a missing
     table is made, which would hide that it is missing."""
     if not load_mode(target.load_mode).keeps_watermark:
@@ -37,7 +37,7 @@ def bound_reading(reading: Reading, rows_range: IncrementalRange | None, path: P
 
 def skip_below_watermark(state: LoadState) -> LoadState:
     """Take the staged rows that are below the watermark out of staging."""
-    load, rows_range = state.load, _window_of(state)
+    load, rows_range = state.load, _incremental_range(state)
     state = replace(state, rows_range=rows_range)
     plan = load_plan(state)
     if have_columns_changed(plan, rows_range):
@@ -49,10 +49,12 @@ def skip_below_watermark(state: LoadState) -> LoadState:
     return replace(state, skipped=skipped)
 
 
-def _window_of(state: LoadState) -> IncrementalRange:
-    """The window as it was opened before; else that of the table that was made meanwhile or that stands in for it."""
+def _incremental_range(state: LoadState) -> IncrementalRange:
+    """The range opened before; otherwise that of the table created since, or of its stand-in."""
     load, job = state.load, state.load.context.job
-    opened: IncrementalRange | None = state.rows_range or open_window_of(load.context, load.connection, load.target)
+    opened: IncrementalRange | None = state.rows_range or open_incremental_range(
+        load.context, load.connection, load.target
+    )
     return opened or first_range(job.tenant, job.pipeline.id, load.target, load.dest)
 
 

@@ -1,4 +1,4 @@
-"""What dataset checks look at, and what they answer."""
+"""The input and the result of dataset checks."""
 
 from __future__ import annotations
 

@@ -84,9 +84,9 @@ def new_load(
 
 def quarantine_tables(path: Path) -> dict[str, str]:
     """Which table keeps the rows that a node rejects: a validate node its own, all other nodes the last one's."""
-    kept = {v.id: v.quarantine.table for v in path.validates if v.quarantine and v.quarantine.enabled}
-    if kept:
-        last = list(kept.values())[-1]
+    tables = {v.id: v.quarantine.table for v in path.validates if v.quarantine and v.quarantine.enabled}
+    if tables:
+        last = list(tables.values())[-1]
         for node in (path.source, *path.transforms, path.target):
-            kept[node.id] = last
-    return {node: table for node, table in kept.items() if table is not None}
+            tables[node.id] = last
+    return {node: table for node, table in tables.items() if table is not None}

@@ -38,11 +38,11 @@ def reject_taken_keys(state: LoadState) -> LoadState:
     return with_task(state, state.load.handler.rejected_rows().refuse_taken_keys(state))
 
 
-def open_window_to_leave(state: LoadState) -> LoadState:
+def open_range_to_leave(state: LoadState) -> LoadState:
     """Note the watermark before anything else is done."""
     if not state.load.rejected_rows.keeps_watermark:
         return state
-    return replace(state, window_to_leave=state.load.handler.rejected_rows().find_window_to_leave(state.load))
+    return replace(state, range_to_leave=state.load.handler.rejected_rows().find_range_to_leave(state.load))
 
 
 def load_rejected_rows(state: LoadState) -> LoadState:
@@ -55,13 +55,13 @@ def report_results(state: LoadState) -> LoadState:
     report, outcomes = state.load.report, state.load.handler.rejected_rows().evaluate(state)
     for outcome in outcomes.values():
         report.row_counts[outcome.result] = report.row_counts.get(outcome.result, 0) + 1
-    places = sorted(outcomes, key=lambda place: (outcomes[place].result == "loaded", place))
-    report.row_results = [_row_result(state, place, outcomes[place]) for place in places[:MOST_RESULTS]]
+    positions = sorted(outcomes, key=lambda position: (outcomes[position].result == "loaded", position))
+    report.row_results = [_row_result(state, position, outcomes[position]) for position in positions[:MOST_RESULTS]]
     return state
 
 
-def _row_result(state: LoadState, place: RowPosition, outcome: RowOutcome) -> dict[str, Any]:
-    row = state.load.rejected_rows.choice.rows[place].row
+def _row_result(state: LoadState, position: RowPosition, outcome: RowOutcome) -> dict[str, Any]:
+    row = state.load.rejected_rows.choice.rows[position].row
     return {
         "key": row.name,
         "id": row.id,
@@ -69,5 +69,5 @@ def _row_result(state: LoadState, place: RowPosition, outcome: RowOutcome) -> di
         "sourceRecord": row.source_record,
         "result": outcome.result,
         "rules": list(outcome.rules),
-        "conflict": state.conflicts.get(place),
+        "conflict": state.conflicts.get(position),
     }

@@ -51,17 +51,17 @@ def stage_rows(state: LoadState) -> LoadState:
     try:
         return replace(state, result=run_pass(load.context.session, plan))
     except ExpressionFailed as failure:
-        kept = failure.kept or PassResult(())
+        staged = failure.staged or PassResult(())
         # Rules that have not looked at all rows have no number, so that the planned ones are left out.
-        rules = tuple(rule for task in kept.tasks for rule in task.rules)
-        return replace(state, expression_failure=failure, result=kept, rules=rules)
+        rules = tuple(rule for task in staged.tasks for rule in task.rules)
+        return replace(state, expression_failure=failure, result=staged, rules=rules)
 
 
 def stop_on_failed_expression(state: LoadState) -> LoadState:
     failure = state.expression_failure
     if failure is None:
         return state
-    if failure.kept is not None:
+    if failure.staged is not None:
         share_counts(state)
     raise failure
 

@@ -1,4 +1,4 @@
-"""What became of rejected rows, in the words of the page of their run."""
+"""The texts for the results of rejected rows."""
 
 from __future__ import annotations
 

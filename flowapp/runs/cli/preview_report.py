@@ -1,4 +1,4 @@
-"""How a preview is told to people: each target as an equation of what comes and goes, columns and rows that change."""
+"""Prints a preview: the row balance of each target, and the columns and rows that change."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a run is told to people: its numbers as an equation, rules, checks, warnings and what to do next.
+"""Prints a run: its row balance, rules, checks, warnings and next steps.
 
 `document` is what `flow run --json` prints.
 """

@@ -1,4 +1,4 @@
-"""`flow rules`: rules that a sample speaks for, and how many rows would have failed a rule."""
+"""`flow rules`: rules suggested from a sample, and how many rows would violate a rule."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ class ZipMembers:
                 with archive.open(member) as stream:
                     yield cast(BinaryIO, stream)
         except (FileNotFoundError, KeyError) as error:
-            raise changed(file, "is gone") from error
+            raise changed(file, "was deleted") from error
         except BadZipFile as error:
             raise changed(file, "changed while it was read") from error
 

@@ -9,7 +9,7 @@ from executors.destinations.postgres.tables import ready_table
 from executors.errors import Terminal
 from executors.postgres.inspect import inspect_target
 from executors.postgres.plan import FILLED
-from executors.postgres.target import columns_to_create, create_target, drop_target_if_ours
+from executors.postgres.target import columns_to_create, create_target, drop_created_target
 from ir.nodes.target import TargetColumn
 
 from .conftest import target_node, working
@@ -97,27 +97,27 @@ def test_a_key_without_a_column_is_refused(conn, schema):
 
 
 def test_a_table_of_ours_is_dropped_after_a_failed_load(conn, schema):
-    assert drop_target_if_ours(conn, create(conn, schema, "a"))
+    assert drop_created_target(conn, create(conn, schema, "a"))
     assert inspect_target(conn, schema, "t") is None
 
 
 def test_a_table_with_rows_is_never_dropped(conn, make, schema):
     created = create(conn, schema, "a")
     make("INSERT INTO t (a) VALUES ('x')")
-    assert not drop_target_if_ours(conn, created)
+    assert not drop_created_target(conn, created)
 
 
 def test_a_table_that_took_the_name_since_is_never_dropped(conn, make, schema):
     created = create(conn, schema, "a")
     make("DROP TABLE t; CREATE TABLE t (a text)")
-    assert not drop_target_if_ours(conn, created)
+    assert not drop_created_target(conn, created)
     assert inspect_target(conn, schema, "t") is not None
 
 
 def test_a_table_with_a_view_on_it_is_left(conn, make, schema):
     created = create(conn, schema, "a")
     make("CREATE VIEW v AS SELECT * FROM t")
-    assert not drop_target_if_ours(conn, created)
+    assert not drop_created_target(conn, created)
     assert inspect_target(conn, schema, "t") is not None
 
 

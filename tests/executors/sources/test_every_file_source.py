@@ -87,7 +87,7 @@ def test_a_file_that_is_gone_is_reported_as_changed(storage: Storage, tmp_path: 
     handler = opened(storage, tmp_path)
     gone = listed(handler).files[0]
     storage.remove("a.jsonl")
-    with pytest.raises(Transient, match=r"^source\.changed.* is gone"), handler.store.open(gone):
+    with pytest.raises(Transient, match=r"^source\.changed.* was deleted"), handler.store.open(gone):
         pass
 
 

@@ -147,7 +147,7 @@ def test_rows_that_an_expression_has_fixed_are_worked_on_as_they_are_now(as_, al
         conn.execute(f'UPDATE {schema}."My Orders" SET revision = 1, "fixRun" = %s', [str(fix.pk)])
     Run.objects.filter(pk=fix.pk).update(state="succeeded", report=report_of(fixed=2))
     form = {f"cell|{run}:r1-0|name": "Bob"}
-    assert "1 row stays as they are" in words(client.post(f"{chosen}fix/", form, follow=True))
+    assert "1 row was not changed" in words(client.post(f"{chosen}fix/", form, follow=True))
     again = f"{chosen}as-they-are/"
     assert f'action="{again}"' in client.get(f"/w/alices-team/runs/{fix.pk}/").content.decode()
     assert client.post(again)["Location"] == chosen

@@ -116,7 +116,7 @@ def test_a_table_without_the_columns_says_so_plainly(checked, table):
     table((1, "Ann", 5), columns="note text")
     found = locations(checked, id="1")[0]["table"]
     assert found.found[0].run is None
-    assert "was made without _source_file_hash, _flow_run, _source_record" in found.note
+    assert "has no column _source_file_hash, _flow_run, _source_record" in found.note
 
 
 @pytest.mark.parametrize(
