@@ -37,6 +37,11 @@ _CODES = (
         "backup.target_gone", "The pipeline no longer has the target of the backup.", "Give it back, then restore."
     ),
     ErrorCode(
+        "cast.type",
+        "A cast of a column that is no text has formats or separators.",
+        "Remove them. They say how values are written in text.",
+    ),
+    ErrorCode(
         "check.abort",
         "A dataset check failed and stopped the load.",
         "Correct the source, or let the check warn instead of abort.",

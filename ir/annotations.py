@@ -70,6 +70,17 @@ class OneOrMany:
         )
 
 
+class TextOrObject:
+    """`text | model`: an object is read as the model and all else as text, so errors are never those of both."""
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        text, model = get_args(source)
+        return core_schema.tagged_union_schema(
+            {-1: handler.generate_schema(text), -2: handler.generate_schema(model)},
+            lambda value: -2 if isinstance(value, dict | model) else -1,
+        )
+
+
 _PYTHON_TYPES: dict[str, tuple[type, ...]] = {"number": (int, float), "string": (str,), "boolean": (bool,)}
 
 

@@ -142,6 +142,10 @@ _SOURCES = (
     _error("format.separators", "Use two different single characters other than line breaks."),
     _error("encoding.unknown", "Use a name such as utf-8, utf-16, latin-1 or windows-1252."),
     _error("column.format_unused", "Only date, timestamp and timestamptz columns can have a format."),
+    _error("column.format_repeated", "Remove one of them."),
+    _warning("column.formats_ambiguous", "Remove the format that the source does not use."),
+    _error("column.separator_unused", "Only integer, bigint, float and decimal columns can have separators."),
+    _error("column.separators_equal", "Use two different separators. The decimalSeparator is a point by default."),
 )
 
 _SCHEDULES = (

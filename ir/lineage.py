@@ -92,7 +92,8 @@ def _rename(traces: Traces, op: Rename) -> Traces:
 
 
 def _cast(traces: Traces, op: Cast) -> Traces:
-    return traces.stepped(op.columns, lambda name: f"cast to {op.columns[name]}")
+    types = {name: to if isinstance(to, str) else to.type for name, to in op.columns.items()}
+    return traces.stepped(op.columns, lambda name: f"cast to {types[name]}")
 
 
 def _select(traces: Traces, op: Select) -> Traces:

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from ir.annotations import ByTag, JsonScalar, tag_of
+from ir.annotations import ByTag, JsonScalar, TextOrObject, tag_of
 from ir.base import Spec, Text
 from ir.columns import Columns
 from ir.diagnostics import Diagnostic, diagnose, shown
@@ -18,6 +18,16 @@ from ir.names import check_column, check_repeated
 from ir.ordering import check_order, has_direction
 from ir.pointers import Pointer
 from ir.types import TypeName, check_type
+from ir.written import (
+    DECIMAL_SEPARATOR,
+    FORMAT,
+    GROUP_SEPARATOR,
+    DecimalSeparator,
+    Formats,
+    GroupSeparator,
+    check_formats,
+    check_separators,
+)
 
 Column = Annotated[str, Field(max_length=1000)]
 ColumnList = Annotated[list[Column], Field(min_length=1, max_length=MAX_COLUMNS)]
@@ -66,17 +76,36 @@ class Rename(Op):
         return columns.renamed(self.columns)
 
 
+class CastTo(Spec):
+    """A type and how its values are written in the text that is converted."""
+
+    type: TypeName = Field(description="The new type.")
+    format: Formats | None = FORMAT
+    decimal_separator: DecimalSeparator = DECIMAL_SEPARATOR
+    group_separator: GroupSeparator | None = GROUP_SEPARATOR
+
+    def check(self, at: Pointer) -> Iterator[Diagnostic]:
+        yield from check_type(self.type, at / "type")
+        yield from check_formats(self.type, self.format, at / "format")
+        yield from check_separators(self.type, self.decimal_separator, self.group_separator, at)
+
+
+TypeOrObject = Annotated[TypeName | CastTo, TextOrObject()]
+
+
 class Cast(Op):
     """Converts columns to another type. A value that does not fit is a type mismatch, never a silent NULL."""
 
     op: Literal["cast"]
-    columns: Annotated[dict[Column, TypeName], Field(min_length=1, max_length=MAX_COLUMNS)] = Field(
-        description="The columns with their new types."
+    columns: Annotated[dict[Column, TypeOrObject], Field(min_length=1, max_length=MAX_COLUMNS)] = Field(
+        description="The columns with their new types. Where dates or numbers are written in another way than usual, "
+        "an object with type, format, decimalSeparator and groupSeparator."
     )
 
     def check(self, at: Pointer) -> Iterator[Diagnostic]:
-        for column, type_name in self.columns.items():
-            yield from check_type(type_name, at / "columns" / column)
+        for column, to in self.columns.items():
+            place = at / "columns" / column
+            yield from check_type(to, place) if isinstance(to, str) else to.check(place)
 
     def reads(self, at: Pointer) -> Reads:
         yield from _keys(self.columns, at)

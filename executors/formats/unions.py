@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from executors.errors import InvalidContent
 from executors.formats.limits import refuse_too_many_columns
+from executors.grammar import PLAIN, Written
 from executors.model import FileScan, SourceField
 from ir.nodes import SourceColumn
 from ir.types import STRING, ColumnType
@@ -28,7 +29,7 @@ def union_of_fields(scans: Iterable[FileScan], declared: Sequence[SourceColumn] 
     the values come as text, to be read as that type. Raises Terminal `source.types_differ` otherwise.
     """
     found: dict[str, tuple[SourceField, str]] = {}
-    decided = {column.name for column in declared if column.format is None}
+    decided = {column.name for column in declared if Written.of(column) == PLAIN}
     for scan in scans:
         for field in scan.fields:
             known, file = found.setdefault(field.name, (field, scan.file.name))

@@ -9,6 +9,6 @@ from __future__ import annotations
 from executors.grammar.canonical import canonical_text
 from executors.grammar.convert import convert_column
 from executors.grammar.numbers import exact_of
-from executors.grammar.parse import parse_column
+from executors.grammar.parse import PLAIN, Written, parse_column
 
-__all__ = ["canonical_text", "convert_column", "exact_of", "parse_column"]
+__all__ = ["PLAIN", "Written", "canonical_text", "convert_column", "exact_of", "parse_column"]

@@ -11,14 +11,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from executors.grammar.canonical import canonical_text
-from executors.grammar.parse import parse_column
+from executors.grammar.parse import PLAIN, Written, parse_column
 from executors.grammar.stages import Parsed, none_bad
 from executors.types import wire_type
 from ir.types import ColumnType
 
 
-def convert_column(values: pa.Array, to: ColumnType, format: str | None = None) -> Parsed:
-    """Turn an array of any type into a column type. `format` applies to text alone.
+def convert_column(values: pa.Array, to: ColumnType, written: Written = PLAIN) -> Parsed:
+    """Turn an array of any type into a column type. `written` applies to text alone.
 
     Bad are integers out of range, floats with a fraction into integers, decimals that do not fit exactly, and
     timestamps with a time of day into dates. A float takes the nearest value; a timestamptz becomes its UTC wall time.
@@ -27,7 +27,7 @@ def convert_column(values: pa.Array, to: ColumnType, format: str | None = None) 
         return pa.nulls(len(values), wire_type(to).arrow), none_bad(len(values))
     family = _family(values.type)
     if family == "text":
-        return parse_column(values, to, format)
+        return parse_column(values, to, written)
     direct = _DIRECT.get((family, to.kind))
     if direct is None:
         return parse_column(canonical_text(values), to)

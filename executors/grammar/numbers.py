@@ -14,6 +14,9 @@ from executors.grammar.stages import Parsed, has_letters, longest, none_bad, rea
 from executors.types import wire_type
 from ir.types import ColumnType
 
+SEPARATED = ("integer", "bigint", "float", "decimal")
+"""Types whose texts may have separators of their own."""
+
 _INTEGER = re.compile(r"([+-]?)0*([0-9]+)")
 _PLAIN_INTEGER = {
     "integer": r"^-?(?:[0-9]{1,9}|1[0-9]{9})$",

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from executors.grammar import numbers, times, words
+from executors.grammar.separators import with_points
 from executors.grammar.stages import Parsed
+from ir.nodes import SourceColumn
+from ir.ops import CastTo
 from ir.types import ColumnType
+from ir.written import formats_of
 
 PARSERS: dict[str, Callable[[pa.Array, ColumnType], Parsed]] = {
     "string": words.keep_text,
@@ -29,13 +34,42 @@ PARSERS: dict[str, Callable[[pa.Array, ColumnType], Parsed]] = {
 }
 
 
-def parse_column(values: pa.Array, to: ColumnType, format: str | None = None) -> Parsed:
-    """Read an array of texts as a type.
+@dataclass(frozen=True, slots=True)
+class Written:
+    """How values are written in text, where a column has settings for it.
 
-    `format`, for date, timestamp and timestamptz, is a strptime template that replaces the ISO form; one that cannot be
-    read raises Terminal. Values never raise.
+    `formats`, for date, timestamp and timestamptz, are strptime templates that replace the ISO form.
     """
+
+    formats: tuple[str, ...] = ()
+    decimal: str = "."
+    group: str | None = None
+
+    @classmethod
+    def of(cls, column: SourceColumn | CastTo) -> Written:
+        return cls(formats_of(column.format), column.decimal_separator, column.group_separator)
+
+    def __str__(self) -> str:
+        """How a message goes on after "written"; empty for the usual form."""
+        if self.formats:
+            return "as " + " or ".join(self.formats)
+        parts = [f"{self.decimal!r} before the fraction"] if self.decimal != "." else []
+        parts += [f"{self.group!r} between groups of three digits"] if self.group is not None else []
+        return "with " + " and ".join(parts) if parts else ""
+
+
+PLAIN = Written()
+
+
+def parse_column(values: pa.Array, to: ColumnType, written: Written = PLAIN) -> Parsed:
+    """Read an array of texts as a type. A format that cannot be read raises Terminal. Values never raise."""
     text = values if pa.types.is_string(values.type) else pc.cast(values, pa.string())
-    if format is not None and to.kind in times.FORMATTED:
-        return times.parse_formatted(text, to, format)
+    if written == PLAIN:
+        return PARSERS[to.kind](text, to)
+    if written.formats and to.kind in times.FORMATTED:
+        return times.parse_formatted(text, to, written.formats)
+    if to.kind in numbers.SEPARATED:
+        pointed, wrong = with_points(text, written.decimal, written.group)
+        typed, bad = PARSERS[to.kind](pointed, to)
+        return typed, pc.or_(bad, wrong)
     return PARSERS[to.kind](text, to)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, date, datetime, time, timedelta, timezone
 
 import pyarrow as pa
@@ -160,22 +160,27 @@ def require_format(template: str) -> None:
         ) from error
 
 
-def parse_formatted(values: pa.Array, to: ColumnType, template: str) -> Parsed:
-    """Texts in the column's own format. Equal texts are read once."""
-    require_format(template)
+def parse_formatted(values: pa.Array, to: ColumnType, templates: Sequence[str]) -> Parsed:
+    """Texts in one of the column's own formats: the first that reads the whole text. Equal texts are read once."""
+    for template in templates:
+        require_format(template)
     finish = _FROM_FORMAT[to.kind]
     coded = trim(values).dictionary_encode()
     known = pa.array(
-        [_read_formatted(text, template, finish) for text in coded.dictionary.to_pylist()], wire_type(to).arrow
+        [_read_formatted(text, templates, finish) for text in coded.dictionary.to_pylist()], wire_type(to).arrow
     )
     typed = known.take(coded.indices)
     return typed, pc.and_(pc.is_valid(values), pc.is_null(typed))
 
 
 def _read_formatted(
-    text: str, template: str, finish: Callable[[datetime], date | datetime | None]
+    text: str, templates: Sequence[str], finish: Callable[[datetime], date | datetime | None]
 ) -> date | datetime | None:
-    try:
-        return finish(datetime.strptime(text, template))
-    except ValueError:
-        return None
+    for template in templates:
+        try:
+            found = finish(datetime.strptime(text, template))
+        except ValueError:
+            continue
+        if found is not None:
+            return found
+    return None

@@ -11,6 +11,7 @@ from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql import types as spark
 
 from executors.errors import InvalidContent, Terminal
+from executors.grammar import PLAIN, Written
 from executors.model import SourceField
 from executors.spark.batch_passthrough import UNREADABLE
 from executors.spark.compiled import (
@@ -174,14 +175,14 @@ class Compiler:
         column = self.get(name)
         self.working[name] = replace(column, steps=(*column.steps, step), type=kind)
 
-    def convert(self, name: str, to: ColumnType, format: str | None = None) -> None:
+    def convert(self, name: str, to: ColumnType, written: Written = PLAIN) -> None:
         """Try to turn a column into a type, whenever its value is first needed."""
         column = self.get(name)
-        if column.type == to and format is None:
+        if column.type == to and written == PLAIN:
             return
         flag = f"_flow_flag_{len(self.flags)}"
-        self.flags.append(CastFlag(flag, self.node, name, str(to)))
-        self.add_step(name, Convert(to, flag, format, self._empty_as_null), to)
+        self.flags.append(CastFlag(flag, self.node, name, str(to), str(written)))
+        self.add_step(name, Convert(to, flag, written, self._empty_as_null), to)
 
     def _read_foreign_types(self) -> None:
         """Types that Spark lacks, and values that come as text, are carried so and read by whoever needs them."""
@@ -200,7 +201,7 @@ class Compiler:
                     node=path.source.id,
                     hint=f"Its columns are {', '.join(self.working)}. Remove it from `columns`, or correct the file.",
                 )
-            self.convert(declared.name, ColumnType.parse(declared.type), declared.format)
+            self.convert(declared.name, ColumnType.parse(declared.type), Written.of(declared))
 
     # --- expressions ------------------------------------------------------------------------------------------
 
@@ -405,7 +406,7 @@ def _split_steps(steps: tuple[Step, ...]) -> tuple[tuple[Step, ...], tuple[Step,
 
 
 def _as_text(step: Step) -> Step:
-    return replace(step, to=STRING, flag=None, format=None) if isinstance(step, Convert) else step
+    return replace(step, to=STRING, flag=None, written=PLAIN) if isinstance(step, Convert) else step
 
 
 def empty_frame(session: RunSession, columns: Mapping[str, ColumnType]) -> DataFrame:

@@ -12,7 +12,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from executors.grammar import convert_column
+from executors.grammar import PLAIN, Written, convert_column
 from executors.validation.target import without_empty
 from ir.types import ColumnType
 
@@ -35,7 +35,7 @@ class Convert:
 
     to: ColumnType
     flag: str | None
-    format: str | None = None
+    written: Written = PLAIN
     empty_as_null: bool = True
 
 
@@ -97,4 +97,4 @@ def _run(program: Program, values: pa.Array) -> list[tuple[str, pa.Array]]:
 def _convert(values: pa.Array, step: Convert) -> tuple[pa.Array, pa.Array]:
     if step.empty_as_null and step.to.kind != "string":
         values = without_empty(values)
-    return convert_column(values, step.to, step.format)
+    return convert_column(values, step.to, step.written)

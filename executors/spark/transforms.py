@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from executors.grammar import convert_column
+from executors.grammar import PLAIN, Written, convert_column
 from executors.spark.steps import Fill, Trim
 from ir import ops
 from ir.kinds import KindTable
@@ -54,8 +54,18 @@ def _refuse_repeated(compiler: Compiler, names: Iterable[str]) -> None:
 
 
 def _cast(compiler: Compiler, op: ops.Cast) -> None:
-    for name, kind in op.columns.items():
-        compiler.convert(name, ColumnType.parse(kind))
+    for name, to in op.columns.items():
+        if isinstance(to, str):
+            compiler.convert(name, ColumnType.parse(to))
+            continue
+        kind, written = compiler.get(name).type, Written.of(to)
+        if written != PLAIN and kind != STRING:
+            raise compiler.refuse(
+                "cast.type",
+                f"column {name!r} is {kind}, but formats and separators are for text.",
+                "Remove them: the column is read already.",
+            )
+        compiler.convert(name, ColumnType.parse(to.type), written)
 
 
 def _derive(compiler: Compiler, op: ops.Derive) -> None:

@@ -20,12 +20,13 @@ FILE, RECORD, BAD, RAW = "_flow_file", "_flow_record", "_flow_bad", "_flow_raw"
 @dataclass(frozen=True, slots=True)
 class CastFlag:
     """A boolean frame column that is true where an op of `node` (or the source's declared type) failed to cast `field`
-    to `type`."""
+    to `type`. `written` says in which form, if a column has its own."""
 
     column: str
     node: str
     field: str
     type: str = ""
+    written: str = ""
 
     @property
     def kind(self) -> str:
@@ -33,7 +34,7 @@ class CastFlag:
 
     @property
     def message(self) -> str:
-        return f"is not {value_of(self.type)}"
+        return f"is not {value_of(self.type)}" + (f" written {self.written}" if self.written else "")
 
 
 @dataclass(frozen=True, slots=True)

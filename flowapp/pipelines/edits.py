@@ -83,7 +83,7 @@ def _steps(document: Any, path: str) -> list[str | int]:
 def _set(document: Any, path: str, data: QueryDict) -> Patch:
     schema, value, steps = _schema_at(document, path)
     found = document_tree().resolve(schema, value)
-    new = _posted(found.schema, data)
+    new = _posted_lines(found.schema, data) if found.or_many else _posted(found.schema, data)
     if len(steps) == 3 and steps[-1] == "connector" and new != value and new in CONNECTORS:
         return [*put(document, steps, new), *_new_config(document, steps[:2], str(new))]
     if new is MISSING:
@@ -97,6 +97,12 @@ def _new_config(document: Any, node: list[str | int], connector: str) -> Patch:
     return (
         put(document, [*node, "config"], dict(settings)) if settings and _is_there(document, [*node, "config"]) else []
     )
+
+
+def _posted_lines(schema: Schema, data: QueryDict) -> Any:
+    """One line as it is, several as a list."""
+    lines = read_lines(schema, data.getlist("line"))
+    return lines[0] if len(lines) == 1 else lines or MISSING
 
 
 def _posted(schema: Schema, data: QueryDict) -> Any:

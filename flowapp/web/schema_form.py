@@ -19,6 +19,9 @@ NAMING_FIELDS = ("field", "column", "name")
 """What tells one item of a list from others, beside its kind."""
 
 MANY_LISTS = 6
+TEXT_OR_OBJECT = ["string", "object"]
+"""The type of what is typed as it is, or as JSON in braces."""
+
 LONG_HELP = 80
 """Characters."""
 _NUMBER = re.compile(r"-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?")
@@ -172,7 +175,7 @@ class FormMaker:
         if self.rules.options(Pointer(), name) is not None:
             return "select"
         if resolved.or_many:
-            return "items"
+            return "lines" if _is_scalar(resolved.type) else "items"
         if resolved.alternatives:
             return "union"
         found = resolved.schema
@@ -226,8 +229,9 @@ class FormMaker:
         made.value = resolved.schema.get("default", False) if value is MISSING else value is True
 
     def _make_lines(self, made: Field, schema: Schema, resolved: Resolved, value: Any) -> None:
-        kind = self.tree.resolve(resolved.schema["items"]).type
-        made.value = [_typed(item, kind) for item in value] if isinstance(value, list) else []
+        kind = resolved.type if resolved.or_many else self.tree.resolve(resolved.schema["items"]).type
+        items = value if isinstance(value, list) else [value] if resolved.or_many and value is not MISSING else []
+        made.value = [_typed(item, kind) for item in items]
         made.suggestions = self.rules.suggestions(made.name, resolved.schema)
 
     def _make_map(self, made: Field, schema: Schema, resolved: Resolved, value: Any) -> None:
@@ -308,8 +312,10 @@ def read_value(schema: Schema, text: str) -> Any:
         return text
     if kind in ("number", "integer"):
         return _read_number(text)
-    if kind == "object":
+    if kind == "object" or (kind == TEXT_OR_OBJECT and text.startswith("{")):
         return _read_json(text)
+    if kind == TEXT_OR_OBJECT:
+        return text
     return _read_scalar(text)
 
 
@@ -379,7 +385,12 @@ def _first_line(schema: Schema) -> str:
 def _typed(value: Any, kind: str | list[str]) -> str:
     """The text that `read_value` turns into this value."""
     shown = _shown(value)
-    if isinstance(kind, list) and isinstance(value, str) and (value == "" or _read_scalar(shown) != value):
+    if (
+        kind != TEXT_OR_OBJECT
+        and isinstance(kind, list)
+        and isinstance(value, str)
+        and (value == "" or _read_scalar(shown) != value)
+    ):
         return f'"{shown}"'
     return shown
 

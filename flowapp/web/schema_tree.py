@@ -1,6 +1,7 @@
 """Walks a JSON Schema along a document: which schema holds at a place, given what stands there.
 
-Knows references, unions told apart by a tag, `X or list of X`, and what an `if` adds. Knows nothing of pipelines.
+Knows references, unions told apart by a tag, `X or list of X`, `text or object`, and what an `if`
+adds. Knows nothing of pipelines.
 """
 
 from __future__ import annotations
@@ -46,6 +47,9 @@ class SchemaTree:
         single = next((option for option in options if self._deref(option).get("type") != "array"), None)
         if len(options) == 2 and single is not None and any(self._deref(o).get("type") == "array" for o in options):
             return Resolved({**self.resolve(single, value).schema, **_words(flat)}, or_many=True)
+        text = next((option for option in options if self._deref(option).get("type") == "string"), None)
+        if text is not None:
+            return Resolved({**self._deref(text), **_words(flat), "type": ["string", "object"]})
         return self._union(flat, options, value)
 
     def _union(self, flat: Schema, options: list[Schema], value: Any) -> Resolved:

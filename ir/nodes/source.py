@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
-from datetime import datetime
 from typing import Annotated, Literal
 
 from pydantic import ConfigDict, Field
@@ -17,8 +15,16 @@ from ir.names import RESERVED_PREFIX
 from ir.nodes.base import NodeSpec
 from ir.pointers import Pointer
 from ir.types import TypeName, check_type
-
-_WITH_FORMAT = ("date", "timestamp", "timestamptz")
+from ir.written import (
+    DECIMAL_SEPARATOR,
+    FORMAT,
+    GROUP_SEPARATOR,
+    DecimalSeparator,
+    Formats,
+    GroupSeparator,
+    check_formats,
+    check_separators,
+)
 
 
 class SourceColumn(Spec):
@@ -30,11 +36,9 @@ class SourceColumn(Spec):
         examples=["integer", "decimal(12,2)", "timestamp"],
     )
     nullable: bool = Field(True, description="Whether the column may be NULL.")
-    format: Text | None = Field(
-        None,
-        description="How a date or time is written, as for Python's strptime.",
-        examples=["%d/%m/%Y"],
-    )
+    format: Formats | None = FORMAT
+    decimal_separator: DecimalSeparator = DECIMAL_SEPARATOR
+    group_separator: GroupSeparator | None = GROUP_SEPARATOR
 
     def check(self, at: Pointer) -> Iterator[Diagnostic]:
         # Names too long for PostgreSQL are allowed: a transform may rename them.
@@ -44,15 +48,8 @@ class SourceColumn(Spec):
             message = f"Names that begin with {RESERVED_PREFIX} are reserved for Flow."
             yield diagnose("identifier.reserved", at / "name", message)
         yield from check_type(self.type, at / "type")
-        if self.format is not None:
-            yield from self._check_format(self.format, at / "format")
-
-    def _check_format(self, text: str, at: Pointer) -> Iterator[Diagnostic]:
-        if self.type not in _WITH_FORMAT:
-            yield diagnose("column.format_unused", at, f"A column of type {self.type} cannot have a format.")
-        elif not _reads_back(text):
-            message = f"{shown(text)} does not describe a complete date for Python's strptime."
-            yield diagnose("value.malformed", at, message, hint="Use for example %d/%m/%Y or %Y-%m-%d %H:%M:%S.")
+        yield from check_formats(self.type, self.format, at / "format")
+        yield from check_separators(self.type, self.decimal_separator, self.group_separator, at)
 
 
 class Source(NodeSpec):
@@ -93,11 +90,3 @@ class Source(NodeSpec):
     def columns_after(self, columns: Columns) -> Columns:
         """The declared ones; a file may hold more."""
         return Columns(tuple(column.name for column in self.columns or ()))
-
-
-def _reads_back(text: str) -> bool:
-    day = datetime(2001, 2, 3, 14, 5, 6)
-    try:
-        return datetime.strptime(day.strftime(text), text).date() == day.date()
-    except (ValueError, re.error):  # strptime makes a regex of it, in which no part may stand twice
-        return False

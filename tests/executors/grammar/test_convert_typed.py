@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from executors.grammar import canonical_text, convert_column, parse_column
+from executors.grammar import Written, canonical_text, convert_column, parse_column
 from executors.types import wire_type
 from ir.types import ColumnType
 
@@ -86,7 +86,7 @@ def test_converts_what_fits_and_flags_the_rest(values: pa.Array, kind: str, type
 
 
 def test_text_may_come_in_its_own_format() -> None:
-    typed, bad = convert_column(pa.array(["31.01.2024"]), ColumnType("date"), "%d.%m.%Y")
+    typed, bad = convert_column(pa.array(["31.01.2024"]), ColumnType("date"), Written(("%d.%m.%Y",)))
     assert (typed.to_pylist(), bad.to_pylist()) == ([date(2024, 1, 31)], [False])
 
 

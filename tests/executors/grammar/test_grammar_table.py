@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 from executors.errors import Terminal
-from executors.grammar import parse_column
+from executors.grammar import Written, parse_column
 from executors.grammar.parse import PARSERS
 from executors.types import wire_type
 from ir.types import SIMPLE_TYPES, ColumnType
@@ -368,7 +368,7 @@ def test_json_of_any_size_is_read() -> None:
 
 
 def formatted(texts: list[str | None], kind: str, template: str) -> tuple[list[Any], list[bool]]:
-    typed, bad = parse_column(pa.array(texts, pa.string()), ColumnType.parse(kind), template)
+    typed, bad = parse_column(pa.array(texts, pa.string()), ColumnType.parse(kind), Written((template,)))
     return typed.to_pylist(), bad.to_pylist()
 
 

@@ -1,0 +1,32 @@
+"""Numbers that are written with a decimal comma or with groups of digits, brought to the one form that is parsed."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from executors.grammar.stages import matches, trim
+
+_IN_RE2 = {".": r"\.", ",": ",", "'": "'", " ": r"[ \x{a0}\x{202f}]"}
+_WORDS = "NaN|-?Infinity"
+
+
+def with_points(values: pa.Array, decimal: str, group: str | None) -> tuple[pa.Array, pa.BooleanArray]:
+    """Texts as numbers with a point and without groups, NULL where they are bad; and the mask of those.
+
+    Groups have three digits, but for the first, which has one to three and does not begin with 0: `0.123` with `.` for
+    groups is bad, as is a number with groups and an exponent. What is too large is for the type to say.
+    """
+    text = trim(values)
+    bad = pc.and_not(pc.is_valid(text), matches(text, _pattern(decimal, group)))
+    text = pc.if_else(bad, pa.scalar(None, pa.string()), text)
+    if group is not None:
+        text = pc.replace_substring_regex(text, _IN_RE2[group], "")
+    return pc.replace_substring(text, decimal, ".") if decimal != "." else text, bad
+
+
+def _pattern(decimal: str, group: str | None) -> str:
+    point = _IN_RE2[decimal]
+    plain = f"(?:[0-9]+(?:{point}[0-9]*)?|{point}[0-9]+)(?:[eE][+-]?[0-9]+)?"
+    grouped = f"|[1-9][0-9]{{0,2}}(?:{_IN_RE2[group]}[0-9]{{3}})+(?:{point}[0-9]*)?" if group is not None else ""
+    return f"^(?:[+-]?(?:{plain}{grouped})|{_WORDS})$"
