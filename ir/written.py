@@ -38,7 +38,7 @@ DECIMAL_SEPARATOR: DecimalSeparator = Field(
 GROUP_SEPARATOR: GroupSeparator | None = Field(
     None,
     description="What separates groups of three digits. Numbers without groups are read too. "
-    "The space includes no-break spaces.",
+    "The space includes no-break spaces, the apostrophe the typographic one.",
     json_schema_extra={"labels": {".": "point", ",": "comma", " ": "space", "'": "apostrophe"}},
 )
 

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from executors.detection.numbers import RARE
-from executors.grammar import parse_column
+from executors.grammar import Written, parse_column
 from ir.types import ColumnType
 
 _MOMENT = re.compile(
@@ -117,7 +117,7 @@ def _kind_together(groups: Sequence[tuple[str, ...]]) -> str | None:
 
 def _choose(formats: Sequence[str], texts: Sequence[str], kind: ColumnType, known: Mapping[str, str]) -> Dates | None:
     values = pa.array(texts, pa.string())
-    read = {one: parse_column(values, kind, one) for one in formats}
+    read = {one: parse_column(values, kind, Written((one,))) for one in formats}
     misses = {one: read[one][1].true_count for one in formats}
     least = min(misses.values())
     fitting = [one for one in formats if misses[one] == least]
@@ -144,10 +144,4 @@ def order_of(format: str) -> str:
 
 def read_dates(values: pa.Array, dates: Dates) -> tuple[pa.Array, pa.BooleanArray]:
     """Each value by the first of the formats that reads it, as (typed, bad)."""
-    kind = ColumnType(dates.kind)
-    typed, bad = parse_column(values, kind, dates.formats[0])
-    for format in dates.formats[1:]:
-        more, _ = parse_column(pc.if_else(bad, values, pa.scalar(None, pa.string())), kind, format)
-        typed = pc.coalesce(typed, more)
-        bad = pc.and_(pc.is_valid(values), pc.is_null(typed))
-    return typed, bad
+    return parse_column(values, ColumnType(dates.kind), Written(dates.formats))

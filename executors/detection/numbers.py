@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from executors.grammar import parse_column
+from executors.grammar.separators import SEPARATOR_PATTERNS
 from ir.types import ColumnType
 
 MOST_PRECISION = 38
@@ -28,15 +29,15 @@ class Separators:
     @property
     def pattern(self) -> str:
         """For Python and RE2 alike."""
-        fraction = f"(?:{re.escape(self.decimal)}[0-9]+)?"
+        fraction = f"(?:{SEPARATOR_PATTERNS[self.decimal]}[0-9]+)?"
         if not self.group:
             return rf"[+-]?[0-9]+{fraction}"
-        return rf"[+-]?(?:[0-9]{{1,3}}(?:{re.escape(self.group)}[0-9]{{3}})+|[0-9]{{1,3}}){fraction}"
+        return rf"[+-]?(?:[0-9]{{1,3}}(?:{SEPARATOR_PATTERNS[self.group]}[0-9]{{3}})+|[0-9]{{1,3}}){fraction}"
 
     def plain_all(self, texts: pa.Array) -> pa.Array:
         """Texts of this form as the grammar reads them."""
         if self.group:
-            texts = pc.replace_substring(texts, self.group, "")
+            texts = pc.replace_substring_regex(texts, SEPARATOR_PATTERNS[self.group], "")
         return texts if self.decimal == "." else pc.replace_substring(texts, self.decimal, ".")
 
 
@@ -44,8 +45,8 @@ PLAIN = Separators()
 SEPARATORS = (
     PLAIN,
     Separators(","),
-    *(Separators(".", group) for group in (",", "'", "’", " ", "\u00a0", "\u202f")),
-    *(Separators(",", group) for group in (".", " ", "\u00a0", "\u202f", "'", "’")),
+    *(Separators(".", group) for group in (",", "'", " ")),
+    *(Separators(",", group) for group in (".", " ", "'")),
 )
 """The simpler first."""
 _PLAIN = re.compile(PLAIN.pattern)

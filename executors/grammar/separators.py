@@ -7,7 +7,9 @@ import pyarrow.compute as pc
 
 from executors.grammar.stages import matches, trim
 
-_IN_RE2 = {".": r"\.", ",": ",", "'": "'", " ": r"[ \x{a0}\x{202f}]"}
+SEPARATOR_PATTERNS = {".": r"\.", ",": ",", "'": "['’]", " ": "[ \u00a0\u202f]"}
+"""For Python and RE2 alike: the characters that a separator stands for."""
+
 _WORDS = "NaN|-?Infinity"
 
 
@@ -21,12 +23,13 @@ def with_points(values: pa.Array, decimal: str, group: str | None) -> tuple[pa.A
     bad = pc.and_not(pc.is_valid(text), matches(text, _pattern(decimal, group)))
     text = pc.if_else(bad, pa.scalar(None, pa.string()), text)
     if group is not None:
-        text = pc.replace_substring_regex(text, _IN_RE2[group], "")
+        text = pc.replace_substring_regex(text, SEPARATOR_PATTERNS[group], "")
     return pc.replace_substring(text, decimal, ".") if decimal != "." else text, bad
 
 
 def _pattern(decimal: str, group: str | None) -> str:
-    point = _IN_RE2[decimal]
+    point = SEPARATOR_PATTERNS[decimal]
     plain = f"(?:[0-9]+(?:{point}[0-9]*)?|{point}[0-9]+)(?:[eE][+-]?[0-9]+)?"
-    grouped = f"|[1-9][0-9]{{0,2}}(?:{_IN_RE2[group]}[0-9]{{3}})+(?:{point}[0-9]*)?" if group is not None else ""
-    return f"^(?:[+-]?(?:{plain}{grouped})|{_WORDS})$"
+    if group is not None:
+        plain += f"|[1-9][0-9]{{0,2}}(?:{SEPARATOR_PATTERNS[group]}[0-9]{{3}})+(?:{point}[0-9]*)?"
+    return f"^(?:[+-]?(?:{plain})|{_WORDS})$"

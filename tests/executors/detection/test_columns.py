@@ -9,6 +9,9 @@ import pytest
 from pyarrow import parquet
 
 from executors.detection import DetectedColumn, Key, detect
+from executors.grammar import Written, parse_column
+from ir.nodes import SourceColumn
+from ir.types import ColumnType
 from tests.executors.detection.test_settings import codes, look
 
 
@@ -205,3 +208,26 @@ def test_parquet_brings_its_own_types():
     assert [(column.name, column.type) for column in found.columns] == [("id", "bigint"), ("at", "timestamp")]
     assert (found.format.to_document(), found.rows[0]) == ({"type": "parquet"}, ("1", "1970-01-01 00:00:00"))
     assert codes(detect(sink.getvalue()[:50], "a.parquet", is_whole=False)) == ["parquet.not_read"]
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        ("1.234,56", "99,00", "12.345,00"),
+        ("1’234.50", "99.00", "12'345.00"),
+        ("1\u202f234,5", "12 345,25", "7,0"),
+        ("01.02.2024", "2024-02-15", "31.12.2024"),
+        ("13/02/2024 10:30", "14/02/2024 11:00", "2/3/2024 09:15"),
+    ],
+    ids=["points and comma", "apostrophes", "spaces", "two formats", "time of day"],
+)
+def test_a_run_with_the_detected_settings_reads_every_value(values: tuple[str, ...]) -> None:
+    found = column(*values)
+    settings = {"format": list(found.formats) or None, "decimalSeparator": found.decimal_separator}
+    settings |= {"groupSeparator": found.group_separator}
+    declared = SourceColumn.model_validate(
+        {"name": "v", "type": found.type, **{name: value for name, value in settings.items() if value}}
+    )
+    typed, bad = parse_column(pa.array(values), ColumnType.parse(declared.type), Written.of(declared))
+    assert found.type != "string"
+    assert (bad.true_count, typed.null_count) == (0, 0)

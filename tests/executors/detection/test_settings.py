@@ -34,12 +34,20 @@ def names(found: Detection) -> list[str]:
 @pytest.mark.parametrize(
     ("content", "settings", "first"),
     [
-        pytest.param(SALES.encode("cp1252"), {"delimiter": ";", "encoding": "cp1252", "header": True},
-                     ("Müller", "01.02.2024", "1.234,56"), id="windows"),
+        pytest.param(
+            SALES.encode("cp1252"),
+            {"delimiter": ";", "encoding": "cp1252", "header": True},
+            ("Müller", "01.02.2024", "1.234,56"),
+            id="windows",
+        ),
         pytest.param(b"id\tname\n1\tx\n", {"type": "tsv", "delimiter": "\t"}, ("1", "x"), id="tab"),
         pytest.param(b"id|t|v\n1|a, b|x; y\n2|c, d|z; w\n", {"delimiter": "|"}, ("1", "a, b", "x; y"), id="pipe"),
-        pytest.param(b'id,t,n\n1,"a;b\nc;d",2\n2,"x ""y"", z",3\n', {"delimiter": ",", "quote": '"'},
-                     ("1", "a;b\nc;d", "2"), id="quotes around delimiters and line ends"),
+        pytest.param(
+            b'id,t,n\n1,"a;b\nc;d",2\n2,"x ""y"", z",3\n',
+            {"delimiter": ",", "quote": '"'},
+            ("1", "a;b\nc;d", "2"),
+            id="quotes around delimiters and line ends",
+        ),
         pytest.param(b"id,t\n1,'a,b'\n2,'c,d'\n3,'e,f'\n", {"quote": "'"}, ("1", "a,b"), id="single quotes"),
         pytest.param(b"1,5;2,25\n4,1;5,2\n", {"delimiter": ";", "header": False}, ("1,5", "2,25"), id="no header"),
         pytest.param(b"\xef\xbb\xbfid,name\n1,x\n", {"encoding": "utf-8"}, ("1", "x"), id="mark"),
@@ -48,10 +56,14 @@ def names(found: Detection) -> list[str]:
         pytest.param(b"name\nfoo bar\nbaz, qux\n", {"header": True}, ("foo bar",), id="one column"),
         pytest.param(b'{"id": 1, "x": {"a": 2}}\n{"id": 2}\n', {"type": "jsonl"}, ("1", '{"a": 2}'), id="json lines"),
         pytest.param(b'[\n {"id": 1}, {"id": 2}]', {"type": "json"}, ("1",), id="json array"),
-        pytest.param("имя;город\nИван;Москва\nПётр;Казань\n".encode("cp1251"), {"encoding": "cp1251"},
-                     ("Иван", "Москва"), id="cyrillic"),
+        pytest.param(
+            "имя;город\nИван;Москва\nПётр;Казань\n".encode("cp1251"),
+            {"encoding": "cp1251"},
+            ("Иван", "Москва"),
+            id="cyrillic",
+        ),
     ],
-)  # fmt: skip
+)
 def test_settings_are_found_and_the_rows_are_read_by_them(content, settings, first):
     found = look(content)
 
@@ -158,8 +170,12 @@ def test_what_no_format_reads_is_refused_by_name(content, code):
 def test_given_settings_are_kept_and_the_rest_is_detected():
     found = look(SALES.encode("cp1252"), encoding="cp1250", header=False)
     assert found.format.to_document() == {
-        "type": "csv", "delimiter": ";", "quote": '"', "encoding": "cp1250", "header": False,
-    }  # fmt: skip
+        "type": "csv",
+        "delimiter": ";",
+        "quote": '"',
+        "encoding": "cp1250",
+        "header": False,
+    }
 
 
 def test_given_texts_for_null_are_all_there_are():
@@ -170,9 +186,16 @@ def test_given_texts_for_null_are_all_there_are():
 
 @pytest.mark.parametrize(
     "given",
-    [{"type": "orc"}, {"type": "xlsx"}, {"delimiter": ";;"}, {"delimiter": "é"}, {"quote": "\n"}, {"encoding": "rot13"},
-     {"delimiter": '"', "quote": '"'}],
-)  # fmt: skip
+    [
+        {"type": "orc"},
+        {"type": "xlsx"},
+        {"delimiter": ";;"},
+        {"delimiter": "é"},
+        {"quote": "\n"},
+        {"encoding": "rot13"},
+        {"delimiter": '"', "quote": '"'},
+    ],
+)
 def test_settings_that_no_file_can_have_are_refused(given):
     with pytest.raises(Terminal) as refused:
         look("a,b\n1,2\n", **given)

@@ -31,13 +31,26 @@ def test_an_editor_learns_settings_columns_and_rows(ask, root):
     found = answer.json()
     assert (answer.status_code, answer["Cache-Control"]) == (200, "no-store")
     assert found["format"] == {
-        "type": "csv", "delimiter": ";", "quote": '"', "encoding": "cp1252", "header": True,
-    }  # fmt: skip
+        "type": "csv",
+        "delimiter": ";",
+        "quote": '"',
+        "encoding": "cp1252",
+        "header": True,
+    }
     assert found["columns"][1] | {"samples": None} == {
-        "name": "Betrag", "targetName": "betrag", "type": "decimal(18,2)", "formats": [], "decimalSeparator": ",",
-        "groupSeparator": ".", "nullRate": 0.0, "distinct": 2, "min": "7.25", "max": "1234.50", "samples": None,
+        "name": "Betrag",
+        "targetName": "betrag",
+        "type": "decimal(18,2)",
+        "formats": [],
+        "decimalSeparator": ",",
+        "groupSeparator": ".",
+        "nullRate": 0.0,
+        "distinct": 2,
+        "min": "7.25",
+        "max": "1234.50",
+        "samples": None,
         "note": None,
-    }  # fmt: skip
+    }
     assert (found["rows"][0], found["rowsRead"], found["isWhole"]) == (["Müller", "1.234,50"], 2, True)
     assert [problem["code"] for problem in found["problems"]] == ["encoding.guessed"]
 
