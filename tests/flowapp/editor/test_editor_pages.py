@@ -175,6 +175,36 @@ def test_maps_are_edited_by_rows(act, draft):
     assert draft()["nodes"][2]["ops"] == [{"op": "fillNull", "columns": {"a": 1, "b": "x"}}]
 
 
+def test_one_format_is_text_and_several_are_a_list(act, draft):
+    column = {"node": "files", "at": "/nodes/0"}
+    act("append", "/nodes/0/columns", **column)
+    formats = []
+    for lines in (["%d.%m.%Y", ""], ["%d.%m.%Y", "%Y-%m-%d", ""], [""]):
+        page = act("set", "/nodes/0/columns/0/format", line=lines, **column).content.decode()
+        assert [line for line in lines if line and f'value="{line}"' not in page] == []
+        formats.append(draft()["nodes"][0]["columns"][0].get("format"))
+    assert formats == ["%d.%m.%Y", ["%d.%m.%Y", "%Y-%m-%d"], None]
+
+
+def test_a_space_may_separate_groups(act, draft):
+    column = {"node": "files", "at": "/nodes/0"}
+    act("append", "/nodes/0/columns", **column)
+    page = act("set", "/nodes/0/columns/0/groupSeparator", value=" ", **column).content.decode()
+    assert draft()["nodes"][0]["columns"][0]["groupSeparator"] == " "
+    assert '<option value=" " selected>space</option>' in page
+
+
+def test_a_cast_takes_types_and_objects(act, draft):
+    act("add_node", kind="transform", node="")
+    shape = {"node": "transform", "at": "/nodes/2"}
+    act("append", "/nodes/2/ops", tag="cast", **shape)
+    to = '{"type": "float", "decimalSeparator": ","}'
+    page = act("set", "/nodes/2/ops/0/columns", key=["a", "b", ""], value=["integer", to, ""], **shape)
+    columns = {"a": "integer", "b": {"type": "float", "decimalSeparator": ","}}
+    assert draft()["nodes"][2]["ops"] == [{"op": "cast", "columns": columns}]
+    assert "decimalSeparator&quot;: &quot;,&quot;" in page.content.decode()
+
+
 def test_a_renamed_node_is_renamed_where_others_read_from_it(act, draft):
     page = act("rename_node", node="files", at="/nodes/0", value="raw").content.decode()
     assert 'data-node="raw"' in page
