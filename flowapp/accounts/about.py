@@ -10,7 +10,7 @@ from django.db import connection
 
 
 def about() -> list[tuple[str, str]]:
-    """Names and values; never an address with a password in it."""
+    """Return pairs of name and value. No value contains a password."""
     return [
         ("Flow", version("flow-pipelines")),
         ("Python", platform.python_version()),

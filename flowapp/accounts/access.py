@@ -21,7 +21,7 @@ from ir.errors import FlowError
 
 
 class RoleTooLow(FlowError):
-    """The person is known here and may not do this."""
+    """The user is a member of the workspace, but the role does not allow the action."""
 
     def __init__(self, role: str, needed: str, workspace: Workspace) -> None:
         super().__init__(
@@ -34,7 +34,7 @@ class RoleTooLow(FlowError):
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """What a person or a token may do in one workspace. Tokens have no membership."""
+    """What a user or an API token may do in one workspace. A token has no membership."""
 
     workspace: Workspace
     role: str
@@ -47,7 +47,7 @@ class Access:
 
 
 def member_access(user: User | AnonymousUser, slug: str) -> Access:
-    """What the user may do in the workspace; to strangers it does not exist, and Http404 is raised."""
+    """Return what the user may do in the workspace. Raises Http404 if the user is not a member."""
     members = Membership.objects.select_related("workspace").filter(workspace__slug=slug)
     found = None if user.pk is None else members.filter(user=user.pk).first()
     if found is None:
@@ -59,10 +59,11 @@ Answer = TypeVar("Answer", bound=HttpResponseBase)
 
 
 def page(role: str = "viewer") -> Callable[[Callable[..., Answer]], Callable[..., Answer | HttpResponse]]:
-    """A view below `/w/<workspace>/` for members with at least that role.
+    """Decorate a view below `/w/<workspace>/` for members with at least the given role.
 
-    The view is called without the `workspace` of its URL: `request` has `workspace`, `role` and `membership`.
-    Anonymous people are sent to the login, strangers get 404, too low a role the page of RoleTooLow.
+    The view is called without the `workspace` of its URL; `request` has `workspace`, `role` and `membership` instead.
+    Anonymous users are redirected to the login. Users who are not members get 404, members with too low a role get the
+    RoleTooLow page.
     """
     require_role_name(role)
 
@@ -82,7 +83,7 @@ def page(role: str = "viewer") -> Callable[[Callable[..., Answer]], Callable[...
 
 
 def signed_in(view: Callable[..., Answer]) -> Callable[..., Answer | HttpResponse]:
-    """A view outside any workspace for whoever has signed in."""
+    """Decorate a view outside any workspace that requires a signed-in user."""
 
     @wraps(view)
     def checked(request: HtmxRequest, **kwargs: Any) -> Answer | HttpResponse:
@@ -92,8 +93,8 @@ def signed_in(view: Callable[..., Answer]) -> Callable[..., Answer | HttpRespons
 
 
 def to_login(request: HtmxRequest) -> HttpResponse:
-    """To the login and, after it, back to the page; a fragment takes its whole page along, and a form the page that it
-    stands on."""
+    """Redirect to the login, which then returns to the current page. A fragment reloads its whole page, a form returns
+    to the page that contains it."""
     came_from = urlsplit(form_page(request))._replace(scheme="", netloc="").geturl()
     here = (request.htmx.current_url_abs_path or "/") if request.htmx else came_from or request.get_full_path()
     target = f"{reverse('accounts:login')}?{urlencode({'next': here})}"

@@ -1,4 +1,4 @@
-"""`Authorization: Token …` for programs. Browsers use their session, with the CSRF token."""
+"""Authenticate API clients by `Authorization: Token …`. Browsers use their session and the CSRF token."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ KEYWORD = "Token"
 
 
 class TokenUser:
-    """Whoever holds a token: a program, of no membership of its own."""
+    """The API client that presents a token. It has no membership of its own."""
 
     is_authenticated = True
     is_anonymous = False
@@ -43,7 +43,7 @@ class TokenAuthentication(BaseAuthentication):
 
 
 def author_of(request: Request) -> User | None:
-    """The person to name as the author of a change: the signed-in one, or whoever made the token."""
+    """Return the user to record as the author of a change: the signed-in user, or the creator of the token."""
     if isinstance(request.auth, Token):
         return request.auth.created_by
     return request.user if isinstance(request.user, User) else None

@@ -1,6 +1,7 @@
-"""Where somebody signs in from: the network, and whether the person has signed in from it, or in this browser, before.
+"""Identify where a sign-in comes from: its network, and whether the user has signed in from that network or browser
+before.
 
-A browser is known by a signed cookie, which ends with the password that was valid when it was set.
+A signed cookie identifies a browser. It becomes invalid when the password that was valid at its creation changes.
 """
 
 from __future__ import annotations
@@ -26,7 +27,8 @@ KNOWN_SECONDS = KNOWN_DAYS * 24 * 3600
 
 @dataclass(frozen=True, slots=True)
 class Client:
-    """Who says to be `email`, and from where. `browser` is empty unless it is one that this person has used."""
+    """The email address that a client claims, and where the client connects from. `browser` is empty unless this user
+    has signed in from that browser before."""
 
     email: str
     network: str
@@ -42,7 +44,8 @@ def client_of(request: HttpRequest, email: str) -> Client:
 
 
 def remember_client(request: HttpRequest, response: HttpResponse, user: User) -> None:
-    """After a sign-in or a new password: guesses of others lock this person out here no more."""
+    """Remember the client after a sign-in or a new password, so that other people's guesses do not lock the user out
+    here."""
     if network := network_of(request.META.get("REMOTE_ADDR", "")):
         network = secret_hash("seen", network)
         KnownNetwork.objects.update_or_create(user=user, network=network, defaults={"seen_at": Now()})
@@ -59,7 +62,7 @@ def remember_client(request: HttpRequest, response: HttpResponse, user: User) ->
 
 
 def network_of(address: str) -> str:
-    """What one household or machine has: an IPv4 address, or the /64 of an IPv6 address."""
+    """Return the network that one household or machine has: an IPv4 address, or the /64 of an IPv6 address."""
     try:
         ip = ip_address(address.partition("%")[0])
     except ValueError:
@@ -70,7 +73,7 @@ def network_of(address: str) -> str:
 
 
 def secret_hash(*parts: str) -> str:
-    """What is kept instead of addresses of people and networks, of which there are too few for a plain hash."""
+    """Return a keyed hash. Users' and networks' addresses are too few for a plain hash to hide them."""
     return salted_hmac("flow.accounts.throttle", "\0".join(parts), algorithm="sha256").hexdigest()
 
 

@@ -1,4 +1,4 @@
-"""What every page's template knows."""
+"""The template context of every page."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from flowapp.web.navigation import ENTRIES
 
 
 def shell(request: HttpRequest) -> dict[str, Any]:
-    """The workspace, what the person may do in it, and the menu. Costs a query only where the menu is drawn."""
+    """Return the workspace, the user's permissions in it, and the menu. A query runs only if the template draws the
+    menu."""
     role: str | None = getattr(request, "role", None)
     return {
         "workspace": getattr(request, "workspace", None),

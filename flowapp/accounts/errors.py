@@ -1,4 +1,4 @@
-"""What goes wrong with accounts."""
+"""Errors of accounts."""
 
 from __future__ import annotations
 
@@ -6,4 +6,4 @@ from ir.errors import FlowError
 
 
 class AccountError(FlowError):
-    """A user, token, password or link that cannot be made or used."""
+    """A user, token, password or link cannot be created or used."""

@@ -1,4 +1,4 @@
-"""Forms of sign-in and of the Settings page. What they accept, the services check again."""
+"""Forms of the sign-in and Settings pages. The services validate their values again."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ ROLES_EXPLAINED = (
 
 
 class StyledForm(forms.Form):
-    """Fields look as Tabler draws them; an invalid one says so to screen readers as well."""
+    """A form in Tabler's style that also marks invalid fields for screen readers."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.style()
 
     def style(self) -> None:
-        """Draw all fields alike; once more where a form adds fields of its own."""
+        """Style all fields. Call it again after adding fields to the form."""
         for field in self.fields.values():
             is_choice = isinstance(field.widget, forms.Select)
             field.widget.attrs.setdefault("class", "form-select" if is_choice else "form-control")

@@ -1,6 +1,6 @@
-"""Locks rows until the caller's transaction ends, in PostgreSQL and in SQLite.
+"""Lock rows until the caller's transaction ends, in PostgreSQL and in SQLite.
 
-An UPDATE that changes nothing holds its row in both. Who needs several rows takes the user before the workspace.
+An UPDATE that changes nothing locks its row in both. To avoid deadlocks, callers lock the user before the workspace.
 """
 
 from __future__ import annotations
@@ -14,20 +14,20 @@ from flowapp.accounts.models import User, Workspace
 
 
 def hold_user(user_id: UUID) -> User:
-    """The account as it is by now."""
+    """Lock the user's row and return its current state."""
     User.objects.filter(pk=user_id).update(email=F("email"))
     return User.objects.get(pk=user_id)
 
 
 def hold_signed_in(user: User) -> User:
-    """The account of a request, if that request would still be signed in. Raises AccountError."""
+    """Lock and return the user of a request. Raises AccountError if the user's credentials have ended since."""
     held = hold_user(user.pk)
     require_signed_in(user, held)
     return held
 
 
 def require_signed_in(user: User, held: User) -> None:
-    """Raises AccountError when the credentials of `user`, as the request began, have ended since."""
+    """Raise AccountError if the credentials with which the request of `user` began have ended since."""
     if not held.is_active or held.password != user.password:
         raise AccountError(
             "account.signed_out",
@@ -37,5 +37,5 @@ def require_signed_in(user: User, held: User) -> None:
 
 
 def hold_workspace(workspace_id: UUID) -> None:
-    """Nobody else changes the workspace's members meanwhile."""
+    """Lock the workspace, so that nobody else changes its members meanwhile."""
     Workspace.objects.filter(pk=workspace_id).update(slug=F("slug"))

@@ -1,4 +1,4 @@
-"""Random keys that people carry (tokens, login links) and the hashes that we keep instead of them."""
+"""Random keys (API tokens, login links) and the hashes that Flow stores instead of them."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ import secrets
 
 
 def make_key() -> str:
-    """256 random bits, fit for a URL."""
+    """Return a key of 256 random bits that is safe in a URL."""
     return secrets.token_urlsafe(32)
 
 
 def digest_of(key: str) -> str:
-    """What is stored and looked up. A fast hash is enough: nobody guesses 256 bits."""
+    """Return the hash that Flow stores and looks up. A fast hash is enough, because 256 random bits cannot be guessed."""
     return hashlib.sha256(key.encode()).hexdigest()

@@ -1,4 +1,4 @@
-"""Signing in by a one-time link or a password, signing out, and setting a password."""
+"""Sign in by a one-time link or a password, sign out, and set a password."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ BACKEND = "django.contrib.auth.backends.ModelBackend"
 @never_cache
 @require_http_methods(["GET", "POST"])
 def link_login(request: HtmxRequest, key: str) -> HttpResponse:
-    """A GET only shows a button: scanners of mail open links, and must not use them up."""
+    """Show a button on GET and sign in on POST, because mail scanners open links and must not use them up."""
     if request.method == "GET":
         return render_page(request, "accounts/link.html", {})
     try:
@@ -41,7 +41,7 @@ def link_login(request: HtmxRequest, key: str) -> HttpResponse:
 @sensitive_post_parameters("password")
 @require_http_methods(["GET", "POST"])
 def password_login(request: HtmxRequest) -> HttpResponse:
-    """Wrong passwords and unknown people are told in the same words."""
+    """Sign in with a password. The error message is the same for a wrong password and an unknown user."""
     form = PasswordLogin(request.POST or None)
     target = _safe_target(request)
     if form.is_valid():
@@ -90,7 +90,7 @@ def _why_ended(ended: EndedCredentials) -> str:
 
 
 def _safe_target(request: HtmxRequest) -> str:
-    """`next`, if it is a page of ours; else the start."""
+    """Return `next` if it is a page of this site, else the start page."""
     wanted = request.POST.get("next") or request.GET.get("next") or "/"
     is_own = url_has_allowed_host_and_scheme(wanted, {request.get_host()}, require_https=request.is_secure())
     return wanted if is_own else "/"
@@ -108,7 +108,7 @@ def log_out(request: HtmxRequest) -> HttpResponse:
 @require_http_methods(["GET", "POST"])
 @signed_in
 def password(request: HtmxRequest) -> HttpResponse:
-    """Sessions elsewhere end with the old password; this one goes on."""
+    """Set a password. All other sessions of the user end; this one continues."""
     form = NewPassword(request.user, request.POST or None)
     if form.is_valid():
         set_password(request.user, form.cleaned_data["password"])

@@ -1,4 +1,4 @@
-"""Who may do what: users and the workspaces that own everything else."""
+"""Users, roles, credentials, and the workspaces that own everything else."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ir.words import counted
 
 class UserManager(BaseUserManager["User"]):
     def create_user(self, email: str, password: str | None = None, **fields: Any) -> User:
-        """Without a password the user signs in by a one-time link only."""
+        """Create a user. Without a password, only a one-time link signs the user in."""
         user = self.model(email=self.normalize_email(email), **fields)
         user.set_password(password)
         user.save(using=self._db)
@@ -38,7 +38,7 @@ class User(AbstractBaseUser):
         return self.email
 
     def check_password(self, raw_password: str | None) -> bool:
-        """A hash of older strength is made anew, unless the password was ended or changed meanwhile."""
+        """Check the password. A hash of outdated strength is replaced unless the password has changed meanwhile."""
 
         def upgrade(password: str) -> None:
             unchanged = User.objects.filter(pk=self.pk, password=self.password)
@@ -49,7 +49,7 @@ class User(AbstractBaseUser):
 
 
 class Workspace(models.Model):
-    """The tenant. Its UUID keys the fences in target databases; its slug names its folder of files."""
+    """The tenant. Its UUID is the key of its fences in target databases; its slug names its folder of files."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     slug = models.SlugField(max_length=63, unique=True)
@@ -60,7 +60,7 @@ class Workspace(models.Model):
 
 
 class Membership(models.Model):
-    """A user's role in a workspace; without one the workspace does not exist for that user."""
+    """A user's role in a workspace. A user without a membership cannot see that the workspace exists."""
 
     workspace = models.ForeignKey(Workspace, models.CASCADE, related_name="memberships")
     user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="memberships")
@@ -78,7 +78,7 @@ class Membership(models.Model):
 
 
 class Token(models.Model):
-    """A key to the API for one workspace. Only the hash of its text is kept."""
+    """An API token for one workspace. Only the hash of its text is stored."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     workspace = models.ForeignKey(Workspace, models.CASCADE, related_name="tokens")
@@ -102,7 +102,7 @@ class Token(models.Model):
 
 
 class LoginFailures(models.Model):
-    """Wrong passwords, counted under the hash of who guesses from where; forgotten after `until`."""
+    """A count of wrong passwords under a hash of the user and the origin of the guesses. It expires at `until`."""
 
     key = models.CharField(max_length=64, primary_key=True)
     count = models.PositiveIntegerField()
@@ -114,7 +114,8 @@ class LoginFailures(models.Model):
 
 
 class KnownNetwork(models.Model):
-    """A network that a person has signed in from, by its hash. Guesses from elsewhere do not lock it out."""
+    """The hash of a network from which the user has signed in. Guesses from other networks do not lock that network
+    out."""
 
     user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="+")
     network = models.CharField(max_length=64)
@@ -129,7 +130,7 @@ class KnownNetwork(models.Model):
 
 
 class EndedCredentials(models.Model):
-    """What was ended of an account's credentials, and when; told to the person once, at the next sign-in."""
+    """Which credentials of an account were ended, and when. The user is notified once, at the next sign-in."""
 
     user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="+")
     joined = models.ForeignKey(Workspace, models.CASCADE, null=True, related_name="+")
@@ -142,7 +143,7 @@ class EndedCredentials(models.Model):
     objects: ClassVar[models.Manager[EndedCredentials]]
 
     def __str__(self) -> str:
-        """Such as: the password, all sessions and 2 API tokens."""
+        """Return text such as "the password, all sessions and 2 API tokens"."""
         parts = ["the password"] if self.password else []
         parts += ["all sessions"] if self.sessions else []
         parts += [counted(self.links, "unused login link")] if self.links else []
@@ -151,7 +152,8 @@ class EndedCredentials(models.Model):
 
 
 class LoginLink(models.Model):
-    """A way to sign in once. Only the hash of its text is kept. A link without a maker was made on the server."""
+    """A login link that works once. Only the hash of its text is stored. A link without a creator was made on the
+    server."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="login_links")

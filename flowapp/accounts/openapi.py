@@ -1,4 +1,4 @@
-"""How the OpenAPI document describes signing in by token."""
+"""Describe token authentication in the OpenAPI document."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The API's half of `flowapp.accounts.access`: which workspace a request is for, and whether its role allows it."""
+"""API permissions: find the workspace of a request and check the role in it. See `flowapp.accounts.access` for pages."""
 
 from __future__ import annotations
 
@@ -31,7 +31,8 @@ class WorkspaceNotNamed(FlowError):
 
 
 def access_of(request: Request | HttpRequest) -> Access:
-    """A token's own workspace and role, else those of the named workspace. Raises Http404 or WorkspaceNotNamed."""
+    """Return the token's own workspace and role, else those of the named workspace. Raises Http404 or
+    WorkspaceNotNamed."""
     token = getattr(request, "auth", None)
     if isinstance(token, Token):
         return Access(token.workspace, token.granted_role)
@@ -42,7 +43,7 @@ def access_of(request: Request | HttpRequest) -> Access:
 
 
 class WorkspaceRole(BasePermission):
-    """Reading needs `read`, anything else `write`. Sets `request.workspace` and `request.role`."""
+    """Require role `read` for safe methods and `write` for all others. Sets `request.workspace` and `request.role`."""
 
     read, write = "viewer", "editor"
 
@@ -54,15 +55,16 @@ class WorkspaceRole(BasePermission):
         allowed.workspace, allowed.role = access.workspace, access.role
         access.require(self.read if request.method in SAFE_METHODS else self.write)
         if request.method not in SAFE_METHODS and is_json(request):
-            _ = request.data  # a body that cannot be read is refused, also by views that take nothing from it
+            _ = request.data  # Reject an unreadable body even if the view takes nothing from it.
         return True
 
 
 def is_json(request: Request) -> bool:
-    """Whether the body says that it is JSON. What another kind of body holds no view looks at, but those for it."""
+    """Return whether the content type of the body is JSON."""
     return (request.content_type or "").partition(";")[0].strip().lower().endswith("json")
 
 
 def workspace_role(*, read: str = "viewer", write: str = "editor") -> type[WorkspaceRole]:
-    """For a view's `permission_classes`: other roles than viewers who read and editors who write."""
+    """Return a permission class for `permission_classes` with roles other than viewer for reading and editor for
+    writing."""
     return type("WorkspaceRole", (WorkspaceRole,), {"read": read, "write": write})

@@ -1,4 +1,4 @@
-"""Requests to the API as its views get them."""
+"""The type of API requests in views."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class Request(request.Request):
-    """A request that `WorkspaceRole` has let through: for which workspace it is, and with which role there."""
+    """A request that `WorkspaceRole` has allowed, with its workspace and the role in it."""
 
     workspace: Workspace
     role: str

@@ -1,4 +1,4 @@
-"""Roles, from the one that may do least to the one that may do all."""
+"""Roles, from the weakest to the strongest."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ class UnknownRole(FlowError):
 
 
 def require_role_name(role: str) -> str:
-    """The role itself; raises UnknownRole."""
+    """Return the role. Raises UnknownRole."""
     if role not in ROLES:
         raise UnknownRole(role)
     return role
 
 
 def is_at_least(role: str, needed: str) -> bool:
-    """Whether `role` may do whatever `needed` may do."""
+    """Return whether `role` has all permissions of `needed`."""
     return ROLES.index(role) >= ROLES.index(needed)
 
 
 def weaker(one: str, other: str) -> str:
-    """The role of the two that may do less."""
+    """Return the weaker of the two roles."""
     return min(one, other, key=ROLES.index)
 
 
@@ -36,7 +36,7 @@ def may_see_values(role: str) -> bool:
 
 
 def require_values(role: str) -> None:
-    """Raises FlowError for a role that sees no values: who may look for them would see them."""
+    """Raise FlowError if the role may not see values of rows; a search by value would reveal them."""
     if not may_see_values(role):
         raise FlowError(
             "role.too_low",

@@ -1,4 +1,4 @@
-"""Who is who, and who may do what."""
+"""Queries for users, memberships and tokens."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class UnknownWorkspace(FlowError):
 
 
 def get_workspace(slug: str) -> Workspace:
-    """The workspace of that name; raises UnknownWorkspace."""
+    """Return the workspace of that name. Raises UnknownWorkspace."""
     try:
         return Workspace.objects.get(slug=slug)
     except Workspace.DoesNotExist:
@@ -27,9 +27,9 @@ def get_workspace(slug: str) -> Workspace:
 
 
 def get_token(key: str) -> Token | None:
-    """The token of that text, unless it has expired or its creator is deactivated or no longer a member.
+    """Return the token of that text, or None if it has expired or its creator is deactivated or no longer a member.
 
-    `granted_role` is what it may do now: its creator may have a lower role than when it was made.
+    `granted_role` is its current role, which is lower than the stored one if the creator's role was lowered.
     """
     creators = Membership.objects.filter(user=OuterRef("created_by"), workspace=OuterRef("workspace"))
     tokens = Token.objects.select_related("workspace", "created_by").exclude(created_by__is_active=False)
@@ -42,19 +42,19 @@ def get_token(key: str) -> Token | None:
 
 
 def governs(admin: User, user: User) -> bool:
-    """Whether `admin` is an active admin of every workspace that `user` is in, and of one at least."""
+    """Return whether `admin` is an active admin of every workspace of `user`, who must have at least one."""
     user_workspaces = set(Membership.objects.filter(user=user).values_list("workspace_id", flat=True))
     mine = Membership.objects.filter(user=admin, role="admin", user__is_active=True)
     return bool(user_workspaces) and user_workspaces <= set(mine.values_list("workspace_id", flat=True))
 
 
 def list_memberships(user: User) -> list[Membership]:
-    """The workspaces that the user is in, each with the role there."""
+    """Return the user's workspaces, each with the user's role in it."""
     return list(Membership.objects.filter(user=user).select_related("workspace").order_by("workspace__slug"))
 
 
 def may_make_workspaces(user: User) -> bool:
-    """Whether the person is an admin of the installation: of the workspace that it began with."""
+    """Return whether the user is an admin of the installation's first workspace and so may create workspaces."""
     mine = Membership.objects.filter(user=user, role="admin")
     return mine.filter(workspace__slug=settings.FLOW_WORKSPACE).exists()
 
@@ -64,7 +64,7 @@ def list_members(workspace: Workspace) -> QuerySet[Membership]:
 
 
 def list_tokens(workspace: Workspace) -> QuerySet[Token]:
-    """Expired ones as well: a program that stopped working is easier to explain with its token in sight."""
+    """List all tokens, expired ones included, so that users can see why a program stopped working."""
     return Token.objects.filter(workspace=workspace).select_related("created_by").order_by("name")
 
 
@@ -73,7 +73,7 @@ def has_anybody_signed_in() -> bool:
 
 
 def get_workspace_token(workspace: Workspace, **which: object) -> Token:
-    """The workspace's token of that `name` or `pk`; raises FlowError."""
+    """Return the workspace's token of that `name` or `pk`. Raises FlowError."""
     try:
         return list_tokens(workspace).get(**which)
     except Token.DoesNotExist:

@@ -1,4 +1,4 @@
-"""Members and tokens as the API takes and sends them."""
+"""Members and tokens in API requests and responses."""
 
 from __future__ import annotations
 

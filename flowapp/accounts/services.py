@@ -31,15 +31,15 @@ LONGEST_TOKEN_DAYS = 3650
 
 
 def ensure_workspace(slug: str) -> Workspace:
-    """The workspace of that name, made if there is none."""
+    """Return the workspace of that name; create it if it does not exist."""
     return Workspace.objects.get_or_create(slug=slug)[0]
 
 
 @transaction.atomic
 def make_workspace(slug: str, maker: User) -> Membership:
-    """A new workspace, whose maker is its admin. Raises AccountError.
+    """Create a workspace with `maker` as its admin. Raises AccountError.
 
-    The maker joins it like anybody else: credentials that others may have end, the session of `maker` included.
+    As for any new member, the maker's credentials that others may know are ended, the current session included.
     """
     if not SLUG.fullmatch(slug):
         raise AccountError(
@@ -60,10 +60,10 @@ def make_workspace(slug: str, maker: User) -> Membership:
 
 @transaction.atomic
 def add_member(workspace: Workspace, email: str, role: str) -> Membership:
-    """Give a person a role here. An unknown address becomes a user without a password; a member's role changes.
+    """Give a user a role here. An unknown address becomes a user without a password; an existing member's role changes.
 
-    `ended` of the result is what a new member has lost by joining. Raises AccountError when the workspace would be left
-    without an admin.
+    `ended` of the result lists the credentials that a new member loses by joining. Raises AccountError when the
+    workspace would have no admin left.
     """
     require_role_name(role)
     found, _ = User.objects.get_or_create(email=_checked_email(email), defaults={"password": _no_password()})
@@ -81,9 +81,9 @@ def add_member(workspace: Workspace, email: str, role: str) -> Membership:
 
 
 def make_login_link(email: str) -> tuple[str, LoginLink]:
-    """A URL that signs the user in once within `LINK_LIFETIME`. It can never be shown again.
+    """Return a URL that signs the user in once within `LINK_LIFETIME`. It can never be shown again.
 
-    For those who run the server: whoever uses the link controls the account alone from then on.
+    Only for server operators: after its use, the user alone controls the account.
     """
     user = User.objects.filter(email=_checked_email(email), is_active=True).first()
     if user is None:
@@ -100,7 +100,8 @@ def _make_link(user: User, made_by: User | None) -> tuple[str, LoginLink]:
 
 
 def make_first_link(workspace: Workspace) -> str | None:
-    """A login link for the workspace's first admin, until anybody has signed in; there is no default password."""
+    """Return a login link for the workspace's first admin, or None once anybody has signed in. There is no default
+    password."""
     if has_anybody_signed_in():
         return None
     admins = Membership.objects.filter(workspace=workspace, role="admin", user__is_active=True)
@@ -110,11 +111,12 @@ def make_first_link(workspace: Workspace) -> str | None:
 
 @transaction.atomic
 def make_member_link(admin: User, membership: Membership) -> tuple[str, LoginLink]:
-    """A login link that an admin hands to a member. Raises AccountError.
+    """Return a login link that an admin gives to a member. Raises AccountError.
 
-    It signs in as that person, so it is refused for whoever is also in a workspace that the admin does not govern.
+    The link signs in as the member, so it is refused if the member also belongs to a workspace that the admin does not
+    govern.
     """
-    # In one order, as two admins who make links for each other would wait for each other for ever.
+    # Lock in a fixed order: two admins who make links for each other would otherwise deadlock.
     held = {pk: hold_user(pk) for pk in sorted({admin.pk, membership.user_id})}
     require_signed_in(admin, held[admin.pk])
     user = held[membership.user_id]
@@ -133,10 +135,10 @@ def make_member_link(admin: User, membership: Membership) -> tuple[str, LoginLin
 
 @transaction.atomic
 def use_login_link(key: str) -> User:
-    """The user whom the link signs in; the link is spent by that. Of many who come at once only one gets in."""
+    """Return the user whom the link signs in and mark the link as used. Of concurrent uses only one succeeds."""
     link = LoginLink.objects.filter(digest=digest_of(key)).first()
     user = hold_user(link.user_id) if link else None
-    # Without a join: a sub-query would be answered from before another's use.
+    # No join: a subquery would be evaluated before a concurrent use is visible.
     unused = LoginLink.objects.filter(digest=digest_of(key), used_at=None, expires_at__gt=timezone.now())
     if link is None or user is None or not user.is_active or not unused.update(used_at=timezone.now()):
         raise AccountError(
@@ -149,7 +151,7 @@ def use_login_link(key: str) -> User:
 
 
 def _apply_control(user: User, maker: User | None) -> None:
-    """Who may have credentials of the account from this sign-in on. Raises AccountError."""
+    """Update who may hold credentials of the account after this sign-in. Raises AccountError."""
     if maker is None:
         take_sole_control(user)
     elif maker.pk != user.pk:
@@ -165,7 +167,7 @@ def _apply_control(user: User, maker: User | None) -> None:
 def add_token(
     workspace: Workspace, name: str, role: str, *, days: int, created_by: User | None = None
 ) -> tuple[str, Token]:
-    """A new API token and its text, which can never be shown again."""
+    """Create an API token. Return it and its text, which can never be shown again."""
     if not 1 <= days <= LONGEST_TOKEN_DAYS:
         raise AccountError(
             "token.days_invalid", f"A token cannot last {days} days.", hint=f"Use 1 to {LONGEST_TOKEN_DAYS} days."
@@ -192,7 +194,7 @@ def add_token(
 
 
 def revoke_token(token: Token) -> None:
-    """Programs that use it are refused from now on."""
+    """Revoke a token. Programs that use it are refused from now on."""
     token.delete()
 
 
@@ -208,7 +210,7 @@ def _require_role(user: User, workspace: Workspace, role: str) -> None:
 
 @transaction.atomic
 def remove_member(membership: Membership) -> int:
-    """The person stays a user, and keeps the other workspaces; returns how many of the person's tokens ended.
+    """Remove a member; return how many of the member's tokens ended. The user and other memberships remain.
 
     Raises AccountError for the last admin.
     """
@@ -224,13 +226,14 @@ def remove_member(membership: Membership) -> int:
 
 
 def _drop_links_made_by(membership: Membership) -> None:
-    """Who is no longer an admin has no use for links to sign others in."""
+    """Delete login links that a former admin made for others."""
     if membership.role == "admin":
         LoginLink.objects.filter(made_by=membership.user_id, used_at=None).delete()
 
 
 def _require_other_admin(membership: Membership) -> None:
-    """To be called while the workspace is held: of two admins who remove each other one stays."""
+    """Raise AccountError if no other admin exists. Lock the workspace first, so that two admins cannot remove each
+    other."""
     if membership.role != "admin":
         return
     admins = Membership.objects.filter(workspace_id=membership.workspace_id, role="admin", user__is_active=True)
@@ -244,9 +247,9 @@ def _require_other_admin(membership: Membership) -> None:
 
 @transaction.atomic
 def set_password(user: User, password: str) -> None:
-    """`password` has been validated. Login links that are still unused end with it.
+    """Set a password that has been validated. Unused login links end.
 
-    Raises AccountError when the credentials of `user` were ended or changed meanwhile.
+    Raises AccountError when the credentials of `user` have ended or changed meanwhile.
     """
     hold_signed_in(user)
     user.set_password(password)

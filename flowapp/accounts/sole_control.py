@@ -1,7 +1,7 @@
-"""Whether a person alone controls an account, and ending the credentials that others may have.
+"""Track whether a user alone controls an account, and end credentials that other people may know.
 
-docs/accounts.md says what counts. Links that an admin makes are for handing over, but nobody can see whether the admin
-has kept one: what was set by them ends when the account joins a workspace of others.
+docs/accounts.md defines the rules. An admin hands over the login links that the admin makes, but may have kept a copy.
+Credentials set through such a link therefore end when the account joins a workspace of other people.
 """
 
 from __future__ import annotations
@@ -16,9 +16,10 @@ OTHERS_LINKS = Q(made_by__isnull=False)
 
 
 def end_shared_credentials(user: User, joined: Workspace) -> EndedCredentials | None:
-    """What an account that joins a workspace must not bring along; returns what was ended. `user` is held.
+    """End the credentials that an account must not bring into a workspace it joins; return which ones. `user` is
+    locked.
 
-    An account under sole control loses the unused links of admins alone.
+    An account under sole control loses only its unused login links made by admins.
     """
     if user.sole_control_since is not None:
         return _note(user, joined, links=_delete_links(Q(user=user) & OTHERS_LINKS & ~Q(made_by=user)))
@@ -26,17 +27,17 @@ def end_shared_credentials(user: User, joined: Workspace) -> EndedCredentials | 
 
 
 def take_sole_control(user: User) -> EndedCredentials | None:
-    """For whoever signs in by a link made on the server; what was set before that ends."""
+    """Mark the account as controlled by its user alone, after a link made on the server; end earlier credentials."""
     if user.sole_control_since is not None:
         return None
     User.objects.filter(pk=user.pk).update(sole_control_since=Now())
-    # The server's other links end unreported: nobody but the person got them.
+    # Other links made on the server end without a notice: only the user received them.
     _delete_links(Q(user=user) & ~OTHERS_LINKS)
     return _end_all(user, None, (Q(user=user) | Q(made_by=user)) & OTHERS_LINKS)
 
 
 def give_up_sole_control(user: User) -> None:
-    """An admin's link has signed in: from here on that admin may have the session and set a password."""
+    """Record that an admin's link has signed in: the admin may now hold the session and set a password."""
     User.objects.filter(pk=user.pk).update(sole_control_since=None)
 
 
@@ -47,7 +48,7 @@ def _end_all(user: User, joined: Workspace | None, links: Q) -> EndedCredentials
         "links": _delete_links(links),
         "tokens": _end_tokens(user, "The creator's credentials were ended."),
     }
-    # Sessions carry a hash of this: they end with it, also those that begin at this moment.
+    # Sessions contain a hash of this value. All of them end with it, even those that begin at this moment.
     user.set_unusable_password()
     User.objects.filter(pk=user.pk).update(password=user.password)
     KnownNetwork.objects.filter(user=user).delete()
@@ -61,12 +62,12 @@ def _may_have_sessions(user: User) -> bool:
 
 
 def end_tokens_in(workspace: Workspace, user: User) -> int:
-    """For somebody who leaves the workspace."""
+    """End the tokens of a user who leaves the workspace."""
     return _end_tokens(user, "The creator is no longer a member.", workspace=workspace)
 
 
 def _end_tokens(user: User, reason: str, **which: Workspace) -> int:
-    """They stay in the list, so that a program that stopped working can be explained."""
+    """End tokens but keep them in the list, so that users can see why a program stopped working."""
     valid = Token.objects.filter(created_by=user, expires_at__gt=Now(), **which)
     return valid.update(expires_at=Now(), ended_reason=reason)
 
@@ -76,12 +77,12 @@ def _delete_links(which: Q) -> int:
 
 
 def _note(user: User, joined: Workspace | None, **ended: bool | int) -> EndedCredentials | None:
-    """For the person to read at the next sign-in."""
+    """Store a notice for the user's next sign-in."""
     return EndedCredentials.objects.create(user=user, joined=joined, **ended) if any(ended.values()) else None
 
 
 def see_ended_credentials(user: User) -> list[EndedCredentials]:
-    """What the person has not been told yet; told by that."""
+    """Return the notices that the user has not seen yet, and mark them as seen."""
     unseen = EndedCredentials.objects.filter(user=user, seen_at=None).select_related("joined").order_by("at")
     found = list(unseen)
     if found:

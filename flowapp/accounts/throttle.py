@@ -1,7 +1,7 @@
-"""Limits sign-in attempts. An attempt is counted before the password is checked, so that concurrent attempts all count.
+"""Limit sign-in attempts. An attempt is counted before the password is checked, so that concurrent attempts all count.
 
-The counts are rows, so that all web processes count together, and a restart forgets nothing. docs/accounts.md tells
-what is counted, and why nobody is locked out by others from where they have signed in before.
+The counts are rows, so that all web processes share them and a restart keeps them. docs/accounts.md describes what is
+counted, and why other people's guesses do not lock a user out of known networks and browsers.
 """
 
 from __future__ import annotations
@@ -35,23 +35,23 @@ class TooManyFailures(FlowError):
 
 
 def count_guess(client: Client) -> None:
-    """Count a guess as a wrong one, until it is forgiven. Raises TooManyFailures, and counts nothing, at a limit."""
+    """Count an attempt as wrong until `forgive_guess` is called. At a limit, raises TooManyFailures and counts nothing."""
     with transaction.atomic():
-        # In one order, as two who wait for each other would wait for ever.
+        # Lock in a fixed order to avoid a deadlock.
         for key, most in sorted(_limits(client).items()):
             if not _count(key, most):
                 raise TooManyFailures
 
 
 def forgive_guess(client: Client) -> None:
-    """The password was right: earlier slips of this person here are forgotten, and the others' counts are as before."""
+    """Reset the user's own count for this client after a correct password; restore the shared counts."""
     mine, *others = _limits(client)
     LoginFailures.objects.filter(key=mine).update(count=0)
     LoginFailures.objects.filter(key__in=others, count__gt=0).update(count=F("count") - 1)
 
 
 def _count(key: str, most: int) -> bool:
-    """Take one of the guesses that are left; False when there is none. Counting begins anew once a pause is over."""
+    """Use up one remaining guess; return False if there is none. Counting restarts after the pause."""
     row = LoginFailures.objects.filter(key=key)
     fresh = {"count": 0, "until": from_now(PAUSE_SECONDS)}
     LoginFailures.objects.bulk_create([LoginFailures(key=key, **fresh)], ignore_conflicts=True)
@@ -60,7 +60,7 @@ def _count(key: str, most: int) -> bool:
 
 
 def _limits(client: Client) -> dict[str, int]:
-    """Hashes of what is counted, with how many guesses each has; the person's own comes first."""
+    """Return the hashes to count under, with the number of guesses each allows. The user's own comes first."""
     if client.browser:
         return {secret_hash("browser", client.email, client.browser): MOST_FAILURES}
     mine = {secret_hash("person", client.email, client.network): MOST_FAILURES}

@@ -35,7 +35,7 @@ def settings_page(request: HtmxRequest) -> HttpResponse:
 
 
 def _show(request: HtmxRequest, *, status: int = 200, **changes: Any) -> HttpResponse:
-    """The page; `changes` are forms with errors, or what is shown once."""
+    """Render the page. `changes` holds forms with errors, or values that are shown once."""
     context = {
         "members": list_members(request.workspace),
         "tokens": list_tokens(request.workspace) if request.role == "admin" else [],
@@ -53,7 +53,7 @@ def _show(request: HtmxRequest, *, status: int = 200, **changes: Any) -> HttpRes
 @require_POST
 @page(role="admin")
 def save_member(request: HtmxRequest) -> HttpResponse:
-    """Adds a person or changes a role."""
+    """Add a member or change a role."""
     form = MemberForm(request.POST, prefix="member")
     if not form.is_valid():
         return _show(request, member_form=form, status=422)
@@ -91,7 +91,7 @@ def drop_member(request: HtmxRequest, member: int) -> HttpResponse:
 @require_POST
 @page(role="admin")
 def member_link(request: HtmxRequest, member: int) -> HttpResponse:
-    """A one-time login link, shown once, for the admin to hand over."""
+    """Show a one-time login link once, for the admin to hand over."""
     membership = get_object_or_404(list_members(request.workspace), pk=member)
     url, link = make_member_link(request.user, membership)
     return _show(request, new_link={"url": url, "email": membership.user.email, "expires_at": link.expires_at})
@@ -101,7 +101,7 @@ def member_link(request: HtmxRequest, member: int) -> HttpResponse:
 @require_POST
 @page(role="admin")
 def make_token(request: HtmxRequest) -> HttpResponse:
-    """The token's text is in this answer and nowhere else."""
+    """Create a token. Its text is only in this response."""
     form = TokenForm(request.POST, prefix="token")
     if not form.is_valid():
         return _show(request, token_form=form, status=422)

@@ -1,4 +1,4 @@
-"""Events of alerts for the apps above, called in the transaction that changes an alert."""
+"""Hooks for apps above, called in the transaction that changes an alert."""
 
 from __future__ import annotations
 

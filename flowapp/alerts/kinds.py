@@ -37,9 +37,10 @@ EVENTS: dict[Event, str] = {
 
 @dataclass(frozen=True, slots=True)
 class AlertKind:
-    """`hint` says what to do. `resolved_by` is the event that ends alerts of this kind; `person`: only people do.
+    """A kind of alert. `hint` says what to do. `resolved_by` is the event that resolves alerts of this kind; with
+    `person` only people resolve them.
 
-    What is not `is_sent` goes to no channel: a channel that fails would be told of by those that may fail as well.
+    Alerts without `is_sent` go to no channel: a failing channel cannot report its own failure.
     """
 
     kind: str
@@ -50,7 +51,7 @@ class AlertKind:
 
     @property
     def resolver(self) -> str:
-        """What resolves such alerts, in words."""
+        """Return a description of what resolves such alerts."""
         return EVENTS[self.resolved_by]
 
 
@@ -136,5 +137,5 @@ def title_of(kind: str) -> str:
 
 
 def ended_by(kind: str) -> str:
-    """What resolves such an alert by itself, in words."""
+    """Return a description of what resolves such an alert automatically."""
     return EVENTS[ALERT_KINDS[kind].resolved_by]

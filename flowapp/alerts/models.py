@@ -23,9 +23,9 @@ class Severity(models.TextChoices):
 
 
 class Alert(models.Model):
-    """Trouble that a person of a workspace should know of. The same trouble again, by fingerprint, raises `count`.
+    """A problem that members of a workspace should know about. A repetition with the same fingerprint raises `count`.
 
-    `run_id` and `run_number` are of the run that raised it last; an app above keeps the runs.
+    `run_id` and `run_number` identify the run that raised it last. An app above stores the runs.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
@@ -69,11 +69,11 @@ class Alert(models.Model):
 
     @property
     def ended_by(self) -> str:
-        """What resolves it by itself, in words."""
+        """Return a description of what resolves the alert automatically."""
         return ended_by(self.kind)
 
     @property
     def how_resolved(self) -> str:
-        """What has resolved it, in words."""
+        """Return a description of what resolved the alert."""
         by = self.resolved_by.email if self.resolved_by else "a person"
         return by if self.resolved_how == "person" else EVENTS.get(cast(Event, self.resolved_how), "")

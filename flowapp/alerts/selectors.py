@@ -1,4 +1,4 @@
-"""Reading alerts."""
+"""Queries for alerts."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ def list_alerts(
     severity: str = "",
     pipeline: Pipeline | None = None,
 ) -> QuerySet[Alert]:
-    """The workspace's alerts, newest first; narrowed down by what is given.
+    """Return the workspace's alerts, newest first, filtered by the given arguments.
 
-    Without a state those that are not resolved, or all of them `with_resolved`.
+    Without a state: the alerts that are not resolved, or all alerts if `with_resolved`.
     """
     alerts = Alert.objects.filter(workspace=workspace).select_related("pipeline", "acknowledged_by", "resolved_by")
     filters = {"state": state, "kind": kind, "severity": severity, "pipeline": pipeline}
@@ -42,7 +42,8 @@ WIDGET_ALERTS = 5
 
 @dataclass(frozen=True, slots=True)
 class Light:
-    """`state` is ok, warning, error or unknown. It is never ok without an answer. `parts` are those that are not ok."""
+    """The health light. `state` is ok, warning, error or unknown; it is never ok if a part did not answer. `parts`
+    lists those that are not ok."""
 
     state: str
     count: int
@@ -51,7 +52,7 @@ class Light:
 
 
 def get_light(workspace: Workspace) -> Light:
-    """What the widget says of a workspace. Acknowledged alerts are looked after and turn no light on."""
+    """Return the workspace's health light. Acknowledged alerts do not affect it."""
     alerts = list_alerts(workspace).filter(state=AlertState.OPEN)
     by_severity = dict(alerts.order_by().values_list("severity").annotate(Count("pk")))
     ill = {name: part for name, part in health_document().items() if part["status"] != "ok"}
@@ -68,7 +69,7 @@ def _state_of(by_severity: dict[str, int], ill: dict[str, Part]) -> str:
 
 
 def get_alert(workspace: Workspace, alert_id: UUID | str) -> Alert:
-    """An alert that `list_alerts` may show; raises FlowError."""
+    """Return an alert that `list_alerts` may show. Raises FlowError."""
     try:
         return list_alerts(workspace, with_resolved=True).get(pk=UUID(str(alert_id)))
     except (Alert.DoesNotExist, ValueError):

@@ -1,4 +1,4 @@
-"""Alerts as the API and the command line send them."""
+"""Alerts in API responses and command output."""
 
 from __future__ import annotations
 

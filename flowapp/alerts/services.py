@@ -1,4 +1,4 @@
-"""Raises and resolves alerts, and queues the messages of channels in the same transaction."""
+"""Raise and resolve alerts, and queue channel messages in the same transaction."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ RAISED_BY_GOOD_RUNS = ("source.missed", "source.empty")
 
 
 class RunLike(Protocol):
-    """What an alert keeps of a run."""
+    """The attributes of a run that an alert stores."""
 
     @property
     def pk(self) -> UUID: ...
@@ -36,7 +36,7 @@ class RunLike(Protocol):
 
 
 def fingerprint_of(kind: str, workspace_id: UUID, pipeline_id: UUID | None, node: str) -> str:
-    """The same trouble: the same kind at the same place."""
+    """Return the fingerprint of a problem: its kind and its location."""
     return hashlib.sha256(f"{kind}\n{workspace_id}\n{pipeline_id}\n{node}".encode()).hexdigest()
 
 
@@ -51,9 +51,9 @@ def raise_alert(
     run: RunLike | None = None,
     node: str = "",
 ) -> None:
-    """Open an alert, or count one more of an alert that is not resolved yet.
+    """Open an alert, or count a repetition of an alert that is not resolved yet.
 
-    It is of a workspace: the pipeline's, if there is one. An acknowledged alert stays acknowledged.
+    The alert belongs to the pipeline's workspace if there is a pipeline. An acknowledged alert stays acknowledged.
     """
     owner = pipeline.workspace_id if pipeline else workspace.pk if workspace else None
     if owner is None:
@@ -82,12 +82,12 @@ def raise_alert(
                 **latest,
             )
             events.opened(alert)
-    except IntegrityError:  # another process opened it since
+    except IntegrityError:  # Another process has opened it meanwhile.
         _count_again(fingerprint, latest)
 
 
 def _count_again(fingerprint: str, latest: Mapping[str, Any]) -> bool:
-    """Who is told of errors alone is told when a warning becomes one."""
+    """Count a repetition. If a warning becomes an error, notify channels that only report errors."""
     unresolved = Alert.objects.filter(fingerprint=fingerprint).exclude(state=AlertState.RESOLVED)
     with transaction.atomic():
         if latest["severity"] == Severity.ERROR:
@@ -105,10 +105,10 @@ def resolve_by(
     by: RunLike | None = None,
     node: str | None = None,
 ) -> int:
-    """Resolve what this event ends (of this pipeline and node, if they are given); returns how many.
+    """Resolve the alerts that this event ends, limited to the given pipeline and node; return their number.
 
-    `workspace_id` narrows it down where there is no pipeline. `by` is the run that the event is of: what it has raised
-    itself stays open.
+    `workspace_id` limits events without a pipeline. `by` is the run of the event; alerts that this run raised stay
+    open.
     """
     ended = Alert.objects.filter(kind__in=kinds_ended_by(event), pipeline=pipeline_id)
     ended = ended.exclude(state=AlertState.RESOLVED)
@@ -133,7 +133,7 @@ def _resolve(alerts: QuerySet[Alert], how: Event, by: User | None = None) -> int
 
 
 def acknowledge(alert: Alert, user: User | None = None) -> None:
-    """Say that somebody looks after it. Raises FlowError when it is no longer open."""
+    """Mark an alert as being looked after. Raises FlowError when it is no longer open."""
     changed = Alert.objects.filter(pk=alert.pk, state=AlertState.OPEN).update(
         state=AlertState.ACKNOWLEDGED, acknowledged_by=user, acknowledged_at=Now()
     )
@@ -141,7 +141,7 @@ def acknowledge(alert: Alert, user: User | None = None) -> None:
 
 
 def resolve(alert: Alert, user: User | None = None) -> None:
-    """Close it by hand. Raises FlowError when it is resolved already."""
+    """Resolve an alert manually. Raises FlowError when it is already resolved."""
     unresolved = Alert.objects.filter(pk=alert.pk).exclude(state=AlertState.RESOLVED)
     _refuse_unless(_resolve(unresolved, "person", user), alert, "resolve")
 
@@ -157,5 +157,5 @@ def _refuse_unless(changed: int, alert: Alert, action: str) -> None:
 
 
 def forget_run(run_id: UUID) -> None:
-    """Name a run no more that is deleted."""
+    """Clear references to a deleted run."""
     Alert.objects.filter(run_id=run_id).update(run_id=None, run_number=None)

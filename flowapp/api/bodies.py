@@ -1,4 +1,4 @@
-"""Bodies that several routes take."""
+"""Request bodies that several routes share."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class Reason(serializers.Serializer[Any]):
 
 
 def read_reason(request: Request, *, or_query: bool = False) -> str:
-    """Why something is asked for; `or_query` takes it from the query where there is no body. Raises ValidationError."""
+    """Return the reason in the body; with `or_query` the query's reason if there is no body. Raises ValidationError."""
     given = Reason(data=request.data or request.query_params if or_query else request.data)
     given.is_valid(raise_exception=True)
     reason: str = given.validated_data["reason"]

@@ -1,4 +1,4 @@
-"""Headers of our own."""
+"""Names of Flow's own HTTP headers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How the OpenAPI document describes what drf-spectacular does not know by itself."""
+"""Extend the OpenAPI document with what drf-spectacular cannot derive."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ ETAG = OpenApiParameter(
 
 
 def if_match(what: str, *, required: bool) -> OpenApiParameter:
-    """The request header that names what the client has seen; `what` says which number that is."""
+    """Describe the If-Match header; `what` names the number that it carries."""
     return OpenApiParameter("If-Match", str, OpenApiParameter.HEADER, required=required, description=what)
 
 
 class FlowAutoSchema(AutoSchema):
-    """Adds what every operation has: problem bodies, and the header that names the workspace for sessions."""
+    """Add problem responses and the workspace header for sessions to every operation."""
 
     def get_override_parameters(self) -> list[OpenApiParameter | Serializer[Any] | type[Serializer[Any]]]:
         text = "The workspace's slug. A token has a workspace of its own and needs none."
@@ -46,7 +46,7 @@ class FlowAutoSchema(AutoSchema):
 
 
 class FreeFormField(OpenApiSerializerFieldExtension):  # type: ignore[no-untyped-call]  # of drf-spectacular
-    """Fields whose form is not the API's to say, each a component of its own."""
+    """Describe free-form fields, each as a component of its own."""
 
     target_class = "flowapp.api.serializers.FreeForm"
     match_subclasses = True
@@ -69,7 +69,7 @@ class PipelineDocument(OpenApiSerializerExtension):  # type: ignore[no-untyped-c
 
 
 class PerKind(OpenApiSerializerExtension):  # type: ignore[no-untyped-call]  # of drf-spectacular
-    """Objects of several kinds: any of the components of their kinds."""
+    """Describe objects of several kinds as one of the components of their kinds."""
 
     target_class = "flowapp.api.serializers.PerKindSerializer"
     match_subclasses = True

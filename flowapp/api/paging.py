@@ -1,4 +1,4 @@
-"""Cursor paging of the API's lists."""
+"""Cursor pagination of the API's lists."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from flowapp.web.paging import is_value_of
 
 
 class FlowCursorPagination(CursorPagination):
-    """`{"next", "previous", "results"}`; `?limit=` sets the size of a page. A list's `ordering` must fit an index."""
+    """Paginate as `{"next", "previous", "results"}`; `?limit=` sets the page size. An index must support a list's
+    `ordering`."""
 
     page_size = 50
     page_size_query_param = "limit"
@@ -33,7 +34,7 @@ class FlowCursorPagination(CursorPagination):
         }
 
     def decode_cursor(self, request: Request) -> Cursor | None:
-        """Raises ValidationError for a cursor that no page gave, before the database is asked with it."""
+        """Decode a cursor. Raises ValidationError for an invalid cursor before it reaches the database."""
         try:
             cursor = super().decode_cursor(request)
         except NotFound:
@@ -43,7 +44,7 @@ class FlowCursorPagination(CursorPagination):
         return cursor
 
     def _fits(self, position: str) -> bool:
-        """Whether a row can stand there: a position is the value of the first column that orders."""
+        """Return whether the position is a valid value of the first ordering column."""
         name = self.ordering[0].lstrip("-")
         annotation = self._queryset.query.annotations.get(name)
         column: Any = annotation.output_field if annotation is not None else self._queryset.model._meta.get_field(name)

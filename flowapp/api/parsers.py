@@ -1,4 +1,4 @@
-"""JSON bodies, bounded: what came through is plain, as deep as documents may be, and text that a database can keep."""
+"""Parse JSON bodies with limits: plain values, limited depth, and only text that a database can store."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MOST_LEVELS = 2 * MAX_DEPTH
 
 
 class BoundedJSONParser(JSONParser):
-    """Answers 400 for what Python's own reader would fail over, or what those who read it would."""
+    """Answer 400 for JSON that fails in Python's parser or in the code that reads its result."""
 
     def parse(
         self, stream: IO[bytes], media_type: str | None = None, parser_context: Mapping[str, Any] | None = None

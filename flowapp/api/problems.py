@@ -1,4 +1,4 @@
-"""Problem bodies (RFC 9457) for whatever goes wrong in the API."""
+"""Problem responses (RFC 9457) for all API errors."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ OF_FRAMEWORK = {
 
 
 def flow_problem(error: FlowError) -> dict[str, Any]:
-    """With the diagnostics of an invalid document, as `flow validate --json` gives them."""
+    """Build a problem response with the diagnostics of an invalid document, as `flow validate --json` prints them."""
     more = {name: value for name, value in error.to_json().items() if value is not None}
     for name in ("code", "message", "hint"):
         more.pop(name, None)
@@ -36,7 +36,7 @@ def flow_problem(error: FlowError) -> dict[str, Any]:
 
 
 def handle_exception(error: Exception, context: dict[str, Any]) -> Response | None:
-    """DRF's `EXCEPTION_HANDLER`. Anything unexpected goes on to Django, which logs it and asks `handler500`."""
+    """DRF's `EXCEPTION_HANDLER`. Unexpected exceptions go on to Django, which logs them and calls `handler500`."""
     if not isinstance(error, exceptions.APIException | Http404 | PermissionDenied):
         error = unstorable_refused(context["request"]._request, error, _json_of(context["request"])) or error
     body, headers = _body(error), {}

@@ -1,4 +1,4 @@
-"""The query parameters of a request, checked, with what they name found in the workspace."""
+"""Validate query parameters and look up the objects that they name."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 def read_query(
     request: Request, kind: type[serializers.Serializer[Any]], **finders: Callable[[Any, Any], Any]
 ) -> dict[str, Any]:
-    """The parameters that were given; `finders` take a workspace and a parameter, and give what that names.
+    """Return the given parameters. Each of `finders` takes a workspace and a parameter and returns the object it names.
 
-    Raises ValidationError for what makes no sense, and FlowError for what is not of this workspace.
+    Raises ValidationError for an invalid value, and FlowError for an object that this workspace does not have.
     """
     given = kind(data=request.query_params)
     given.is_valid(raise_exception=True)

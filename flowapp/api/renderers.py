@@ -1,4 +1,4 @@
-"""JSON answers."""
+"""Render JSON responses."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from rest_framework.renderers import JSONRenderer
 
 
 class AnyTextRenderer(JSONRenderer):
-    """Plain UTF-8, and escapes where a message repeats an incomplete surrogate pair, which UTF-8 has no bytes for."""
+    """Render plain UTF-8. Lone surrogates, which UTF-8 cannot encode, are escaped."""
 
     def render(self, data: Any, *args: Any, **kwargs: Any) -> bytes:
         try:

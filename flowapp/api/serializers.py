@@ -1,4 +1,4 @@
-"""What the API's serializers share: the wire's spelling of names, lists of one page, and problem bodies."""
+"""Base serializers of the API: camel case names, unpaged lists, and problem responses."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class CamelSerializer(serializers.Serializer[T]):
 
 
 def _with_source(field: Any, name: str) -> Any:
-    """The field, told its name in Python: it will be bound to the one on the wire."""
+    """Bind the field's Python name as its source, because the field itself is bound to its camel case name."""
     if isinstance(field, serializers.SerializerMethodField):
         field.method_name = field.method_name or f"get_{name}"
     elif field.source is None and to_camel(name) != name:
@@ -32,14 +32,14 @@ def _with_source(field: Any, name: str) -> Any:
 
 
 class WireSerializer(serializers.Serializer[T]):
-    """The same for mappings whose keys are spelt as on the wire already."""
+    """A CamelSerializer for mappings whose keys are already camel case."""
 
     def get_fields(self) -> dict[str, Any]:
         return {to_camel(name): field for name, field in super().get_fields().items()}
 
 
 class TextField(serializers.CharField):
-    """Text, where DRF's own field takes numbers for text as well."""
+    """A text field that rejects numbers, which DRF's own field accepts."""
 
     def to_internal_value(self, data: Any) -> str:
         if not isinstance(data, str):
@@ -48,7 +48,7 @@ class TextField(serializers.CharField):
 
 
 class NumberField(serializers.IntegerField):
-    """A whole number, where DRF's own field takes text for numbers as well."""
+    """A whole number field that rejects text, which DRF's own field accepts."""
 
     def to_internal_value(self, data: Any) -> int:
         if isinstance(data, bool) or not isinstance(data, int):
@@ -57,7 +57,7 @@ class NumberField(serializers.IntegerField):
 
 
 class MomentMethodField(serializers.SerializerMethodField):
-    """A moment that a method gives, in the form of `DateTimeField`."""
+    """A timestamp that a method returns, in the format of `DateTimeField`."""
 
     def to_representation(self, value: Any) -> Any:
         moment = super().to_representation(value)
@@ -65,7 +65,7 @@ class MomentMethodField(serializers.SerializerMethodField):
 
 
 class OptionalTextField(serializers.CharField):
-    """Null on the wire for what is '' in Python: there is none."""
+    """A text field that is null in JSON where Python has ''."""
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(allow_null=True, **kwargs)
@@ -75,7 +75,7 @@ class OptionalTextField(serializers.CharField):
 
 
 def represent_all(kind: type[serializers.BaseSerializer[Any]], rows: Iterable[Any]) -> list[dict[str, Any]]:
-    """Each of the rows as a serializer of that kind gives it."""
+    """Return the representation of each row by a serializer of that kind."""
     return list(kind(rows, many=True).data)
 
 
@@ -91,7 +91,7 @@ class PerKindSerializer(serializers.BaseSerializer[T]):
 
     @classmethod
     def variants(cls) -> list[type[CamelSerializer[Any]]]:
-        """The serializer of each kind."""
+        """Return the serializer of each kind."""
         raise NotImplementedError
 
 

@@ -1,4 +1,4 @@
-"""`flow up`: everything that is not configured elsewhere, in one terminal."""
+"""`flow up`: run every service that is not configured elsewhere in one terminal."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def add_parser(commands: Any) -> None:
 
 
 def up(args: Namespace) -> Outcome:
-    """Run until a signal comes; the database and the broker start first and stop last."""
+    """Run until a signal arrives. The database and the broker start first and stop last."""
     from flowapp.cli.control import control_plane
 
     began = time.monotonic()
@@ -63,7 +63,7 @@ def up(args: Namespace) -> Outcome:
 
 
 def _reserve(host: str, wanted: int) -> socket:
-    """The web's socket on the wanted port or the next free one, chosen once the services have theirs."""
+    """Reserve the web's socket on the configured port or the next free one, after the services have reserved theirs."""
     try:
         listener = reserve_port(wanted, host)
     except OSError as error:
@@ -89,7 +89,7 @@ def _programs(listener: int) -> list[Program]:
 
 
 def _first_login_path() -> str | None:
-    """Where the first admin signs in, once; None when somebody has signed in before."""
+    """Return the path at which the first admin signs in once, or None if anybody has signed in before."""
     from flowapp.accounts.services import make_first_link
 
     link = make_first_link(current_workspace())
@@ -109,7 +109,7 @@ def _announce(supervisor: Supervisor, listener: socket, began: float, login_path
 
 
 def _disconnect() -> None:
-    """The supervisor itself needs no database any more."""
+    """Close the database connections; the supervisor itself no longer needs them."""
     from django.db import connections
 
     connections.close_all()

@@ -1,4 +1,4 @@
-"""`flow user`: people and their one-time login links."""
+"""`flow user`: users and their one-time login links."""
 
 from __future__ import annotations
 

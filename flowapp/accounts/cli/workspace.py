@@ -1,4 +1,4 @@
-"""The workspace that commands work in."""
+"""Find the workspace that commands work in."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ OPERATOR = "admin"
 
 
 def current_workspace() -> Workspace:
-    """The workspace FLOW_WORKSPACE names. `default` is made when first asked for; others must be there."""
+    """Return the workspace that FLOW_WORKSPACE names. `default` is created on first use; any other must exist."""
     from django.conf import settings
 
     from flowapp.accounts.selectors import get_workspace
