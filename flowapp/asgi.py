@@ -23,7 +23,8 @@ POOL = {"min_size": 1, "max_size": 10, "timeout": 5}
 
 
 def share_connections() -> None:
-    """A pool for the whole process. Under ASGI each request has a thread of its own, which would connect anew."""
+    """Share one connection pool in the process. Under ASGI each request runs in its own thread, which would otherwise
+    connect anew."""
     database = settings.DATABASES["default"]
     if database["ENGINE"].endswith("postgresql"):
         database["CONN_MAX_AGE"] = 0
@@ -31,13 +32,15 @@ def share_connections() -> None:
 
 
 def freeze_collected_objects() -> None:
-    """What was loaded by now stays for good: going through it would hold up some request for a quarter of a second."""
+    """Exclude all objects loaded so far from garbage collection, which would otherwise delay a request by about 0.25
+    s."""
     gc.collect()
     gc.freeze()
 
 
 def admit(django: ASGIHandler) -> Admission:
-    """Django behind bounds; one connection is left for what has no place, such as the health check."""
+    """Wrap Django in the admission limits. One connection stays free for requests without a slot, such as the health
+    check."""
     from flowapp.uploads.limits import body_limit
     from flowapp.web.admission import Admission, App
 

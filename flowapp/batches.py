@@ -1,4 +1,4 @@
-"""Long lists in pieces that one query takes."""
+"""Split long lists into batches that fit into one query."""
 
 from __future__ import annotations
 

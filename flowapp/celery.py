@@ -1,4 +1,4 @@
-"""The Celery application. Safety rests on rows in databases: delivering a message twice, or never, harms nothing."""
+"""The Celery application. State in databases makes lost and repeated messages harmless."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ app = Celery("flow", include=["flowapp.runs.tasks", "flowapp.runs.worker"])
 
 
 def configure() -> None:
-    """Settings are read here and not at import, so that a process may choose its settings first."""
+    """Read the settings here, not at import, so that a process can choose its settings first."""
     from django.conf import settings
 
     app.conf.update(
@@ -33,7 +33,7 @@ def configure() -> None:
         task_default_queue="flow-runs",
         task_acks_late=True,
         task_reject_on_worker_lost=True,
-        # One short retry: the caller is a web request, and the scheduler sends again what is lost.
+        # One short retry only: the caller is a web request, and the scheduler resends lost messages.
         task_publish_retry_policy={"max_retries": 1, "interval_start": 0.1, "interval_step": 0, "interval_max": 0.1},
         worker_prefetch_multiplier=1,
         worker_pool="threads",

@@ -1,4 +1,4 @@
-"""The time of the control database's clock, so that machines with wrong clocks agree on leases."""
+"""Use the control database's clock, so that machines with wrong clocks agree on leases."""
 
 from __future__ import annotations
 
@@ -9,5 +9,5 @@ from django.db.models.functions import Now
 
 
 def from_now(seconds: float) -> Combinable:
-    """The moment that many seconds from now; before now if negative. An SQL expression."""
+    """Return an SQL expression for the time that many seconds from now; negative values are in the past."""
     return Now() + timedelta(seconds=seconds)

@@ -12,5 +12,6 @@ def make_key() -> str:
 
 
 def digest_of(key: str) -> str:
-    """Return the hash that Flow stores and looks up. A fast hash is enough, because 256 random bits cannot be guessed."""
+    """Return the hash that Flow stores and looks up. A fast hash is enough, because 256 random bits cannot be
+    guessed."""
     return hashlib.sha256(key.encode()).hexdigest()

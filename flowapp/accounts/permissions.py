@@ -1,4 +1,5 @@
-"""API permissions: find the workspace of a request and check the role in it. See `flowapp.accounts.access` for pages."""
+"""API permissions: find the workspace of a request and check the role in it. See `flowapp.accounts.access` for
+pages."""
 
 from __future__ import annotations
 

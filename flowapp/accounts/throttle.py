@@ -35,7 +35,8 @@ class TooManyFailures(FlowError):
 
 
 def count_guess(client: Client) -> None:
-    """Count an attempt as wrong until `forgive_guess` is called. At a limit, raises TooManyFailures and counts nothing."""
+    """Count an attempt as wrong until `forgive_guess` is called. At a limit, raises TooManyFailures and counts
+    nothing."""
     with transaction.atomic():
         # Lock in a fixed order to avoid a deadlock.
         for key, most in sorted(_limits(client).items()):

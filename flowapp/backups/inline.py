@@ -10,6 +10,6 @@ from flowapp.runs.run_kinds import Engine
 
 
 def restore_inline(backup: Backup, reason: str, *, engine: Engine | None = None) -> Run:
-    """Put a backup back after the runs that are under way. Raises as `restore_backup` does."""
+    """Restore a backup after the runs in progress. Raises the errors of `restore_backup`."""
     finish_abandoned(backup.pipeline, RunKind.RESTORE, engine)
     return run_to_end(restore_backup(backup, reason, Trigger.CLI, send=False), engine)

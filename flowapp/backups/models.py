@@ -1,4 +1,4 @@
-"""Backups of targets in the control database. Their rows are in the target's database."""
+"""Metadata of backups in the control database. The rows of a backup are in the target's database."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from django.db import models
 
 
 class Backup(models.Model):
-    """A target as it was before a run loaded it. `dropped_at` is when it was past its time."""
+    """The state of a target before a run loaded it. `dropped_at` is the time at which the expired backup was
+    dropped."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     workspace = models.ForeignKey("accounts.Workspace", models.PROTECT, related_name="+")
@@ -34,7 +35,7 @@ class Backup(models.Model):
 
 
 class Restore(models.Model):
-    """What a run restores, and why."""
+    """The backup that a run restores, and the reason."""
 
     workspace = models.ForeignKey("accounts.Workspace", models.PROTECT, related_name="+")
     run = models.OneToOneField("runs.Run", models.CASCADE, related_name="restore")

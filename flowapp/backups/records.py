@@ -12,7 +12,7 @@ from flowapp.runs.models import Run
 
 
 def note_backup(run: Run, commit: LoadCommit) -> None:
-    """Keep in mind the backup that a load has taken, if it has."""
+    """Record the backup that a load has taken, if any."""
     taken = commit.record.backup
     if taken is None:
         return
@@ -33,6 +33,6 @@ def note_backup(run: Run, commit: LoadCommit) -> None:
 
 
 def restored_by(run: Run) -> BackupRef | None:
-    """The backup that a run is to put back."""
+    """Return the backup that a run restores."""
     restore = Restore.objects.select_related("backup").filter(run=run).first()
     return BackupRef(str(restore.backup.run_id), restore.backup.node) if restore else None

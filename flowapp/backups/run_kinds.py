@@ -1,4 +1,4 @@
-"""Runs that put a backup back."""
+"""The run kind that restores a backup."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reading backups."""
+"""Queries for backups."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ RETENTION_DAYS = 7
 
 
 def list_backups(workspace: Workspace, *, pipeline: Pipeline | None = None, run: Run | None = None) -> QuerySet[Backup]:
-    """Newest first, also those that are past their time; with their restores."""
+    """List backups with their restores, newest first, expired ones included."""
     filters = {"pipeline": pipeline, "run": run}
     backups = Backup.objects.filter(workspace=workspace, **{name: v for name, v in filters.items() if v is not None})
     restores = Restore.objects.select_related("run").order_by("-pk")
@@ -28,12 +28,12 @@ def list_backups(workspace: Workspace, *, pipeline: Pipeline | None = None, run:
 
 
 def list_unexpired() -> QuerySet[Backup]:
-    """Those whose rows still stand in their targets, of all workspaces."""
+    """List the backups of all workspaces whose rows still exist in their targets."""
     return Backup.objects.filter(dropped_at=None).select_related("workspace")
 
 
 def get_backup(workspace: Workspace, backup_id: UUID | str) -> Backup:
-    """A backup of this workspace; raises FlowError."""
+    """Return a backup of this workspace. Raises FlowError."""
     try:
         return list_backups(workspace).get(pk=UUID(str(backup_id)))
     except (Backup.DoesNotExist, ValueError):

@@ -1,4 +1,4 @@
-"""Backups as the API and the command line send them."""
+"""Backups in API responses and command output."""
 
 from __future__ import annotations
 

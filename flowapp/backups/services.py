@@ -1,4 +1,4 @@
-"""Restores backups, and drops expired ones."""
+"""Restore backups and drop expired ones."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ DAY = 24 * 3600.0
 def restore_backup(
     backup: Backup, reason: str, trigger: Trigger, *, user: User | None = None, send: bool = True
 ) -> Run:
-    """Ask for a run that puts a backup back; it waits for those that are going on. Raises FlowError."""
+    """Request a run that restores a backup; it waits for the runs in progress. Raises FlowError."""
     if not reason.strip():
         raise FlowError("reason.required", "Restoring a backup needs a reason.", hint="Give a reason. It is stored.")
     if backup.dropped_at is not None:
@@ -47,7 +47,8 @@ def restore_backup(
 
 
 def _require_target(backup: Backup, document: Document) -> None:
-    """A backup lies in the database of its table: whoever loads another one since cannot put it back there."""
+    """Require that the node still loads the backed-up table. A backup is stored in the database of its table, so it
+    cannot restore a table elsewhere."""
     target = next((target for target in document.targets() if target.id == backup.node), None)
     if target is not None and target.connection != backup.connection:
         raise FlowError(
@@ -59,12 +60,12 @@ def _require_target(backup: Backup, document: Document) -> None:
 
 
 def drop_old_backups() -> int:
-    """Drop what is past its time, in every target that answers; returns how many went. The others are tried again."""
+    """Drop expired backups in every reachable target; return their number. The scheduler retries the others."""
     return drop_backups(list_unexpired().filter(taken_at__lt=from_now(-RETENTION_DAYS * DAY)))
 
 
 def drop_backups(backups: Iterable[Backup]) -> int:
-    """Drop backups in every target that answers; returns how many went."""
+    """Drop the given backups in every reachable target; return how many were dropped."""
     by_connection: dict[tuple[object, str], list[Backup]] = defaultdict(list)
     for backup in backups:
         by_connection[backup.workspace, backup.connection].append(backup)

@@ -1,4 +1,4 @@
-"""The page of backups: list and restore them."""
+"""The page that lists and restores backups."""
 
 from __future__ import annotations
 

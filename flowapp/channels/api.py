@@ -1,4 +1,4 @@
-"""The API's routes for channels, for admins alone."""
+"""The API's routes for channels, which only admins may use."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ class Channels(APIView):
 
 
 def _names_of_fields() -> set[str]:
-    """As the API spells the fields of all kinds."""
+    """Return the API names of the fields of all kinds."""
     return {to_camel(field.name) for kind in CHANNEL_KINDS.values() for field in kind.fields}
 
 
@@ -101,7 +101,7 @@ class OneChannel(APIView):
         severity, kinds = given.pop("severity", found.severity), given.pop("alert_kinds", found.kinds)
         if kind.secret and "secret" in given:
             given[kind.secret.name] = given.pop("secret")
-        with transaction.atomic():  # all that was sent, or nothing of it
+        with transaction.atomic():  # Apply all changes or none.
             if given:
                 change_address(found, given)
             change_filter(found, severity=severity, kinds=kinds)

@@ -1,6 +1,7 @@
-"""Sends due deliveries. One process at a time serves a channel; temporary failures are retried with growing delays.
+"""Send due deliveries. One process at a time serves a channel; temporary failures are retried with growing delays.
 
-A message may come twice after a crash, under the same key. It never comes before an older one of the same alert.
+After a crash a message may be sent twice, under the same key. It is never sent before an older message of the same
+alert.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ FIRST_WAIT, LONGEST_WAIT = 30.0, 3600.0
 
 
 def deliver_due() -> int:
-    """One round over all channels with something due; returns how many messages were taken."""
+    """Send once over all channels that have due deliveries; return how many messages the receivers accepted."""
     due = Delivery.objects.filter(state=DeliveryState.PENDING, due_at__lte=Now()).filter(_is_idle("channel__"))
     channels = list(due.order_by().values_list("channel", flat=True).distinct())
     if not channels:
@@ -59,7 +60,7 @@ def _is_idle(prefix: str = "") -> Q:
 
 
 def deliver_to(channel_id: UUID) -> int:
-    """Send what is due by one channel, unless another process does; after a failure the channel rests."""
+    """Send the due deliveries of one channel unless another process does. After a failure the channel pauses."""
     if not Channel.objects.filter(_is_idle(), pk=channel_id).update(busy_until=from_now(BUSY_SECONDS)):
         return 0
     taken = 0
@@ -67,7 +68,7 @@ def deliver_to(channel_id: UUID) -> int:
     for _ in range(BATCHES):
         channel = Channel.objects.select_related("workspace").filter(pk=channel_id).first()
         batch = _next_batch(channel) if channel else []
-        if channel is None or not batch:  # somebody may have removed the channel meanwhile
+        if channel is None or not batch:  # Somebody may have removed the channel meanwhile.
             break
         if not attempt(channel, batch):
             _let_go(channel_id, REST_SECONDS)
@@ -79,7 +80,7 @@ def deliver_to(channel_id: UUID) -> int:
 
 
 def _give_up_worn_out(channel_id: UUID) -> None:
-    """What was tried often enough and never came back: whoever sent it ended with it."""
+    """Give up deliveries that used all attempts without an outcome: each attempt ended the sending process."""
     worn = Delivery.objects.filter(
         channel=channel_id, state=DeliveryState.PENDING, attempts__gte=MOST_ATTEMPTS, due_at__lte=Now()
     )
@@ -105,9 +106,10 @@ def _next_batch(channel: Channel) -> list[Delivery]:
 
 
 def attempt(channel: Channel, batch: Sequence[Delivery], *, once: bool = False) -> bool:
-    """Send a batch in one message and note what came of it, `once` without another try; whether it was taken.
+    """Send a batch in one message and record the result; return whether it was accepted. With `once`, a failure is not
+    retried.
 
-    The try is counted before it is made: a message that ends the process that sends it is not sent for ever.
+    The attempt is counted before it is made, so that a message that crashes its sender is not resent forever.
     """
     mine = Delivery.objects.filter(pk__in=[delivery.pk for delivery in batch], state=DeliveryState.PENDING)
     mine.update(attempts=F("attempts") + 1, due_at=from_now(BUSY_SECONDS))
@@ -126,8 +128,8 @@ def attempt(channel: Channel, batch: Sequence[Delivery], *, once: bool = False) 
 
 
 def _note_failure(channel: Channel, batch: Sequence[Delivery], error: FlowError, *, once: bool = False) -> None:
-    """What may work later is tried again, up to a bound; a message given up is told on the Health page, where nothing
-    is sent of it."""
+    """Retry a temporary failure up to a limit. A message that is given up raises an alert on the Health page, which no
+    channel sends."""
     mine = Delivery.objects.filter(pk__in=[delivery.pk for delivery in batch], state=DeliveryState.PENDING)
     error_fields = {"error_code": error.code, "error_message": f"{error.message} {error.hint}".strip()[:500]}
     lost = 0
@@ -151,12 +153,12 @@ def _note_failure(channel: Channel, batch: Sequence[Delivery], error: FlowError,
 
 
 def wait_after(tries: int) -> float:
-    """Seconds until the next attempt, after so many."""
+    """Return the seconds until the next attempt after the given number of attempts."""
     return float(min(FIRST_WAIT * 2 ** (tries - 1), LONGEST_WAIT))
 
 
 @sensitive_variables()
 def open_secret(channel: Channel) -> dict[str, Any]:
-    """The channel's fields in the clear. They live in memory only."""
+    """Return the channel's fields in clear text. Keep them in memory only."""
     packed: dict[str, Any] = json.loads(decrypt(channel.secret, f"channel {channel.name!r}"))
     return packed

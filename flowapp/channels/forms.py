@@ -1,4 +1,4 @@
-"""Forms of the pages of channels, made from the fields of a kind. Nothing secret that was typed is ever sent back."""
+"""Forms of the channel pages, built from the fields of a kind. Forms never repeat a secret that was typed."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ LONGEST_LINES = 4000
 
 
 class FilterForm(StyledForm):
-    """Which alerts a channel tells."""
+    """The filter of alerts that a channel sends."""
 
     severity = forms.ChoiceField(
         label="Severity",
@@ -40,7 +40,7 @@ class FilterForm(StyledForm):
 
 
 class Lines(forms.CharField):
-    """Texts, one a line."""
+    """A list of texts, one per line."""
 
     def clean(self, value: Any) -> tuple[str, ...]:
         return tuple(super().clean(value).split())
@@ -50,7 +50,7 @@ class Lines(forms.CharField):
 
 
 class Headers(forms.CharField):
-    """Headers as they are typed, one a line."""
+    """HTTP headers, one per line."""
 
     def clean(self, value: Any) -> dict[str, str]:
         headers = parse_headers(super().clean(value))
@@ -60,7 +60,7 @@ class Headers(forms.CharField):
 
 
 class Port(forms.IntegerField):
-    """A port; 0 in Python where none is given."""
+    """A port; an empty field becomes 0."""
 
     def clean(self, value: Any) -> int:
         return super().clean(value) or 0
@@ -96,12 +96,12 @@ class _FieldsForm(StyledForm):
 
     @sensitive_variables()
     def given(self) -> dict[str, Any]:
-        """The values of the kind's fields, after the form was found valid."""
+        """Return the values of the kind's fields. Call it only on a valid form."""
         return {field.name: self.cleaned_data[field.name] for field in self._fields}
 
 
 class AddForm(_FieldsForm, FilterForm):
-    """A new channel of a kind."""
+    """A form that adds a channel of a kind."""
 
     name = forms.CharField(
         label="Name",
@@ -116,7 +116,8 @@ class AddForm(_FieldsForm, FilterForm):
 
 
 class ChangeForm(_FieldsForm):
-    """Of a channel that is there: the fields of its kind that can be changed. A secret that is left empty stays."""
+    """A form that edits an existing channel: the changeable fields of its kind. An empty secret field keeps the stored
+    secret."""
 
     def __init__(self, kind: ChannelKind, *args: Any, **kwargs: Any) -> None:
         self._secret = kind.secret
@@ -128,7 +129,7 @@ class ChangeForm(_FieldsForm):
 
     @sensitive_variables()
     def changes(self) -> dict[str, Any]:
-        """What is to be stored."""
+        """Return the values to store."""
         given = self.given()
         if self._secret and not given[self._secret.name]:
             del given[self._secret.name]

@@ -1,4 +1,4 @@
-"""A message as the kinds of channel get it. It knows no models, so that kinds can be imported without them."""
+"""A message as channel kinds receive it. It imports no models, so that kinds can be imported without Django."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The content of alert messages: names and counts, as on System Health, never a value of a row."""
+"""Build the content of alert messages: names and counts as on System Health, never a value of a row."""
 
 from __future__ import annotations
 
@@ -29,7 +29,8 @@ SHOWN_ALERT = (
 
 
 def message_of(delivery: Delivery) -> Message:
-    """What a delivery says now; its channel, the channel's workspace and its alert are at hand."""
+    """Return the current message of a delivery. The caller has loaded its channel, the channel's workspace and its
+    alert."""
     channel = delivery.channel
     if delivery.alert is None:
         return message_of_test(channel)
@@ -61,7 +62,7 @@ def message_of_test(channel: Channel) -> Message:
 
 
 def address_of(alert: Alert, workspace: Workspace) -> str:
-    """Where to look: at the run, if the alert is of one, else at Health."""
+    """Return the URL of the alert's run, or of System Health if there is no run."""
     if alert.run_id:
         path = reverse("runs:detail", args=[workspace.slug, alert.run_id])
     else:

@@ -1,4 +1,4 @@
-"""Notification channels, and the result of each message."""
+"""Notification channels and the result of each message."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from flowapp.alerts.models import Severity
 
 
 class Channel(models.Model):
-    """Where a workspace is told of alerts. `secret` holds, encrypted, all that it takes to send; `settings` are what of
-    it may be shown. It tells alerts from `severity` on, of `kinds` alone if there are any.
+    """A destination of a workspace's alerts. `secret` is the encrypted address; `settings` are its public part. The
+    channel sends alerts of at least `severity`; if `kinds` is not empty, only those kinds.
 
-    While `busy_until` lies ahead a process sends by it, or it rests after a failure.
+    Until `busy_until` a process sends through the channel, or the channel pauses after a failure.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
@@ -36,7 +36,7 @@ class Channel(models.Model):
 
 
 class Event(models.TextChoices):
-    """What a message tells."""
+    """The event that a message reports."""
 
     OPENED = "opened"
     RESOLVED = "resolved"
@@ -50,9 +50,9 @@ class DeliveryState(models.TextChoices):
 
 
 class Delivery(models.Model):
-    """A message to a channel: written with what it tells of, sent later. Its text is made when it is sent.
+    """A message to a channel. It is stored with the event and sent later; its text is built when it is sent.
 
-    `key` is what the receiver knows it by when it comes twice. A test is of no alert.
+    The receiver detects duplicates by `key`. A test message has no alert.
     """
 
     key = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
@@ -80,12 +80,12 @@ class Delivery(models.Model):
 
     @property
     def can_go_again(self) -> bool:
-        """A test is not resent: a new one tells more."""
+        """Return whether the delivery can be resent. A test is not resent; a new test tells more."""
         return self.state == DeliveryState.FAILED and self.alert_id is not None
 
 
 class SentAgain(models.Model):
-    """Somebody asked to send a message again that had been given up. It goes with the log."""
+    """Records that a user requested a failed message to be resent. It is deleted with the log."""
 
     delivery = models.ForeignKey(Delivery, models.CASCADE, related_name="again")
     at = models.DateTimeField()

@@ -14,7 +14,7 @@ from flowapp.channels.models import Channel, Delivery, Event
 
 
 def note_opened(alert: Alert) -> None:
-    """Tell every channel of its workspace that wants to know."""
+    """Queue a message for every channel of the workspace whose filter matches."""
     if not ALERT_KINDS[alert.kind].is_sent:
         return
     severe_enough = Q(severity=Severity.WARNING) | Q(severity=alert.severity)
@@ -23,7 +23,7 @@ def note_opened(alert: Alert) -> None:
 
 
 def note_resolved(alerts: Collection[UUID]) -> None:
-    """Tell those who were told of the trouble that it is over."""
+    """Queue a message that the alert is resolved for every channel that received the alert."""
     is_sent = Delivery.objects.filter(event=Event.OPENED, alert__in=alerts, alert__state=AlertState.RESOLVED)
     _write(Event.RESOLVED, list(is_sent.order_by("pk").values_list("channel_id", "alert_id")))
 

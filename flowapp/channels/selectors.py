@@ -1,4 +1,4 @@
-"""Reading channels and what was sent by them. Nothing here opens a secret."""
+"""Queries for channels and their deliveries. None of them decrypts a secret."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def list_channels(workspace: Workspace) -> list[Channel]:
 
 
 def get_channel(workspace: Workspace, name: str) -> Channel:
-    """A channel of this workspace; raises FlowError."""
+    """Return a channel of this workspace. Raises FlowError."""
     try:
         return Channel.objects.select_related("workspace").get(workspace=workspace, name=name)
     except Channel.DoesNotExist:
@@ -34,13 +34,13 @@ def get_channel(workspace: Workspace, name: str) -> Channel:
 
 
 def list_deliveries(channel: Channel) -> QuerySet[Delivery]:
-    """Newest first, with their alerts and who had them resent."""
+    """List deliveries, newest first, with their alerts and the users who resent them."""
     found = Delivery.objects.filter(channel=channel).select_related("alert__pipeline").prefetch_related("again")
     return found.order_by(*NEWEST_FIRST)
 
 
 def get_delivery(channel: Channel, key: UUID | str) -> Delivery:
-    """A message of this channel; raises FlowError."""
+    """Return a delivery of this channel. Raises FlowError."""
     try:
         return list_deliveries(channel).get(key=UUID(str(key)))
     except (Delivery.DoesNotExist, ValueError):
@@ -52,7 +52,7 @@ def get_delivery(channel: Channel, key: UUID | str) -> Delivery:
 
 
 def count_by_state(channels: Sequence[Channel]) -> dict[UUID, dict[str, int]]:
-    """How many messages of each channel are in which state, as far as the log goes back. One query."""
+    """Count each channel's deliveries by state, for the retained log. One query."""
     counts: dict[UUID, dict[str, int]] = {}
     found = Delivery.objects.filter(channel__in=channels).order_by().values_list("channel", "state")
     for channel, state, count in found.annotate(Count("pk")):

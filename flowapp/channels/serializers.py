@@ -1,4 +1,4 @@
-"""Channels and what was sent by them, as the API takes and sends them."""
+"""Channels and deliveries in API requests and responses."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def _kind_field() -> dict[str, Any]:
 def _variant(
     kind: ChannelKind, suffix: str, base: type[CamelSerializer[Any]], fields: Mapping[str, Any]
 ) -> type[CamelSerializer[Any]]:
-    """The serializer of one kind: what is common, and the fields of the kind."""
+    """Build the serializer of one kind: the common fields and those of the kind."""
     name = f"{kind.name.title().replace('_', '')}{suffix}"
     made = type(f"{name}Serializer", (base,), {"__doc__": f"{kind.label}.", **fields})
     return cast("type[CamelSerializer[Any]]", made)

@@ -1,4 +1,4 @@
-"""Adding, changing, testing and removing channels. Their secrets are stored encrypted and never shown again."""
+"""Add, change, test and remove channels. Secrets are stored encrypted and never shown again."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ MOST_CHANNELS = 20
 
 @sensitive_variables("given")
 def make_address(kind: str, given: Mapping[str, Any]) -> Address:
-    """The address of a channel of that kind, of what is stored or was sent for it; what other kinds take is left."""
+    """Build the address of a channel of that kind from the given values; ignore values of other kinds."""
     address: type[Any] = CHANNEL_KINDS[kind].address
     made: Address = address(**{field.name: given[field.name] for field in fields(address) if field.name in given})
     return made
@@ -42,7 +42,7 @@ def make_address(kind: str, given: Mapping[str, Any]) -> Address:
 def add_channel(
     workspace: Workspace, name: str, address: Address, *, severity: str = Severity.WARNING, kinds: Sequence[str] = ()
 ) -> Channel:
-    """Store a channel; raises FlowError. It tells of alerts that open from now on."""
+    """Store a channel. It sends alerts that open from now on. Raises FlowError."""
     if not NAME.fullmatch(name):
         raise InvalidChannel(
             "channel.name_invalid",
@@ -69,15 +69,15 @@ def add_channel(
 
 
 def change_filter(channel: Channel, *, severity: str, kinds: Sequence[str]) -> None:
-    """Tell other alerts from now on."""
+    """Change which alerts the channel sends from now on."""
     channel.severity, channel.kinds = _checked(severity, kinds)
     channel.save(update_fields=["severity", "kinds"])
 
 
 @sensitive_variables("given", "stored", "before", "address")
 def change_address(channel: Channel, given: Mapping[str, Any]) -> None:
-    """Store what is given of a channel's address, its password or signing secret among it; raises FlowError. A secret
-    that is stored is told to nobody else."""
+    """Change parts of a channel's address, such as its password or signing secret. A stored secret is never sent to a
+    new destination. Raises FlowError."""
     kind, stored = CHANNEL_KINDS[channel.kind], open_secret(channel)
     secret = kind.secret
     require_changeable(given.keys() - {field.name for field in (*kind.changes, secret) if field})
@@ -96,7 +96,7 @@ def change_address(channel: Channel, given: Mapping[str, Any]) -> None:
 
 
 def require_changeable(others: Collection[str]) -> None:
-    """Refuse a change of fields that stay as they were given; raises InvalidChannel."""
+    """Raise InvalidChannel for changes of fields that are fixed after creation."""
     if others:
         raise InvalidChannel(
             "channel.not_changeable",
@@ -106,14 +106,14 @@ def require_changeable(others: Collection[str]) -> None:
 
 
 def remove_channel(channel: Channel) -> None:
-    """Forget a channel, its secret and its log."""
+    """Delete a channel with its secret and its log."""
     with transaction.atomic():
         resolve_by("channel.delivered", workspace_id=channel.workspace_id, node=channel.name)
         channel.delete()
 
 
 def send_test(channel: Channel) -> Delivery:
-    """Send a message that says it is a test, now and once. What came of it is in the delivery."""
+    """Send a test message immediately, without retries. The returned delivery holds the result."""
     delivery = Delivery.objects.create(channel=channel, event=Event.TEST, made_at=Now(), due_at=from_now(BUSY_SECONDS))
     attempt(channel, [delivery], once=True)
     delivery.refresh_from_db()
@@ -121,10 +121,10 @@ def send_test(channel: Channel) -> Delivery:
 
 
 def send_again(delivery: Delivery, by_words: str, by: User | None = None) -> bool:
-    """Have a message that was given up sent once more, with all its tries, and note who asked; False if somebody else
-    has just done so. The end of its alert goes along where it failed too. Raises FlowError."""
+    """Requeue a failed message with all its attempts and record who requested it; return False if somebody else has
+    just done so. If the message that its alert is resolved failed too, it is requeued as well. Raises FlowError."""
     with transaction.atomic():
-        # One at a time for a channel, so that nothing goes again while what it depends on changes.
+        # One request at a time per channel, so that nothing is resent while the data it depends on changes.
         Channel.objects.select_for_update().get(pk=delivery.channel_id)
         delivery.refresh_from_db()
         if not delivery.can_go_again:
@@ -152,7 +152,7 @@ def _not_failed(delivery: Delivery) -> FlowError:
 
 
 def _ends_of(delivery: Delivery) -> QuerySet[Delivery]:
-    """The message that the alert is over, where this one says that it opened."""
+    """Return the "resolved" message that belongs to this "opened" message."""
     if delivery.event != Event.OPENED:
         return Delivery.objects.none()
     return Delivery.objects.filter(channel=delivery.channel_id, alert=delivery.alert_id, event=Event.RESOLVED)

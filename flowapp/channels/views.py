@@ -1,4 +1,4 @@
-"""The pages of channels, for admins. Nothing here shows a secret."""
+"""The channel pages, for admins. No page shows a secret."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def _show(
 @require_POST
 @page(role="admin")
 def test(request: HtmxRequest, channel: str) -> HttpResponse:
-    """Send a message now, and tell what came of it."""
+    """Send a test message and show the result."""
     found = get_channel(request.workspace, channel)
     delivery = send_test(found)
     if delivery.state == "delivered":
@@ -135,7 +135,7 @@ def test(request: HtmxRequest, channel: str) -> HttpResponse:
 @require_POST
 @page(role="admin")
 def again(request: HtmxRequest, channel: str, key: UUID) -> HttpResponse:
-    """Send a message that failed once more."""
+    """Resend a failed message."""
     found = get_channel(request.workspace, channel)
     if send_again(get_delivery(found, key), str(request.user), request.user):
         messages.success(request, f"{found.name} resends the message within a few seconds.")
@@ -161,7 +161,7 @@ def change(request: HtmxRequest, channel: str) -> HttpResponse:
 @require_POST
 @page(role="admin")
 def address(request: HtmxRequest, channel: str) -> HttpResponse:
-    """Change where a channel leads."""
+    """Change the address of a channel."""
     found = get_channel(request.workspace, channel)
     kind = CHANNEL_KINDS[found.kind]
     form = ChangeForm(kind, request.POST)

@@ -1,4 +1,4 @@
-"""Django's name of this app, and what it registers with those below it."""
+"""Django configuration of this app; registers its hooks with lower layers."""
 
 from __future__ import annotations
 

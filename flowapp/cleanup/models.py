@@ -1,4 +1,4 @@
-"""What deleted pipelines have left."""
+"""Pending cleanup of deleted pipelines."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from django.db import models
 
 
 class PendingCleanup(models.Model):
-    """What a deleted pipeline still has behind a connection. While it `is_due`, samples, watermarks, `backups` (lists
-    of run and node) and staging of its `runs` are to be cleared up; rejected rows stay in `quarantines` until they are
-    past their time."""
+    """Data of a deleted pipeline that remains behind one connection. While it `is_due`, samples, watermarks, `backups`
+    (lists of run and node) and the staging tables of its `runs` must be deleted. Rejected rows in `quarantines` stay
+    until their retention ends."""
 
     workspace = models.ForeignKey("accounts.Workspace", models.CASCADE, related_name="+")
     slug = models.CharField(max_length=63)

@@ -1,4 +1,5 @@
-"""The data of a deleted pipeline in its targets' databases: listed beforehand, and deleted as soon as they answer."""
+"""Delete the data of a deleted pipeline in its targets' databases: recorded in advance, deleted when a database
+responds."""
 
 from __future__ import annotations
 
@@ -38,8 +39,8 @@ REMOVED_DAYS = 30
 
 @dataclass(frozen=True, slots=True)
 class Deletion:
-    """What goes with a pipeline, what stays and how many runs are in the way, as far as Flow knows without asking a
-    target's database."""
+    """What is deleted with a pipeline, what remains, and how many runs prevent the deletion. Flow computes it without a
+    query to any target database."""
 
     versions: int
     runs: int
@@ -52,7 +53,7 @@ class Deletion:
 
 @dataclass(slots=True)
 class _LoadedTables:
-    """Of one connection: the tables that were loaded, and those that keep rejected rows."""
+    """The loaded tables and the quarantine tables behind one connection."""
 
     tables: dict[str, None] = field(default_factory=dict)
     quarantines: dict[str, None] = field(default_factory=dict)
@@ -72,13 +73,13 @@ def what_goes(pipeline: Pipeline) -> Deletion:
 
 
 def before_deletion(pipeline: Pipeline) -> None:
-    """Have what the pipeline leaves cleared up once it is deleted."""
+    """Hook before the deletion of a pipeline: schedule the cleanup of its data."""
     left = note_pending(pipeline)
     transaction.on_commit(lambda: clear_up(left))
 
 
 def note_pending(pipeline: Pipeline) -> list[PendingCleanup]:
-    """Write down what is to be cleared up, in the transaction that deletes the pipeline, before it is gone."""
+    """Record the data to delete. Runs in the transaction that deletes the pipeline, before the deletion."""
     tables = _tables_by_connection(pipeline)
     backups: dict[str, list[tuple[str, str]]] = defaultdict(list)
     for backup in list_unexpired().filter(pipeline=pipeline):
@@ -98,15 +99,15 @@ def note_pending(pipeline: Pipeline) -> list[PendingCleanup]:
 
 
 def clear_up_pending() -> int:
-    """Clear up what could not be reached when its pipeline was deleted; returns of how many places nothing is left.
-    Rejected rows that are kept until their time are let go of as well where nothing can reach them any more."""
+    """Clean up what was unreachable at deletion; return the number of connections with no data left. Records of
+    rejected rows that no longer can be reached are dropped too."""
     left = PendingCleanup.objects.select_related("workspace").order_by("pk")
     stored = Connection.objects.filter(workspace=OuterRef("workspace"), name=OuterRef("connection"))
     return clear_up(left.filter(Q(is_due=True) | ~Exists(stored)))
 
 
 def clear_up(left: Iterable[PendingCleanup]) -> int:
-    """Clear up behind each connection that answers; the others are tried again by the scheduler."""
+    """Clean up behind each connection that responds. The scheduler retries the others."""
     return sum(map(_clear_up, left))
 
 
@@ -120,7 +121,7 @@ def _clear_up(pending: PendingCleanup) -> bool:
     except FlowError as error:
         logger.info("Data of %s at connection %s is not removed yet: %s", pending.slug, pending.connection, error.code)
         return False
-    if pending.quarantines:  # they stay until they are past their time
+    if pending.quarantines:  # Rejected rows stay until their retention ends.
         PendingCleanup.objects.filter(pk=pending.pk).update(is_due=False, backups=[], runs=[])
     else:
         pending.delete()
@@ -128,8 +129,8 @@ def _clear_up(pending: PendingCleanup) -> bool:
 
 
 def _let_go(pending: PendingCleanup) -> bool:
-    """Behind a connection that was removed nothing can be reached, unless it comes back within some days. Then a person
-    is told, once, what stays there."""
+    """Give up on a connection that was removed and has not returned within some days. One alert reports what remains
+    there."""
     is_over = PendingCleanup.objects.filter(pk=pending.pk, left_at__lt=from_now(-REMOVED_DAYS * 24 * 3600.0)).exists()
     if is_over:
         tables = f", and rejected rows in {', '.join(pending.quarantines)}" if pending.quarantines else ""
@@ -150,8 +151,7 @@ def _let_go(pending: PendingCleanup) -> bool:
 
 
 def _forget(connection: Resolved, pending: PendingCleanup) -> None:
-    """A pipeline that was made under the same id since keeps what is its own: samples of its runs, and the
-    watermark."""
+    """Delete samples and the watermark of the deleted pipeline, but not those of a new pipeline with the same id."""
     owner = Owner(str(pending.workspace_id), pending.slug)
     backups = [BackupRef(run, node) for run, node in pending.backups]
     clear_pipeline(connection, owner, backups_taken=backups, runs=set(pending.runs), list_known=_known)
@@ -164,7 +164,7 @@ def _known(runs: Iterable[str]) -> set[str]:
 
 
 def _tables_by_connection(pipeline: Pipeline) -> dict[str, _LoadedTables]:
-    """By connection. Of the newest version, and of those that have run."""
+    """Return the tables of the newest version and of all versions that have run, by connection."""
     tables: dict[str, _LoadedTables] = defaultdict(_LoadedTables)
     for document in _documents(pipeline):
         for target in document.targets():
@@ -177,7 +177,7 @@ def _tables_by_connection(pipeline: Pipeline) -> dict[str, _LoadedTables]:
 
 
 def _documents(pipeline: Pipeline) -> Iterator[Document]:
-    """One that this release cannot read was not run by it either."""
+    """Yield the readable documents. This release has not run a version that it cannot read."""
     ran = Q(pk__in=pipeline.runs.values("version")) | Q(number=pipeline.latest_number)
     for version in pipeline.versions.filter(ran).order_by("-number"):
         try:

@@ -1,7 +1,7 @@
-"""The `flow` command. `groups.py` names the command groups, which stand in the apps.
+"""The `flow` command. `groups.py` lists the command groups, which are modules of the apps.
 
-Group modules import Django's parts inside their handlers: models cannot be imported before the control database is
-known, and commands without a database (`flow validate`) must start in a blink.
+Group modules import Django code inside their handlers: models cannot be imported before the control database is
+configured, and commands without a database (`flow validate`) must start quickly.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             outcome = _attempt(arguments)
         return _print(outcome, as_json)
     except BrokenPipeError:
-        # The reader (`| head`) has gone; without this Python would complain once more while it shuts down.
+        # The reader (such as `| head`) has closed the pipe. Without this, Python prints an error at shutdown.
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     except KeyboardInterrupt:
         return INTERRUPTED
@@ -36,7 +36,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _attempt(arguments: Sequence[str]) -> Outcome:
-    """The one broad edge of the command line: whatever goes wrong becomes an outcome."""
+    """The top-level error handler of the command line: it turns every exception into an outcome."""
     args = Namespace()
     try:
         args = build_parser().parse_args(arguments)
@@ -46,7 +46,7 @@ def _attempt(arguments: Sequence[str]) -> Outcome:
 
 
 def _print(outcome: Outcome, as_json: bool) -> int:
-    """Show the outcome, or why that cannot be done; returns the exit status."""
+    """Print the outcome and return the exit status. A failure to print is reported as an error."""
     try:
         outcome.print(as_json)
     except BrokenPipeError:
@@ -68,8 +68,8 @@ def _execute(args: Namespace) -> Outcome:
 
 
 def _wants_broker(args: Namespace) -> bool:
-    """Whether the command sends runs to workers: what is queued starts the broker, what a live worker may execute only
-    joins one that runs."""
+    """Return whether the command sends runs to workers. A command that only queues starts the broker; a command that
+    can run inline only joins a running broker."""
     from flowapp.embedded.services import is_running
 
     return getattr(args, "detach", False) or (getattr(args, "joins_broker", False) and is_running("redis"))
@@ -77,7 +77,7 @@ def _wants_broker(args: Namespace) -> bool:
 
 @contextmanager
 def _reserved_stdout() -> Iterator[None]:
-    """Standard output holds one JSON object: whatever libraries or the JVM print meanwhile goes to standard error."""
+    """Reserve standard output for one JSON document: output of libraries and the JVM goes to standard error."""
     stdout = sys.stdout
     stdout.flush()
     saved = os.dup(1)
@@ -93,14 +93,14 @@ def _reserved_stdout() -> Iterator[None]:
 
 @contextmanager
 def _terminated_like_interrupted() -> Iterator[None]:
-    """SIGTERM unwinds like Ctrl-C, so that services started by this process are stopped by it."""
+    """Handle SIGTERM like Ctrl-C, so that this process stops the services that it started."""
 
     def interrupt(signum: int, frame: object) -> NoReturn:
         raise KeyboardInterrupt
 
     try:
         before = signal.signal(signal.SIGTERM, interrupt)
-    except ValueError:  # not the main thread, which alone may handle signals
+    except ValueError:  # Only the main thread can handle signals.
         yield
         return
     try:

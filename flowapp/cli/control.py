@@ -1,4 +1,4 @@
-"""The control database for commands that need it: found or started, migrated, and released at the end."""
+"""The control database of commands that need it: found or started, migrated, and released at the end."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SETTINGS = "flowapp.settings"
 
 
 class ControlUnavailable(FlowError):
-    """The control database cannot be used as things stand."""
+    """The control database is not usable."""
 
 
 ADDRESSES = {"FLOW_DATABASE_URL": "postgres", "FLOW_REDIS_URL": "redis"}
@@ -26,10 +26,10 @@ ADDRESSES = {"FLOW_DATABASE_URL": "postgres", "FLOW_REDIS_URL": "redis"}
 
 @contextmanager
 def control_plane(*, with_broker: bool = False, migrate: bool = False) -> Iterator[Services]:
-    """Django ready on a migrated control database.
+    """Set up Django with a migrated control database.
 
-    Yields the embedded services that stand in for what is not configured. This process' hold on them ends with the
-    block; they stop when it was the last one. `migrate` brings a configured database up to date as well.
+    Yields the embedded services that replace what is not configured. At the end of the block this process releases
+    them; the last process to do so stops them. `migrate` also migrates a configured database.
     """
     from flowapp.embedded.services import Services
 
@@ -48,7 +48,7 @@ def control_plane(*, with_broker: bool = False, migrate: bool = False) -> Iterat
 
 @contextmanager
 def _in_environment(names: list[str], services: Services) -> Iterator[None]:
-    """Settings and child processes read addresses from there alone."""
+    """Set environment variables, the only source of addresses for the settings and child processes."""
     addresses = services.addresses
     urls = {"FLOW_DATABASE_URL": lambda: addresses.database_url, "FLOW_REDIS_URL": lambda: addresses.redis_url}
     os.environ.update({name: urls[name]() for name in names})
@@ -60,7 +60,8 @@ def _in_environment(names: list[str], services: Services) -> Iterator[None]:
 
 
 def _follow_web() -> None:
-    """The web of this home may have another port than the one it was to have, when that was taken: links name it."""
+    """Use the port of this home's running web process in links; it differs from the configured port if that was
+    taken."""
     from flowapp.embedded.home import Home, flow_home
     from flowapp.embedded.web import served_at
 
@@ -79,7 +80,7 @@ def _prepare_database(services: Services, migrate: bool) -> None:
 
 
 def set_up_django() -> None:
-    """Load settings and apps; raises ControlUnavailable if a setting is wrong."""
+    """Load settings and apps. Raises ControlUnavailable if a setting is wrong."""
     import django
     from django.core.exceptions import ImproperlyConfigured
 
@@ -93,7 +94,7 @@ def set_up_django() -> None:
 
 
 def migrate_if_behind() -> None:
-    """Bring the control database up to date. Of several processes one migrates and the others wait."""
+    """Migrate the control database if needed. Of several processes one migrates and the others wait."""
     from django.core.management import call_command
 
     from flowapp.embedded.home import Home, flow_home
@@ -110,7 +111,8 @@ def migrate_if_behind() -> None:
 
 
 def require_migrated() -> None:
-    """A database of the user's own is migrated only by `flow up`; SQLite belongs to this machine alone and follows."""
+    """Require a migrated database. Only `flow up` migrates a configured server; a SQLite file is migrated here, as it
+    belongs to this machine."""
     from django.db import connection
 
     if connection.vendor == "sqlite":
@@ -124,7 +126,7 @@ def require_migrated() -> None:
 
 
 def is_behind() -> bool:
-    """Whether migrations are missing; raises ControlUnavailable if the database does not answer."""
+    """Return whether migrations are missing. Raises ControlUnavailable if the database does not respond."""
     from django.db import OperationalError, connection
     from django.db.migrations.executor import MigrationExecutor
 
@@ -132,7 +134,7 @@ def is_behind() -> bool:
         executor = MigrationExecutor(connection)
         return bool(executor.migration_plan(executor.loader.graph.leaf_nodes()))
     except OperationalError:
-        # The driver's own message would repeat user and host, and stays out.
+        # Omit the driver's message, because it contains user and host.
         raise ControlUnavailable(
             "control.unreachable",
             "The control database does not answer.",
@@ -141,7 +143,7 @@ def is_behind() -> bool:
 
 
 def _close_connections() -> None:
-    """Before the server under them stops."""
+    """Close all connections before the server stops."""
     from django.db import connections
 
     connections.close_all()

@@ -1,4 +1,4 @@
-"""Prints the diagnostics of a document, and sets exit status 2."""
+"""Print the diagnostics of a document and set exit status 2."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _COLOURS = {"error": "red", "warning": "yellow"}
 
 
 def document_of(diagnostics: Sequence[Diagnostic], skipped: Sequence[Skipped]) -> dict[str, Any]:
-    """`{valid, diagnostics, skipped}`; warnings alone leave a document valid."""
+    """Return `{valid, diagnostics, skipped}`. A document with warnings only is valid."""
     return {
         "valid": all(d.severity != "error" for d in diagnostics),
         "diagnostics": [d.to_json() for d in diagnostics],
@@ -24,7 +24,7 @@ def document_of(diagnostics: Sequence[Diagnostic], skipped: Sequence[Skipped]) -
 
 
 def invalid(error: InvalidPipeline, name: str) -> Outcome:
-    """The outcome of a command that was given an invalid document."""
+    """Return the outcome of a command with an invalid document."""
     return Outcome(
         document_of(error.diagnostics, error.skipped),
         lambda console: show_diagnostics(console, error.diagnostics, name),
@@ -34,7 +34,7 @@ def invalid(error: InvalidPipeline, name: str) -> Outcome:
 
 
 def show_diagnostics(console: Console, diagnostics: Sequence[Diagnostic], name: str) -> None:
-    """One block each: place, severity, message, code, path and hint."""
+    """Print one block per diagnostic: location, severity, message, code, path and hint."""
     for diagnostic in diagnostics:
         location = ":".join(str(part) for part in (name, diagnostic.line, diagnostic.column) if part)
         line = printable(f"{location}: {diagnostic.severity}: {diagnostic.message}")

@@ -31,7 +31,7 @@ class UsageError(FlowError):
 
 
 def fail(error: BaseException, document: str | None = None) -> Outcome:
-    """The outcome of a command that raised; `document` is the file or pipeline that it was given."""
+    """Return the outcome of a command that raised. `document` is the file or pipeline that the user named."""
     if isinstance(error, KeyboardInterrupt):
         return _problem("interrupted", "Stopped before the end.", "", INTERRUPTED)
     if isinstance(error, InvalidPipeline):
@@ -66,7 +66,7 @@ def show_error(console: Console, error: dict[str, Any]) -> None:
 
 
 def _crashed(error: BaseException) -> Outcome:
-    """An error nobody foresaw: one line with an id for people, the traceback in a file of that id."""
+    """Handle an unexpected error: print one line with an error id, and write the traceback to a file with that id."""
     crash_id = secrets.token_hex(4)
     message = f"Unexpected error ({type(error).__name__}, id {crash_id})."
     try:
@@ -98,7 +98,7 @@ _USER_INFO = re.compile(r"(?<=://)[^/\s]*@")
 
 
 def without_secrets(text: str) -> str:
-    """The text without values of secret settings and without user names and passwords in URLs."""
+    """Return the text without values of secret settings and without user names and passwords in URLs."""
     for value in filter(None, map(os.environ.get, _SECRET_NAMES)):
         for part in {value, *value.split(",")}:
             text = text.replace(part, "…")

@@ -1,6 +1,6 @@
-"""The table of command groups, by the names of their modules. Each has `add_parser(commands)`.
+"""The command groups, by module name. Each module has `add_parser(commands)`.
 
-They are named and not imported, for they stand in the apps above.
+They are named, not imported, because they belong to apps in higher layers.
 """
 
 from __future__ import annotations

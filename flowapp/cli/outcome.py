@@ -1,4 +1,4 @@
-"""The result of a command: one JSON document, its text for people, and the exit status."""
+"""The result of a command: a JSON document, a text for people, and the exit status."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ UNLIMITED = 10_000
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """`show` prints the document for people on the console it is given; `to_stderr` marks what is no result."""
+    """The result of a command. `show` prints the document for people on the given console; `to_stderr` marks messages
+    that are no result."""
 
     document: dict[str, Any]
     show: Callable[[Console], None]
@@ -34,7 +35,7 @@ class Outcome:
 
 
 def _plain(value: Any) -> str:
-    """Times as ISO 8601 with Z, all else (UUIDs, decimals) as its text."""
+    """Convert times to ISO 8601 with Z, and other objects (UUIDs, decimals) to text."""
     return value.isoformat().replace("+00:00", "Z") if isinstance(value, datetime) else str(value)
 
 
@@ -43,27 +44,27 @@ def stdout() -> Console:
 
 
 def stderr() -> Console:
-    """Where progress and messages go."""
+    """Return the console for progress and messages."""
     return Console(stderr=True, highlight=False, width=_width(sys.stderr))
 
 
 def _width(stream: TextIO) -> int | None:
-    """A terminal's own width; what goes to a file or another program is never wrapped or cut."""
+    """Return the terminal's width; output to a file or another program is never wrapped or cut."""
     return None if stream.isatty() else UNLIMITED
 
 
 def text_outcome(document: dict[str, Any], *lines: str) -> Outcome:
-    """An outcome that people read as plain lines. Nothing in them is taken as markup."""
+    """Return an outcome of plain text lines. No markup is interpreted."""
     return Outcome(document, lambda console: show_lines(console, lines))
 
 
 def show_lines(console: Console, lines: Iterable[str]) -> None:
     for line in lines:
-        console.print(printable(line), markup=False, soft_wrap=True)  # links and commands are copied
+        console.print(printable(line), markup=False, soft_wrap=True)  # Do not wrap: users copy links and commands.
 
 
 def listed(key: str, rows: Sequence[dict[str, Any]], columns: dict[str, str], empty: str) -> Outcome:
-    """A list: `{key: rows}` as JSON, a table of `columns` (row key → heading) for people, `empty` if there are none."""
+    """Return a list outcome: `{key: rows}` as JSON; for people a table of `columns` (row key → heading), or `empty`."""
 
     def show(console: Console) -> None:
         if rows:
@@ -75,12 +76,12 @@ def listed(key: str, rows: Sequence[dict[str, Any]], columns: dict[str, str], em
 
 
 def minute(moment: str | None) -> str | None:
-    """A document's time as tables show it."""
+    """Format a document's time for tables."""
     return moment and moment[:16].replace("T", " ")
 
 
 def show_table(console: Console, columns: dict[str, str], rows: Iterable[dict[str, Any]]) -> None:
-    """A table without frames; numbers stand right with thousands separators."""
+    """Print a table without borders. Numbers are right-aligned with thousands separators."""
     table = Table(box=None, pad_edge=False, header_style="bold")
     cells = [[row.get(key) for key in columns] for row in rows]
     for index, heading in enumerate(columns.values()):
@@ -101,7 +102,7 @@ def cell_text(value: Any) -> str:
 
 
 def printable(text: str) -> str:
-    """With whatever a terminal would obey spelt out."""
+    """Return the text with terminal control characters escaped."""
     return text.translate(_CONTROLS)
 
 

@@ -1,4 +1,4 @@
-"""The argument parser: our usage errors, and helpers by which a group module adds its commands."""
+"""The argument parser, with Flow's usage errors and helpers to add commands."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ Handler = Callable[[Namespace], Outcome]
 
 
 class Parser(ArgumentParser):
-    """An ArgumentParser that raises instead of printing and leaving. `late_options` adds, when the command is used,
-    the options that are too costly to look up for every command."""
+    """An ArgumentParser that raises instead of exiting. `late_options` adds options that are costly to compute, and
+    only when the command is used."""
 
     late_options: Callable[[Parser], None] | None = None
 
@@ -29,7 +29,8 @@ class Parser(ArgumentParser):
 
 
 def add_command(commands: Any, name: str, handler: Handler, summary: str, *, needs_database: bool = True) -> Parser:
-    """Add a command. `handler` gets the parsed arguments once the control database stands, if it needs that."""
+    """Add a command. `handler` receives the parsed arguments once the control database is ready, if the command needs
+    it."""
     parser: Parser = commands.add_parser(name, help=summary, description=_sentence(summary), allow_abbrev=False)
     parser.set_defaults(handler=handler, needs_database=needs_database)
     add_json_option(parser)
@@ -37,13 +38,14 @@ def add_command(commands: Any, name: str, handler: Handler, summary: str, *, nee
 
 
 def add_group(commands: Any, name: str, summary: str) -> Any:
-    """Add a group such as `flow runs`, and return what its commands are added to."""
+    """Add a group such as `flow runs`; return the object to add its commands to."""
     parser: Parser = commands.add_parser(name, help=summary, description=_sentence(summary), allow_abbrev=False)
     return parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
 
 
 def add_json_option(parser: Parser) -> None:
-    """`--json`, before or after the command: the default is left unset so that neither place undoes the other."""
+    """Add `--json`, before or after the command. The option has no default, so that neither position overrides the
+    other."""
     parser.add_argument(
         "--json", action="store_true", default=SUPPRESS, help="print one JSON object, everything else to stderr"
     )
@@ -53,12 +55,12 @@ RUN_NAMES = "as nyc-flights/5, 5 where only one pipeline has a run 5, or its id"
 
 
 def add_run(command: ArgumentParser, name: str = "run", what: str = "") -> None:
-    """An argument or option that names a run, as `selectors.find_run` takes it."""
+    """Add an argument or option that names a run, in the forms that `selectors.find_run` accepts."""
     command.add_argument(name, metavar="RUN", help=f"{what}, {RUN_NAMES}" if what else RUN_NAMES)
 
 
 def positive(text: str) -> int:
-    """A whole number from 1 on."""
+    """Parse a whole number of at least 1. Raises an argparse error."""
     number = int(text)
     if number < 1:
         raise ValueError(text)

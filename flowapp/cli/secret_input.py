@@ -1,4 +1,4 @@
-"""Secrets from standard input, where neither the shell's history nor the list of processes shows them."""
+"""Read secrets from standard input, so that neither the shell's history nor the process list shows them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from flowapp.cli.exits import UsageError
 
 
 def read_secret(option: str) -> str:
-    """Standard input without its last line end; raises UsageError."""
+    """Return standard input without its last line end. Raises UsageError."""
     text = sys.stdin.read()
     secret = text[: -len("\n")] if text.endswith("\n") else text
     secret = secret.removesuffix("\r")

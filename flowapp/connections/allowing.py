@@ -1,4 +1,4 @@
-"""What admins allow for queries over a connection: extension functions, and a role with rights over the server."""
+"""What admins allow in queries over a connection: extension functions, and a role with server-wide rights."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ LONGEST_NAME = 260
 
 
 def allowance_of(connection: Connection) -> Allowance:
-    """What the connection allows; of its role as much as its last test tells."""
+    """Return what the connection allows. The role's rights come from the last test."""
     rights = (connection.last_test or {}).get("serverRights", [])
     role = "" if connection.settings.get("allowsServerRights") else in_words(rights)
     return Allowance(frozenset(map(parse_table_name, connection.settings.get("allowedFunctions", ()))), role)
 
 
 def allowances_of(workspace: Workspace) -> dict[str, Allowance]:
-    """Those of all databases of a workspace, by name."""
+    """Return the allowances of all databases of a workspace, by connection name."""
     kinds = [name for name, kind in KINDS.items() if kind.runs_queries]
     found = Connection.objects.filter(workspace=workspace, kind__in=kinds)
     return {connection.name: allowance_of(connection) for connection in found}
@@ -35,8 +35,7 @@ def allowances_of(workspace: Workspace) -> dict[str, Allowance]:
 def allow(
     workspace: Workspace, name: str, *, functions: Iterable[str] | None = None, server_rights: bool | None = None
 ) -> Connection:
-    """Replace what the connection allows; None leaves that part as it is. Raises UnknownConnection and
-    InvalidConnection."""
+    """Replace what the connection allows; None keeps that part. Raises UnknownConnection and InvalidConnection."""
     connection = get_connection(workspace, name)
     if not KINDS[connection.kind].runs_queries:
         raise InvalidConnection(
@@ -55,7 +54,7 @@ def allow(
 
 
 def _required(functions: Iterable[str]) -> list[str]:
-    """The names, each once; raises InvalidConnection for those that cannot be allowed."""
+    """Return the names without repetition. Raises InvalidConnection for names that cannot be allowed."""
     names = list(dict.fromkeys(functions))
     if len(names) > MOST_FUNCTIONS:
         raise _not_a_function(f"There are {len(names)} functions; the limit is {MOST_FUNCTIONS}.")

@@ -51,7 +51,7 @@ class Connections(APIView):
 
 @sensitive_variables()
 def _fields_of(given: dict[str, Any]) -> tuple[ConnectionFields, list[str]]:
-    """The fields, and what to warn about."""
+    """Return the connection fields and the warnings about them."""
     if "url" not in given:
         names = ("host", "port", "database", "user", "password", "sslmode")
         return ConnectionFields("postgres", **{name: given[name] for name in names}), []

@@ -1,4 +1,4 @@
-"""Refuses connections to Flow's own control database, or as its role, so that loads cannot reach the audit log."""
+"""Refuse connections to Flow's own control database or with its role, so that loads cannot reach the audit log."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ THIS_MACHINE = "this machine"
 
 
 def refuse_control_address(host: str, port: int, database: str, user: str) -> None:
-    """Refuse by address alone; raises InvalidConnection. Other names of the same server: see `refuse_control`."""
+    """Refuse an address of the control database. Raises InvalidConnection. `refuse_control` detects other names of the
+    server."""
     if control.vendor != "postgresql":
         return
     own = control.settings_dict
@@ -25,8 +26,8 @@ def refuse_control_address(host: str, port: int, database: str, user: str) -> No
 
 
 def refuse_control(connection: Connection) -> None:
-    """Refuse a connection that reaches the control database, or its role, by whatever address; raises
-    InvalidConnection, and Failure where it does not answer."""
+    """Refuse a connection that reaches the control database or its role by any address. Raises InvalidConnection, and
+    Failure if the server does not respond."""
     if control.vendor != "postgresql":
         return
     with control.cursor() as cursor:
@@ -38,7 +39,7 @@ def refuse_control(connection: Connection) -> None:
 
 
 def _addresses_of(host: str) -> set[str]:
-    """The name itself and what it resolves to; all ways to this machine are one."""
+    """Return the name and the addresses that it resolves to. All addresses of this machine count as the same."""
     if not host or host.startswith("/"):
         return {THIS_MACHINE}
     try:

@@ -1,4 +1,4 @@
-"""Reads the tables that a pipeline loads, for rules that depend on them."""
+"""Read the tables that a pipeline loads, for rules that depend on them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from ir.pipeline import Pipeline
 
 
 def find_destinations(workspace: Workspace, pipeline: Pipeline) -> Destinations:
-    """All target tables of the pipeline, None for those that do not exist; raises Failure if one cannot be asked."""
+    """Return all target tables of the pipeline, with None for missing tables. Raises Failure if a database does not
+    respond."""
     resolved = resolve_connections(workspace, pipeline)
     found = {}
     for target in pipeline.targets():

@@ -1,4 +1,4 @@
-"""The bundled PostgreSQL as a connection, without any input."""
+"""Connections to the bundled PostgreSQL, which need no user input."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ NAME = "warehouse"
 
 
 def embedded_server() -> ServiceAddresses | None:
-    """Where it is; None where databases are configured elsewhere."""
+    """Return the embedded server, or None where databases are configured elsewhere."""
     return find_server(Home(settings.FLOW_HOME), control.settings_dict)
 
 
 def find_server(home: Home, own: Mapping[str, Any]) -> ServiceAddresses | None:
-    """The server in `home`, if the control database `own` is on that very one."""
+    """Return the server in `home` if it holds the control database `own`."""
     noted = home.service("postgres").port
     if not noted.exists() or not home.secrets_file.exists():
         return None
@@ -39,7 +39,7 @@ def find_server(home: Home, own: Mapping[str, Any]) -> ServiceAddresses | None:
 
 
 def offers_warehouse(workspace: Workspace) -> bool:
-    """Whether there is a server that came along, and no connection here has its warehouse's place or name."""
+    """Return whether the bundled server exists and no connection here uses its warehouse's address or name."""
     server = embedded_server()
     if server is None:
         return False
@@ -49,14 +49,15 @@ def offers_warehouse(workspace: Workspace) -> bool:
 
 
 def use_warehouse(workspace: Workspace, server: ServiceAddresses) -> Connection:
-    """The workspace's own database on that server, made if need be, as a connection; raises InvalidConnection."""
+    """Add a connection to the workspace's own database on the bundled server; create the database if needed. Raises
+    InvalidConnection."""
     fields = ensure_warehouse(server, workspace.slug)
     note_password(Home(settings.FLOW_HOME), fields)
     return add_connection(workspace, NAME, ConnectionFields("postgres", **fields))
 
 
 def follow_server(port: int) -> None:
-    """The embedded server may have another port than last time, when that was taken: connections to it follow."""
+    """Update the port of all connections to the embedded server, which changes when the last port is taken."""
     alike = Connection.objects.filter(kind="postgres", host=LOOPBACK, database=F("user")).exclude(port=port)
     for connection in alike.select_related("workspace"):
         if connection.database == warehouse_name(connection.workspace.slug):

@@ -1,4 +1,4 @@
-"""Connection URLs taken apart into fields. No message here repeats any part of a URL: it may hold a password."""
+"""Parse connection URLs into fields. No message repeats any part of a URL, because it may contain a password."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ _BROKEN_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})")
 
 
 class InvalidConnection(FlowError):
-    """What was given cannot become a connection."""
+    """The given values do not form a valid connection."""
 
 
 @dataclass(frozen=True, slots=True)
 class ConnectionFields:
-    """A connection as a person gives it. An empty password means: none was given."""
+    """The fields of a connection as a user enters them. An empty password means that none was given."""
 
     kind: str
     host: str
@@ -35,7 +35,7 @@ class ConnectionFields:
 
 
 def parse_connection_url(url: str) -> ConnectionFields:
-    """Read `postgresql://USER[:PASSWORD]@HOST[:PORT]/DATABASE[?sslmode=MODE]`; raises InvalidConnection."""
+    """Parse `postgresql://USER[:PASSWORD]@HOST[:PORT]/DATABASE[?sslmode=MODE]`. Raises InvalidConnection."""
     parts = _split(url.strip())
     user, password = _user_info(parts)
     return ConnectionFields(
@@ -50,7 +50,7 @@ def parse_connection_url(url: str) -> ConnectionFields:
 
 
 def require_host(host: str) -> None:
-    """One host, as in a URL: no list and no folder of a socket, both of which libpq would take. Raises."""
+    """Require a single host: no list and no socket folder, although libpq accepts both. Raises InvalidConnection."""
     if not _HOST.fullmatch(host):
         raise InvalidConnection(
             "connection.host_invalid",

@@ -1,4 +1,4 @@
-"""Forms of the Connections pages. Nothing secret that was typed is ever sent back."""
+"""Forms of the Connections pages. Forms never repeat a secret that was typed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ir.errors import FlowError
 
 
 class UrlInput(forms.TextInput):
-    """Shows a URL again after it was sent only where it can be read and holds no password."""
+    """A URL input that shows its submitted value again only if the value is readable and holds no password."""
 
     @sensitive_variables()
     def format_value(self, value: Any) -> str | None:
@@ -26,14 +26,14 @@ class UrlInput(forms.TextInput):
 
 
 class UnrepeatedInput(forms.TextInput):
-    """Shows what is typed, but not again after it was sent: all of it may be a secret."""
+    """An input that never shows its submitted value again, because all of it may be secret."""
 
     def format_value(self, value: Any) -> None:
         return None
 
 
 class UnrepeatedLines(forms.Textarea):
-    """Likewise, of several lines."""
+    """A multi-line UnrepeatedInput."""
 
     def format_value(self, value: Any) -> None:
         return None
@@ -49,7 +49,7 @@ def _password(label: str, help_text: str = "") -> forms.CharField:
 
 
 class ConnectionForm(StyledForm):
-    """A URL or fields. `given` holds a ConnectionFields after it was found valid."""
+    """A database connection by URL or by fields. A valid form has ConnectionFields in `given`."""
 
     name = forms.CharField(
         label="Name",
@@ -87,7 +87,7 @@ class ConnectionForm(StyledForm):
 
     @sensitive_variables()
     def _take_url(self, values: dict[str, Any]) -> None:
-        """The fields below may still hold what they held when the page came; a URL is meant alone."""
+        """Use the URL and ignore the other fields, which may still hold the initial values of the page."""
         try:
             fields = parse_connection_url(values["url"])
         except FlowError as error:
@@ -101,7 +101,7 @@ class ConnectionForm(StyledForm):
 
     @sensitive_variables()
     def _take_fields(self, values: dict[str, Any]) -> None:
-        """Put together as a URL is taken apart, so that both ways accept the same."""
+        """Assemble a URL from the fields and parse it, so that both ways of input accept the same values."""
         missing = [name for name in ("host", "database", "user") if not values.get(name)]
         for name in missing:
             self.add_error(name, "Enter a value, or paste a URL.")
@@ -118,7 +118,7 @@ class ConnectionForm(StyledForm):
 
 
 class WebhookForm(StyledForm):
-    """A webhook. `given` holds WebhookFields after it was found readable."""
+    """A webhook connection. A valid form has WebhookFields in `given`."""
 
     name = forms.CharField(
         label="Name",

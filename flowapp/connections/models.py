@@ -1,4 +1,4 @@
-"""Stored connections. Their secrets stand here encrypted and are never shown again."""
+"""Stored connections. Their secrets are encrypted and never shown again."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from django.db import models
 
 
 class Connection(models.Model):
-    """How a workspace reaches a system. `secret` is the encrypted password, '' if it needs none; of a webhook, all that
-    may be secret. `settings` are what else a kind lets be shown.
+    """How a workspace reaches a system. `secret` is the encrypted password, or '' if there is none; of a webhook, all
+    fields that may be secret. `settings` hold other values of a kind that may be shown.
 
-    `last_test` is what `probes.Report.to_json` gave, with its time.
+    `last_test` is the result of `probes.Report.to_json` with its time.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)

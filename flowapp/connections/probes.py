@@ -1,4 +1,4 @@
-"""Tests a connection: what was tried, which server answered, and the rights of the role."""
+"""Test a connection: report the steps, the server that answered, and the rights of the role."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ from ir.errors import FlowError
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """`facts` are what the server told, `notes` what the role lacks or has too much of."""
+    """The result of a test. `facts` come from the server; `notes` list rights that the role lacks or should not
+    have."""
 
     tried: str
     error: dict[str, Any] | None = None
@@ -34,7 +35,7 @@ class Report:
 
 
 def probe_postgres(connection: Connection) -> Report:
-    """Connect and ask. Trouble is part of the report, not raised."""
+    """Connect and query the server. Problems are part of the report and are not raised."""
     tried = (
         f"PostgreSQL at {connection.host}:{connection.port}, database {connection.database}, "
         f"as {connection.user}, sslmode {connection.sslmode}"
@@ -55,7 +56,7 @@ def probe_postgres(connection: Connection) -> Report:
 
 
 def probe_webhook(connection: WebhookConnection) -> Report:
-    """Send a signed request that says it is a test. Trouble is part of the report, not raised."""
+    """Send a signed test request. Problems are part of the report and are not raised."""
     tried = f"a POST with the event `test` to connection {connection.name}"
     body = json.dumps({"event": "test", "connection": connection.name}).encode()
     try:

@@ -1,4 +1,4 @@
-"""Encrypting stored secrets anew: each app registers its columns."""
+"""Re-encrypt stored secrets. Each app registers its encrypted columns."""
 
 from __future__ import annotations
 
@@ -13,21 +13,22 @@ _columns: list[tuple[type[Model], str]] = []
 
 
 def register_encrypted(model: type[Model], column: str) -> None:
-    """Let `rotate_secrets` encrypt this column anew; an empty text in it is not encrypted."""
+    """Register a column for `rotate_secrets`. An empty text in it is not encrypted."""
     _columns.append((model, column))
 
 
 def rotate_secrets() -> int:
-    """Encrypt all that is stored encrypted under the first key, so that older keys can go; returns how many there are.
+    """Re-encrypt all stored secrets with the first key, so that older keys can be removed; return their number.
 
-    Raises FlowError `secrets.unreadable` where no key fits; what came before stays encrypted anew.
+    Raises FlowError `secrets.unreadable` if no key fits; the secrets before that one stay re-encrypted.
     """
     load_registrations()
     return sum(_rotate(model._default_manager.exclude(**{name: ""}), name) for model, name in _columns)
 
 
 def _rotate(rows: QuerySet[Any], name: str) -> int:
-    """One at a time: samples are big. What somebody replaces meanwhile is encrypted anew already."""
+    """Re-encrypt one row at a time, because samples are large. A value that is replaced meanwhile already uses the
+    first key."""
     keys = list(rows.order_by("pk").values_list("pk", flat=True))
     for key in keys:
         for row in rows.filter(pk=key):

@@ -9,7 +9,7 @@ from ir.errors import FlowError
 
 
 class SecretUnreadable(FlowError):
-    """A stored secret, or the keys that should open it, cannot be used."""
+    """A stored secret or the configured keys are unusable."""
 
 
 def encrypt(secret: str) -> str:
@@ -17,7 +17,7 @@ def encrypt(secret: str) -> str:
 
 
 def decrypt(encrypted: str, owner: str) -> str:
-    """The secret. `owner` names whose it is, for the message of SecretUnreadable."""
+    """Decrypt a secret. SecretUnreadable names its `owner`."""
     try:
         return _fernet().decrypt(encrypted.encode()).decode()
     except InvalidToken:
@@ -25,7 +25,7 @@ def decrypt(encrypted: str, owner: str) -> str:
 
 
 def rotate(encrypted: str, owner: str) -> str:
-    """The same secret, encrypted with the first key. Raises SecretUnreadable."""
+    """Encrypt the same secret with the first key. Raises SecretUnreadable."""
     try:
         return _fernet().rotate(encrypted.encode()).decode()
     except InvalidToken:

@@ -1,4 +1,4 @@
-"""Reading stored connections. Nothing here opens a secret."""
+"""Queries for stored connections. None of them decrypts a secret."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ir.errors import FlowError
 
 
 class UnknownConnection(FlowError):
-    """There is no connection of that name here."""
+    """The workspace has no connection of that name."""
 
     def __init__(self, workspace: Workspace, name: str) -> None:
         known = ", ".join(c.name for c in list_connections(workspace)) or "none yet"
@@ -26,7 +26,7 @@ def list_connections(workspace: Workspace) -> list[Connection]:
 
 
 def get_connection(workspace: Workspace, name: str) -> Connection:
-    """The connection of that name; raises UnknownConnection."""
+    """Return the connection of that name. Raises UnknownConnection."""
     try:
         return Connection.objects.get(workspace=workspace, name=name)
     except Connection.DoesNotExist:

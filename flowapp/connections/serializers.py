@@ -1,4 +1,4 @@
-"""Connections as the API takes and sends them."""
+"""Connections in API requests and responses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Adding, testing, removing and resolving stored connections."""
+"""Add, test, remove and resolve stored connections."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ POSTGRES = "postgres"
 
 @sensitive_variables("fields")
 def add_connection(workspace: Workspace, name: str, fields: ConnectionFields | WebhookFields) -> Connection:
-    """Store a connection; raises InvalidConnection. What is secret is encrypted before it reaches the database."""
+    """Store a connection with its secrets encrypted. Raises InvalidConnection."""
     if not NAME.fullmatch(name):
         raise InvalidConnection(
             "connection.name_invalid",
@@ -79,8 +79,8 @@ def _replace_password(connection: Connection, password: str) -> None:
 
 @sensitive_variables("password")
 def replace_password(workspace: Workspace, name: str, password: str) -> Connection:
-    """Store another password for a connection, or signing secret for a webhook; raises UnknownConnection. What was
-    tested before says nothing now."""
+    """Replace the password of a database or the signing secret of a webhook, and clear the last test. Raises
+    UnknownConnection."""
     connection = get_connection(workspace, name)
     KINDS[connection.kind].replace_secret(connection, password)
     connection.last_test = None
@@ -89,14 +89,14 @@ def replace_password(workspace: Workspace, name: str, password: str) -> Connecti
 
 
 def remove_connection(workspace: Workspace, name: str) -> None:
-    """Forget a connection and its secret; raises UnknownConnection, and FlowError while a run needs it."""
+    """Delete a connection and its secret. Raises UnknownConnection, and FlowError while a run needs it."""
     connection = get_connection(workspace, name)
     before_removal(connection)
     connection.delete()
 
 
 def probe_connection(workspace: Workspace, name: str) -> Connection:
-    """Connect, look at what the role may do, and keep the result in `last_test`; raises UnknownConnection."""
+    """Connect, check the role's rights, and store the result in `last_test`. Raises UnknownConnection."""
     connection = get_connection(workspace, name)
     report = KINDS[connection.kind].probe(connection)
     connection.last_test = {"at": timezone.now().isoformat(), **report.to_json()}
@@ -105,7 +105,7 @@ def probe_connection(workspace: Workspace, name: str) -> Connection:
 
 
 def resolve_connections(workspace: Workspace, pipeline: Pipeline) -> Mapping[str, Resolved]:
-    """All connections that the nodes of a pipeline name, with their passwords; raises UnknownConnection."""
+    """Return all connections that a pipeline's nodes name, with their passwords. Raises UnknownConnection."""
     nodes = [node for node in pipeline.nodes if isinstance(node, Source | Target) and node.connection]
     kinds = {str(node.connection): connection_kind_of(node.model_dump(include={"kind", "connector"})) for node in nodes}
     return {
@@ -114,15 +114,15 @@ def resolve_connections(workspace: Workspace, pipeline: Pipeline) -> Mapping[str
 
 
 def refuse_control_databases(connections: Iterable[Resolved]) -> None:
-    """Pipelines neither read nor load the audit database, by whatever address it answers; raises InvalidConnection. A
-    connection that does not answer is left to the run, which says so."""
+    """Refuse pipelines that read or load the control database by any address. Raises InvalidConnection. The run itself
+    reports a connection that does not respond."""
     for connection in connections:
         with suppress(Failure):
             refuse_control(connection)
 
 
 def resolve_webhooks(workspace: Workspace, pipeline: Pipeline) -> Mapping[str, WebhookConnection]:
-    """All connections that the hooks of a pipeline name, with their secrets; raises UnknownConnection."""
+    """Return all connections that a pipeline's hooks name, with their secrets. Raises UnknownConnection."""
     hooks = [placed.hook for target in pipeline.targets() for placed in target.hooks()]
     names = {name for hook in hooks if (name := getattr(hook, "connection", None))}
     return {name: resolve_webhook(_get_of_kind(workspace, name, WEBHOOK)) for name in sorted(names)}
@@ -140,7 +140,7 @@ def _get_of_kind(workspace: Workspace, name: str, kind: str) -> Connection:
 
 
 def resolve(connection: Connection) -> Resolved:
-    """The connection with its password in the clear. It lives in memory only."""
+    """Return the connection with its password in clear text. Keep it in memory only."""
     refuse_control_address(connection.host, connection.port, connection.database, connection.user)
     owner = f"connection {connection.name!r}"
     return Resolved(
@@ -158,9 +158,9 @@ def resolve(connection: Connection) -> Resolved:
 
 @dataclass(frozen=True, slots=True)
 class ConnectionKind:
-    """What differs between kinds of connection. `replace_secret` stores what a person types anew, the `secret_word`;
-    `used_in` names what such a connection is chosen in, `resolve` opens the secret for a run. Over one that
-    `runs_queries` people send SQL of their own, as far as admins allow it."""
+    """The differences between kinds of connection. `replace_secret` stores a new secret, which `secret_word` names;
+    `used_in` names where users choose such a connection; `resolve` decrypts the secret for a run. `runs_queries` means
+    that users send their own SQL over it, within what admins allow."""
 
     secret_word: str
     used_in: str

@@ -8,7 +8,7 @@ from flowapp.connections import views
 
 app_name = "connections"
 
-# Names have a folder of their own: one may be called `add`.
+# Names have their own folder: a connection may be called `add`.
 urlpatterns = [
     path("", views.list_page, name="list"),
     path("add/", views.add, name="add"),

@@ -1,4 +1,4 @@
-"""Who uses a connection: apps above say so."""
+"""A hook that finds the users of a connection in higher layers."""
 
 from __future__ import annotations
 
@@ -13,5 +13,5 @@ before_removal: Hook[[Connection], None] = Hook()
 
 
 def pipelines_using(workspace: Workspace, name: str) -> list[str]:
-    """The ids of pipelines whose newest version names the connection."""
+    """Return the ids of pipelines whose newest version names the connection."""
     return [slug for idents in naming_pipelines(workspace, name) for slug in idents]

@@ -1,4 +1,4 @@
-"""The pages of connections. Nothing here shows a secret."""
+"""The connection pages. No page shows a secret."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def add_webhook(request: HtmxRequest) -> HttpResponse:
 
 
 def _add(request: HtmxRequest, form: ConnectionForm | WebhookForm) -> HttpResponse | None:
-    """Store what was sent and lead to it; None where there is a form to show."""
+    """Store the submitted connection and redirect to it; return None if the form must be shown."""
     if request.method != "POST" or not form.is_valid():
         return None
     try:
@@ -90,7 +90,7 @@ def _show_form(request: HtmxRequest, template: str, form: Form, **more: object) 
 @require_POST
 @page(role="admin")
 def add_embedded(request: HtmxRequest) -> HttpResponse:
-    """A connection to a database of the workspace's own on the server that came along, tested at once."""
+    """Add a connection to the workspace's own database on the bundled server, and test it."""
     server = embedded_server()
     if server is None or not offers_warehouse(request.workspace):
         raise InvalidConnection(
@@ -140,7 +140,7 @@ def _allowance_form(allows: Mapping[str, Any]) -> AllowanceForm:
 @require_POST
 @page(role="admin")
 def allowance(request: HtmxRequest, name: str) -> HttpResponse:
-    """What queries that people write may use over the connection."""
+    """Change what user-written queries may use over the connection."""
     form = AllowanceForm(request.POST)
     try:
         if form.is_valid():
@@ -155,7 +155,7 @@ def allowance(request: HtmxRequest, name: str) -> HttpResponse:
 @require_POST
 @page(role="admin")
 def test(request: HtmxRequest, name: str) -> HttpResponse:
-    """Connect and tell what was tried; trouble is the result, not an error of the page."""
+    """Test the connection and show the steps. A failed test is a result, not an error of the page."""
     connection = probe_connection(request.workspace, name)
     if not request.htmx:
         return redirect("connections:detail", request.workspace.slug, name)
@@ -178,7 +178,7 @@ def password(request: HtmxRequest, name: str) -> HttpResponse:
 @require_http_methods(["GET", "POST"])
 @page(role="admin")
 def remove(request: HtmxRequest, name: str) -> HttpResponse:
-    """Names the pipelines that would lose it and asks before it removes."""
+    """List the pipelines that use the connection and ask for confirmation before removing it."""
     connection = get_connection(request.workspace, name)
     if request.method == "POST":
         remove_connection(request.workspace, name)

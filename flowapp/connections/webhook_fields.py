@@ -1,4 +1,5 @@
-"""The fields of a webhook and their checks. It imports no models: the command line reads it before Django is set up."""
+"""The fields of a webhook and their validation. It imports no models: the command line uses it before Django is set
+up."""
 
 from __future__ import annotations
 
@@ -41,7 +42,7 @@ _HEADER_VALUE = re.compile(r"[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?")
 
 @dataclass(frozen=True, slots=True)
 class WebhookFields:
-    """A webhook connection as a person gives it. Without a secret requests are not signed."""
+    """The fields of a webhook as a user enters them. Without a secret, requests are not signed."""
 
     url: str = field(repr=False)
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
@@ -51,13 +52,13 @@ class WebhookFields:
 
 @sensitive_variables()
 def require_webhook(fields: WebhookFields) -> None:
-    """Refuse an address that may not be posted to, and headers that no request can carry; raises InvalidConnection."""
+    """Refuse addresses that Flow may not call and invalid headers. Raises InvalidConnection."""
     _require_url(fields.url)
     _require_headers(fields.headers)
 
 
 def parse_headers(text: str) -> dict[str, str] | None:
-    """Headers as they are typed, one a line; None where a line is none."""
+    """Parse headers, one per line; return None if a line is no header."""
     headers = {}
     for line in filter(str.strip, text.splitlines()):
         name, colon, value = line.partition(":")

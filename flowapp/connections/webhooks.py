@@ -1,4 +1,4 @@
-"""Webhook connections: a base URL, headers and a signing secret. All three may be secret, and are stored encrypted."""
+"""Webhook connections: a base URL, headers and a signing secret. All three may be secret and are stored encrypted."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ HTTPS_PORT = 443
 
 @sensitive_variables()
 def fill_webhook(connection: Connection, fields: WebhookFields) -> None:
-    """Put the fields into a connection that is not saved yet; raises InvalidConnection."""
+    """Set the fields of an unsaved connection. Raises InvalidConnection."""
     require_webhook(fields)
     parts = urlsplit(fields.url)
     connection.host, connection.port, connection.sslmode = str(parts.hostname), parts.port or HTTPS_PORT, ""
@@ -34,7 +34,7 @@ def replace_signing_secret(connection: Connection, secret: str) -> None:
 
 
 def resolve_webhook(connection: Connection) -> WebhookConnection:
-    """The connection in the clear. It lives in memory only."""
+    """Return the connection in clear text. Keep it in memory only."""
     stored: dict[str, Any] = json.loads(decrypt(connection.secret, f"connection {connection.name!r}"))
     return WebhookConnection(connection.name, stored["url"], stored["headers"], stored["secret"])
 

@@ -1,4 +1,4 @@
-"""`flow backups`: backups of tables, and putting them back."""
+"""`flow backups`: list and restore backups of tables."""
 
 from __future__ import annotations
 

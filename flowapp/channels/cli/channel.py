@@ -1,4 +1,4 @@
-"""`flow channel`: notification channels. Secrets go in and never come out."""
+"""`flow channel`: notification channels. Commands accept secrets and never print them."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def add_parser(commands: Any) -> None:
 
 
 def _add_kinds(add: Parser) -> None:
-    """The options of every kind. The first one of a kind selects it; kinds may share the others."""
+    """Add the options of every kind. A kind's first option selects the kind; kinds may share the other options."""
     from flowapp.channels.kinds import CHANNEL_KINDS
 
     where = add.add_mutually_exclusive_group(required=True)
@@ -109,7 +109,7 @@ def _value(args: Namespace, field: ChannelField) -> Any:
 
 
 def _read(field: ChannelField, value: Any) -> dict[str, Any]:
-    """The fields of an address that an option gives; none if it was left out."""
+    """Return the address fields that an option sets; empty if the option is absent."""
     if not value:
         return {}
     if field.option is None or field.option.read is None:

@@ -1,4 +1,4 @@
-"""The kinds of channel: one file each."""
+"""The kinds of channel, one module each."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""What a kind of channel declares. Pages, the API and the command line are made from it.
+"""The interface of a channel kind. Pages, the API and the command line are generated from it.
 
-Kinds are imported by the command line before Django is set up, so they import no models at module level.
+The command line imports kinds before Django is set up, so they import no models at module level.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ FieldType = Literal["text", "lines", "headers", "choice", "port"]
 
 
 class InvalidChannel(FlowError):
-    """What was given cannot become a channel."""
+    """The given fields do not form a valid channel."""
 
 
 class Address(Protocol):
-    """Where a channel sends, and all that it takes to do so: a dataclass for each kind."""
+    """The destination of a channel with everything needed to send: one dataclass per kind."""
 
     kind: ClassVar[str]
     __dataclass_fields__: ClassVar[dict[str, Any]]
@@ -31,7 +31,7 @@ class Address(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """An option of `flow channel add`. `read` gives the fields that its value holds, if that is more than its own."""
+    """An option of `flow channel add`. `read` returns the fields that the option's value sets if it sets several."""
 
     flag: str
     metavar: str
@@ -41,10 +41,10 @@ class Option:
 
 @dataclass(frozen=True, slots=True)
 class ChannelField:
-    """A field of an address, by its name there. `choices` are pairs of a value and its title, the default first.
+    """A field of an address; `name` is its attribute. `choices` are pairs of value and title, the default first.
 
-    A secret field is the one that can be replaced; its title names it. What is secret or `is_private` is never sent
-    back. `is_changeable` fields can be changed after the channel was added. `max_length` is in characters.
+    A secret field can be replaced; its title names it. Responses never contain fields that are secret or `is_private`.
+    `is_changeable` fields can change after the channel was added. `max_length` is in characters.
     """
 
     name: str
@@ -62,16 +62,16 @@ class ChannelField:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChannelKind:
-    """`label` names it to people; `address` is its dataclass, made of `fields`. The option of the first field selects
-    the kind on the command line.
+    """A kind of channel. `label` is its display name; `address` is its dataclass with the given `fields`. On the
+    command line, the option of the first field selects the kind.
 
-    `check` raises InvalidChannel for an address that no message could be sent to. `shown` gives what of it may be
-    seen, which is stored as the channel's settings, and `shows` describes that; `recipient` says in a few words, from
-    the settings, where messages go. `error_fields` names the field that an error code is about.
+    `check` raises InvalidChannel for an address that cannot receive messages. `shown` returns the public part of the
+    address, which the channel stores as its settings, and `shows` describes those settings. `recipient` returns a short
+    description of the destination from the settings. `error_fields` maps an error code to its field.
 
-    `send` tells up to `most_at_once` messages under one key, within a bounded time: it raises Failure, and answers
-    what is worth a note. `secret_goes_to` tells of an address to whom the secret is told: nobody else gets it without
-    it being entered again.
+    `send` sends up to `most_at_once` messages under one key within a limited time. It raises Failure and returns a
+    remark to record, if any. `secret_goes_to` returns the part of an address that receives the secret; after a change
+    of that part the user must enter the secret again.
     """
 
     label: str
@@ -93,10 +93,10 @@ class ChannelKind:
 
     @property
     def secret(self) -> ChannelField | None:
-        """The field whose value can be replaced, if the kind has a secret."""
+        """The replaceable secret field, or None if the kind has no secret."""
         return next((field for field in self.fields if field.is_secret), None)
 
     @property
     def changes(self) -> tuple[ChannelField, ...]:
-        """The fields that can be changed beside the secret."""
+        """The changeable fields other than the secret."""
         return tuple(field for field in self.fields if field.is_changeable)

@@ -1,4 +1,5 @@
-"""Mails by SMTP, several messages in one. The server may stand in a private network, as mail servers do."""
+"""Send mail by SMTP, several messages in one mail. The server may be in a private network, as mail servers often
+are."""
 
 from __future__ import annotations
 
@@ -34,7 +35,7 @@ FINAL = frozenset({"certificate", "no_tls", "tls"})
 
 @dataclass(frozen=True, slots=True)
 class Mailbox:
-    """The server, who sends and who receives. Without a user nobody signs in."""
+    """The SMTP server, the sender and the recipients. Without a user there is no login."""
 
     kind: ClassVar[str] = "email"
     host: str
@@ -104,7 +105,7 @@ def send(packed: Mapping[str, Any], messages: Sequence[Message], key: str) -> st
 
 
 def mail_of(mailbox: Mailbox, messages: Sequence[Message], key: str) -> EmailMessage:
-    """One mail of all messages; its id is the same when it is resent."""
+    """Return one mail with all messages. A resent mail has the same message id."""
     mail = EmailMessage()
     mail["Subject"] = subject_of(messages)
     mail["From"] = _address(mailbox.sender, "Flow")
@@ -121,8 +122,7 @@ def _address(text: str, name: str = "") -> Address:
 
 
 class _Mailing:
-    """One conversation with the server, in a thread of its own: a server that answers drop by drop cannot be bounded
-    from inside."""
+    """One SMTP session in its own thread, because only another thread can limit the time of a very slow server."""
 
     def __init__(self, mailbox: Mailbox, mail: EmailMessage) -> None:
         self._mailbox, self._mail = mailbox, mail
@@ -132,7 +132,7 @@ class _Mailing:
         self._over = threading.Event()
 
     def send(self) -> Mapping[str, Any]:
-        """Who was refused, while others were not; raises Failure."""
+        """Send the mail; return the recipients that the server refused while it accepted others. Raises Failure."""
         threading.Thread(target=self._run, name="mail", daemon=True).start()
         if not self._over.wait(TOTAL_SECONDS):
             self._hang_up()
@@ -152,7 +152,7 @@ class _Mailing:
             try:
                 sock.shutdown(SHUT_RDWR)
             except OSError:
-                return  # it has ended by itself
+                return  # The server has already closed the session.
 
     def _run(self) -> None:
         try:
@@ -180,7 +180,8 @@ def _connect(mailbox: Mailbox) -> smtplib.SMTP:
 
 
 def _failure_of(trouble: BaseException, address: str) -> Failure:
-    """Answers are told by their number alone: what stands at that address may be no mail server at all."""
+    """Convert an SMTP error to a Failure with the status number only: the host may not be a mail server, so its text is
+    not safe to show."""
     if isinstance(trouble, smtplib.SMTPAuthenticationError):
         return Terminal(
             "mail.login_refused",
@@ -208,13 +209,13 @@ def _failure_of(trouble: BaseException, address: str) -> Failure:
 
 
 def _answered(code: str, number: int, where: str) -> Failure:
-    """SMTP's numbers from 500 on are final."""
+    """Classify a server's answer. SMTP status 500 and above is permanent."""
     kind = Terminal if number >= 500 else Transient
     return kind(code, f"The mail server answered {number} {where}.", hint="See the mail server's log.")
 
 
 def _host_and_port(text: str) -> dict[str, Any]:
-    """`HOST[:PORT]` of the command line; raises ValueError."""
+    """Parse `HOST[:PORT]` of the command line. Raises ValueError."""
     host, _, port = text.partition(":")
     if port and not (port.isascii() and port.isdigit() and 0 < int(port) < 65536):
         raise ValueError(f"{port!r} is not a port")

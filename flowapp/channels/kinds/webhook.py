@@ -1,4 +1,4 @@
-"""A signed POST for each message, by the client of webhook hooks: bounded, and to public addresses only."""
+"""Send each message as a signed POST with the client of webhook hooks: bounded in time, public addresses only."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def check(address: WebhookAddress) -> None:
 
 
 def shown(address: WebhookAddress) -> dict[str, Any]:
-    """Without the path: many receivers keep their secret there."""
+    """Return the URL without its path, because many receivers put a secret in the path."""
     return {"host": urlsplit(address.url).hostname, "headers": sorted(address.headers)}
 
 

@@ -1,4 +1,4 @@
-"""`flow connection`: stored connections. Their secrets go in and never come out."""
+"""`flow connection`: stored connections. Commands accept secrets and never print them."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def add_connection(args: Namespace) -> Outcome:
 
 
 def _with_password(fields: ConnectionFields, *, from_stdin: bool) -> ConnectionFields:
-    """Standard input wins over the environment, and that over the URL."""
+    """Set the password: standard input has priority over the environment, and the environment over the URL."""
     if fields.password:
         stderr().print(
             "warning: a password in the URL can be read in the shell's history and in the list of processes; "

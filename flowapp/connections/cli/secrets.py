@@ -16,7 +16,7 @@ def add_parser(commands: Any) -> None:
 
 
 def rotate(args: Namespace) -> Outcome:
-    """In every workspace: keys are the installation's."""
+    """Rotate the secrets of every workspace, because the keys belong to the installation."""
     from flowapp.connections.rotation import rotate_secrets
 
     done = rotate_secrets()
