@@ -1,4 +1,4 @@
-"""How an app asks those above it, which it does not know."""
+"""Hooks by which an app calls code of higher layers that it does not import."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ R = TypeVar("R")
 
 
 class Hook(Generic[P, R]):
-    """Functions that apps register, and that the app which declares the hook calls.
+    """Functions that apps register and the declaring app calls.
 
-    What a function raises ends the call: a hook is called in the transaction of what it belongs to.
+    An exception of a function ends the call, because a hook runs in the transaction of its event.
     """
 
     def __init__(self) -> None:
@@ -24,6 +24,6 @@ class Hook(Generic[P, R]):
         self._functions.append(function)
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> list[R]:
-        """What the functions returned, in the order in which they were registered."""
+        """Call all functions; return their results in the order of registration."""
         load_registrations()
         return [function(*args, **kwargs) for function in self._functions]

@@ -1,4 +1,4 @@
-"""What keeps secrets out of the log."""
+"""Keep secrets out of the log."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from urllib.parse import quote, urlsplit
 from django.conf import settings
 
 URL_PASSWORD = re.compile(r"(://[^/\s:@]*:)[^@\s/]*(@)")
-SHORTEST = 6  # Shorter words would blot out ordinary text.
+SHORTEST = 6  # Redacting shorter secrets would remove ordinary text.
 
 
 def known_secrets() -> set[str]:
-    """The installation's own secrets, as they stand and as a URL spells them."""
+    """Return the installation's own secrets, plain and URL-encoded."""
     secrets = {settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS, *settings.ENCRYPTION_KEYS}
     secrets.add(settings.DATABASES["default"].get("PASSWORD", ""))
     secrets.add(urlsplit(settings.REDIS_URL).password or "")
@@ -22,7 +22,7 @@ def known_secrets() -> set[str]:
 
 
 def redact(text: str) -> str:
-    """The text without the installation's secrets and without passwords in URLs."""
+    """Return the text without the installation's secrets and without passwords in URLs."""
     text = URL_PASSWORD.sub(r"\1***\2", text)
     for secret in known_secrets():
         text = text.replace(secret, "***")
@@ -30,7 +30,7 @@ def redact(text: str) -> str:
 
 
 class RedactSecrets(logging.Filter):
-    """Renders the record, tracebacks included, and takes the secrets out."""
+    """Render the record with its traceback and redact the secrets."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         record.msg, record.args = redact(record.getMessage()), None

@@ -1,4 +1,5 @@
-"""The list of pipelines with what their newest runs came to. As many queries for one pipeline as for a thousand."""
+"""The list of pipelines with the results of their newest runs. The number of queries does not depend on the number of
+pipelines."""
 
 from __future__ import annotations
 
@@ -45,7 +46,7 @@ ORDERS: dict[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True, slots=True)
 class Filters:
-    """What the list is narrowed to; what makes no sense narrows nothing."""
+    """The filters of the list. Invalid values are ignored."""
 
     search: str = ""
     tag: str = ""
@@ -73,7 +74,7 @@ class RunCount:
 
 @dataclass(slots=True)
 class PipelineRow:
-    """A pipeline with its newest runs, the newest first."""
+    """A pipeline with its newest runs, newest first."""
 
     pipeline: Pipeline
     runs: list[RunCount] = field(default_factory=list)
@@ -92,7 +93,7 @@ class PipelineRow:
 
     @property
     def _loads(self) -> list[RunCount]:
-        """A restore puts rows back that were loaded long before."""
+        """The runs that load new rows. A restore only puts old rows back."""
         return [run for run in self.runs if run.loads]
 
     @property
@@ -104,14 +105,14 @@ class PipelineRow:
 
 
 class Chart(NamedTuple):
-    """Bars as two SVG paths: one of all runs but those that failed, and one of these."""
+    """A bar chart as two SVG paths: one of the failed runs, one of all others."""
 
     done: str
     failed: str
 
 
 def draw_chart(counts: Sequence[tuple[int | None, bool]]) -> Chart:
-    """Bars 20 units high at most and 5 apart, the oldest first, the newest at the right end."""
+    """Draw bars, at most 20 units high and 5 units apart, oldest on the left."""
     highest = max((count or 0 for count, _ in counts), default=0) or 1
     paths: dict[bool, list[str]] = {False: [], True: []}
     for i, (count, failed) in enumerate(counts, BARS - len(counts)):
@@ -160,9 +161,9 @@ def _in_state(rows: QuerySet[ListedPipeline], newest: QuerySet[Run], state: str)
 
 
 def newest_runs(pipelines: Mapping[UUID, datetime | None]) -> dict[UUID, list[RunCount]]:
-    """The last runs of each pipeline with what their targets counted, the newest first; two queries.
+    """Return each pipeline's last runs with their target counts, newest first, in two queries.
 
-    `pipelines` gives, by key, the moment of the last run that is shown, so that older ones are not read, or None.
+    `pipelines` maps keys to the time of the last displayed run, which limits the search, or to None.
     """
     found: dict[UUID, list[RunCount]] = defaultdict(list)
     filters = Q()
@@ -180,7 +181,7 @@ def newest_runs(pipelines: Mapping[UUID, datetime | None]) -> dict[UUID, list[Ru
 
 
 def _add_counts(runs: Iterable[RunCount]) -> None:
-    """By the runs' keys: joined with all their nodes, the database would read every node of every run there is."""
+    """Add the target counts by run key: a join would make the database read the nodes of all runs."""
     by_key = {run.pk: run for run in runs}
     targets = NodeRun.objects.filter(run__in=list(by_key), kind="target").values("run")
     sums = targets.annotate(loaded=Sum("rows_loaded"), rejected=Sum("rows_rejected"))

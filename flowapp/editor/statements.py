@@ -25,7 +25,7 @@ EXPRESSIONS: dict[type[Op], Callable[[Any], dict[str, str]]] = {
 
 @dataclass(frozen=True, slots=True)
 class TargetSql:
-    """A target of the draft, its load mode, and what the newest load of it sent, if that is known."""
+    """A target of the draft, its load mode, and the statements of its newest load, if they are known."""
 
     target: Target
     mode: LoadMode
@@ -34,7 +34,7 @@ class TargetSql:
 
 @dataclass(frozen=True, slots=True)
 class SparkSql:
-    """An expression as Flow passes it to Spark, generated from the checked expression. `location` names its use."""
+    """An expression as Flow passes it to Spark, generated from the validated expression. `location` names its use."""
 
     node: str
     location: str
@@ -43,7 +43,7 @@ class SparkSql:
 
 @dataclass(frozen=True, slots=True)
 class CheckSql:
-    """What a dataset check asks of the staged rows, in outline."""
+    """A simplified query of a dataset check on the staged rows."""
 
     node: str
     kind: str
@@ -52,7 +52,7 @@ class CheckSql:
 
 
 def targets_of(pipeline: Pipeline, view: DraftView) -> list[TargetSql]:
-    """The targets of the draft in its order; none while it has errors."""
+    """Return the targets of the draft in document order; none while the draft has errors."""
     document = view.checked.pipeline
     if document is None:
         return []
@@ -62,7 +62,7 @@ def targets_of(pipeline: Pipeline, view: DraftView) -> list[TargetSql]:
 
 
 def expressions_of(view: DraftView) -> list[SparkSql]:
-    """Those of the draft's transforms and rules."""
+    """Return the expressions of the draft's transforms and rules."""
     document = view.checked.pipeline
     return [
         SparkSql(node.id, location, parse_expression(text).sql)
@@ -87,7 +87,7 @@ def _of_rules(node: Node) -> Iterator[tuple[str, str]]:
 
 
 def checks_of(view: DraftView) -> list[CheckSql]:
-    """The dataset checks of the draft."""
+    """Return the dataset checks of the draft."""
     document = view.checked.pipeline
     levels = [(n.id, n.dataset_level) for n in (document.nodes if document else ()) if isinstance(n, Validate)]
     return [

@@ -1,4 +1,4 @@
-"""The first bytes of a file in the workspace's folder, and what they tell."""
+"""Read the first bytes of a file in the workspace's folder and detect its settings."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from ir.errors import FlowError
 
 
 def detect_settings(workspace: Workspace, path: str, given: GivenSettings) -> Detection:
-    """What the beginning of a file tells of it. Raises FlowError."""
+    """Detect the settings from the beginning of a file. Raises FlowError."""
     head = _read_head(_inside(workspace, path), path)
     return detect_file(head[:LOOKED_AT_BYTES], path, is_whole=len(head) <= LOOKED_AT_BYTES, given=given)
 
 
 def _inside(workspace: Workspace, path: str) -> Path:
-    """Where a file of the workspace lies, behind links too. Hidden files, and what is outside, are unknown."""
+    """Return the resolved path of a file in the workspace. Hidden files and files outside count as unknown."""
     root = (settings.FILES_ROOT / workspace.slug).resolve()
     parts = [part for part in path.split("/") if part not in ("", ".")]
     if not parts or any(part.startswith(".") for part in parts):
         raise _unknown(path)
     try:
         found = root.joinpath(*parts).resolve()
-    except (OSError, RuntimeError, ValueError) as error:  # links in a circle; a NUL in the path
+    except (OSError, RuntimeError, ValueError) as error:  # A cycle of links, or a NUL in the path.
         raise _unknown(path) from error
     if not found.is_relative_to(root):
         raise _unknown(path)
@@ -35,9 +35,9 @@ def _inside(workspace: Workspace, path: str) -> Path:
 
 
 def _read_head(file: Path, path: str) -> bytes:
-    """One byte more than is looked at, if there are so many."""
+    """Return the inspected bytes and, if there are more, one more byte."""
     try:
-        # What waits for a writer, such as a FIFO, must not keep a page waiting.
+        # Opening a FIFO without a writer must not block the page.
         descriptor = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except (FileNotFoundError, NotADirectoryError) as error:
         raise _unknown(path) from error

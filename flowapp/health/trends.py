@@ -1,4 +1,4 @@
-"""What the charts of the Health page show: rows, rejects and durations of each pipeline's last loads."""
+"""Data of the charts on the Health page: rows, rejected rows and durations of each pipeline's last loads."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MEASURES = (("loaded", "Rows loaded", "rows"), ("seconds", "Duration", "s"), ("r
 
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """One measure over the last runs, the oldest first; None where a run has no such number."""
+    """One measure over the last runs, oldest first; None if a run has no value."""
 
     title: str
     unit: str
@@ -36,12 +36,12 @@ class Chart:
 
     @property
     def expected(self) -> str:
-        """The band in words."""
+        """The expected range as text."""
         return f"expected {self.row_range.words} {self.unit}" if self.row_range else ""
 
     @property
     def words(self) -> str:
-        """The chart for those who cannot see it."""
+        """A text alternative of the chart for screen readers."""
         known = [value for value in self.values if value is not None]
         if not known:
             return f"{self.title}: no numbers"
@@ -63,7 +63,7 @@ class Trend:
 
 
 def list_trends(workspace: Workspace, slug: str = "") -> list[Trend]:
-    """Those of the pipelines that ran last, or of one alone."""
+    """Return the trends of the most recently run pipelines, or of one pipeline."""
     newest = Run.objects.filter(pipeline=OuterRef("pk"), state__in=ENDED, kind__in=LOADS).order_by("-queued_at", "id")
     pipelines = Pipeline.objects.filter(workspace=workspace).annotate(last=Subquery(newest.values("queued_at")[:1]))
     pipelines = pipelines.exclude(last=None)
@@ -95,14 +95,15 @@ def _measures(run: Any) -> dict[str, float | None]:
 
 
 def _rejected(run: Any) -> int | None:
-    """A run that ended before its load has counted no target, but may have kept rejected rows."""
+    """Return the rejected rows. A run that failed before its load has no target counts but may have stored rejected
+    rows."""
     if run.rejected is not None:
         return int(run.rejected)
     return run.quarantine_rows or None
 
 
 def _band(pipeline: Pipeline, newest: Run) -> RowCountRange | None:
-    """What the next load is expected to have, where the pipeline has one target that says so."""
+    """Return the expected row count of the next load, if exactly one target defines it."""
     targets = read_document(newest.document).targets()
     if len(targets) != 1 or targets[0].expected_row_count_delta is None:
         return None

@@ -1,4 +1,4 @@
-"""What there is to say about a text under work: all from `parsePipelineIR`, fed with what the databases hold."""
+"""Collect all diagnostics of a document text: runs `parsePipelineIR` with what the databases contain."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ from ir.spelling import guess
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """`value` is the plain document, None where the text cannot be read; `pipeline` is there if nothing is wrong."""
+    """The result of a check. `value` is the plain document, None if the text is unreadable; `pipeline` is set if there
+    are no errors."""
 
     value: Any
     pipeline: Document | None
@@ -39,7 +40,7 @@ class Checked:
         return [d for d in self.diagnostics if d.severity == "warning"]
 
     def require_valid(self) -> Document:
-        """The typed pipeline; raises InvalidPipeline."""
+        """Return the typed pipeline. Raises InvalidPipeline."""
         if self.pipeline is None:
             raise InvalidPipeline(self.diagnostics, self.skipped)
         return self.pipeline
@@ -48,9 +49,9 @@ class Checked:
 def check_text(
     workspace: Workspace, text: str, *, syntax: Syntax = "json", fresh: bool = False, looks_at_files: bool = False
 ) -> Checked:
-    """All diagnostics of a text. `fresh` looks at the tables again instead of believing what was seen just before.
+    """Return all diagnostics of a text. `fresh` queries the tables again instead of using recent results.
 
-    `looks_at_files` is for those who may see values: a file that has no header after all shows a row.
+    `looks_at_files` requires permission to see values: diagnostics of a wrong header setting show a row.
     """
     value = read_value(text, syntax)
     found = find_destinations(workspace, value, fresh=fresh)
@@ -77,7 +78,7 @@ def _columns_seen(workspace: Workspace, value: Any) -> dict[str, list[str]]:
 
 
 def read_value(text: str, syntax: Syntax = "json") -> Any:
-    """The plain document, None where the text cannot be read or one of its keys is repeated."""
+    """Return the plain document, or None if the text is unreadable or repeats a key."""
     if syntax == "json":
         reader = JsonReader(text.removeprefix("\ufeff"))
         try:
@@ -92,7 +93,7 @@ def read_value(text: str, syntax: Syntax = "json") -> Any:
 
 
 def nodes_of(value: Any) -> Iterator[tuple[Pointer, dict[str, Any]]]:
-    """The nodes of a document that may be faulty, with their places."""
+    """Return the nodes of a possibly invalid document, with their positions."""
     nodes = value.get("nodes") if isinstance(value, dict) else None
     for i, node in enumerate(nodes if isinstance(nodes, list) else ()):
         if isinstance(node, dict):
@@ -100,7 +101,7 @@ def nodes_of(value: Any) -> Iterator[tuple[Pointer, dict[str, Any]]]:
 
 
 def _unknown_connections(value: Any, found: Found) -> Iterator[Diagnostic]:
-    """The parser knows no workspace, so connections are looked for here."""
+    """Report unknown connections. The parser knows no workspace, so it cannot do this."""
     for at, holder, names in _holders(value, found):
         name = holder.get("connection")
         if isinstance(name, str) and name and name not in names:
@@ -118,8 +119,8 @@ def _unknown_connections(value: Any, found: Found) -> Iterator[Diagnostic]:
 
 
 def _holders(value: Any, found: Found) -> Iterator[tuple[Pointer, dict[str, Any], tuple[str, ...]]]:
-    """What may name a connection, with the names that it may use: nodes those of their connector's kind, their hooks
-    webhooks."""
+    """Yield what may name a connection, with the allowed names: nodes use connections of their connector's kind, hooks
+    use webhooks."""
     for at, node in nodes_of(value):
         yield at, node, found.names_for(node)
         for stage in ("preHook", "postHook"):
@@ -130,7 +131,7 @@ def _holders(value: Any, found: Found) -> Iterator[tuple[Pointer, dict[str, Any]
 
 
 def _with_reasons(value: Any, skipped: tuple[Skipped, ...], found: Found) -> Iterator[Skipped]:
-    """The rules that were skipped; where a database did not answer, that is the reason."""
+    """Return the skipped rules. If a database did not respond, that is the reason."""
     silent = {
         at: found.silent[node["connection"]]
         for at, node in nodes_of(value)

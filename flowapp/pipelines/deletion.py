@@ -1,4 +1,4 @@
-"""Deleting pipelines: apps above may refuse it, and note what is to be cleared up."""
+"""Delete pipelines. Higher layers may refuse a deletion or record data to clean up."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""What stands in the databases that a document under work names, quickly and without fail.
+"""Find the target tables of an edited document, quickly and without raising.
 
-An editor asks with every change, so answers are kept for some seconds, and a database that does not answer is only
+An editor asks after every change, so results are cached for some seconds. A database that does not respond is only
 reported.
 """
 
@@ -29,7 +29,7 @@ TIMEOUT_SECONDS = 2
 
 
 class Table(NamedTuple):
-    """A target's place: the name of a stored connection, a schema and a table."""
+    """The location of a target table: the name of a stored connection, a schema and a table."""
 
     connection: str
     schema: str
@@ -48,16 +48,16 @@ class Found:
 
     @property
     def known(self) -> tuple[str, ...]:
-        """The connections that some node could name."""
+        """The names of the connections that any node can use."""
         return self._of_kinds(connection_kinds())
 
     @property
     def webhooks(self) -> tuple[str, ...]:
-        """The connections that hooks can name."""
+        """The names of the connections that hooks can use."""
         return self._of_kinds({WEBHOOK})
 
     def names_for(self, node: Mapping[str, Any]) -> tuple[str, ...]:
-        """The connections that a node can name; those of any node where its connector is unknown or needs none."""
+        """Return the connections that a node can use; those of every kind if its connector is unknown or needs none."""
         try:
             kind = connection_kind_of(node)
         except KeyError:
@@ -69,7 +69,7 @@ class Found:
 
 
 def find_destinations(workspace: Workspace, document: Any, *, fresh: bool = False) -> Found:
-    """The tables that a document's targets name, as far as they can be asked; `fresh` looks again in any case."""
+    """Return the tables that a document's targets name, as far as the databases respond. `fresh` ignores the cache."""
     all_stored = list(Connection.objects.filter(workspace=workspace).order_by("name"))
     loadable = {connector.connection_kind for connector in TARGET_CONNECTORS.values()}
     stored = {c.name: c for c in all_stored if c.kind in loadable}
@@ -83,7 +83,7 @@ def find_destinations(workspace: Workspace, document: Any, *, fresh: bool = Fals
 
 
 def _tables_of(document: Any) -> Iterator[Table]:
-    """The targets of a document that may be faulty."""
+    """Yield the targets of a possibly invalid document."""
     nodes = document.get("nodes") if isinstance(document, dict) else None
     for node in nodes if isinstance(nodes, list) else ():
         if isinstance(node, dict) and node.get("kind") == "target":
@@ -108,7 +108,7 @@ def _look(found: Found, connection: Connection, wanted: list[Table], fresh: bool
 
 
 def _ask(found: Found, connection: Connection, wanted: list[Table]) -> str:
-    """Look at tables, and say why that was not possible, if it was not."""
+    """Query tables; return the reason if that is not possible."""
     try:
         for table, destination in _inspect(connection, wanted):
             found.tables[table] = destination

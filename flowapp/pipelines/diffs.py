@@ -1,4 +1,4 @@
-"""Two texts side by side."""
+"""Compare two texts side by side."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ CONTEXT = 3
 
 @dataclass(frozen=True, slots=True)
 class DiffLine:
-    """A line on each side, None where there is none; `skipped` lines that are equal stand for themselves."""
+    """One line of each side, None where that side has none. `skipped` counts equal lines that are left out."""
 
     kind: str
     left_number: int | None = None
@@ -22,7 +22,7 @@ class DiffLine:
 
 
 def side_by_side(left: str, right: str) -> list[DiffLine]:
-    """All that differs, with a few lines around it."""
+    """Return all differences with some lines of context."""
     a, b = left.splitlines(), right.splitlines()
     matcher = SequenceMatcher(None, a, b)
     lines: list[DiffLine] = []

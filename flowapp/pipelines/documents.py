@@ -19,7 +19,7 @@ _SCHEDULE: TypeAdapter[Schedule] = TypeAdapter(Schedule)
 
 
 def syntax_of(text: str) -> Syntax:
-    """How a document that parses is written: JSON begins with a brace, and no TOML does."""
+    """Return the syntax of a valid document: JSON starts with a brace, TOML never does."""
     return "json" if text.lstrip("\ufeff \t\r\n").startswith("{") else "toml"
 
 
@@ -31,7 +31,7 @@ def parse(
     allowances: Allowances | None = None,
     seconds: float | None = None,
 ) -> Parsed:
-    """`parsePipelineIR` with what this installation allows; raises InvalidPipeline."""
+    """Run `parsePipelineIR` with what this installation allows. Raises InvalidPipeline."""
     return parsePipelineIR(
         text,
         syntax=syntax,
@@ -45,10 +45,10 @@ def parse(
 
 @lru_cache(maxsize=64)
 def read_document(text: str, syntax: Syntax | None = None) -> Pipeline:
-    """The typed pipeline of a document's text; raises InvalidPipeline."""
+    """Return the typed pipeline of a document's text. Raises InvalidPipeline."""
     return parse(text, syntax or syntax_of(text)).pipeline
 
 
 def read_schedule(document: object) -> Schedule:
-    """A schedule as `Pipeline.schedule` keeps it."""
+    """Read a schedule in the form in which `Pipeline.schedule` stores it."""
     return _SCHEDULE.validate_python(document)

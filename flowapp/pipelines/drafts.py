@@ -1,4 +1,4 @@
-"""Drafts: one text behind form, canvas and JSON tab, with undo and redo across them. Saving one makes a version."""
+"""Drafts: one text that form, canvas and JSON tab share, with a common undo history. Saving a draft makes a version."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ TRIES = 10
 
 
 class DraftConflict(FlowError):
-    """The draft was changed elsewhere since the text that an edit was made from."""
+    """The draft has changed since the revision on which an edit is based."""
 
     def __init__(self) -> None:
         super().__init__(
@@ -39,10 +39,10 @@ class DraftConflict(FlowError):
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What an edit was made from: the draft's revision, and the page of the browser that showed it.
+    """What an edit is based on: the draft's revision, and the browser page that displayed it.
 
-    A page may send an edit before the answer to its last one has come. It has seen that one all the same, so an edit
-    from the page that made the newest change is not refused.
+    A page may send an edit before the response to its previous edit arrives. Such an edit is accepted if the same page
+    made the newest change.
     """
 
     revision: str = ""
@@ -57,7 +57,7 @@ ANYTHING = Seen()
 
 
 def read_seen(headers: Mapping[str, str]) -> Seen:
-    """What a request says that it was made from: `If-Match: "<revision>"` and `X-Flow-Page`. Raises FlowError."""
+    """Read the base of an edit from `If-Match: "<revision>"` and `X-Flow-Page`. Raises FlowError."""
     given, page = headers.get("If-Match", "*").strip(), headers.get("X-Flow-Page", "")
     revision = _REVISION.fullmatch(given)
     if revision is None and given != "*":
@@ -78,7 +78,7 @@ class TextRefused(FlowError):
 
 
 def open_draft(pipeline: Pipeline, user: User | None) -> Draft:
-    """The person's draft, else one of the newest version, which is stored with its first change."""
+    """Return the user's draft, or an unsaved draft of the newest version, which the first change stores."""
     stored = Draft.objects.filter(pipeline=pipeline, user=user).first() if user else None
     if stored is not None and (stored.base_number == pipeline.latest_number or is_changed(stored)):
         stored.pipeline = pipeline
@@ -97,7 +97,7 @@ def open_draft(pipeline: Pipeline, user: User | None) -> Draft:
 
 
 def base_text(pipeline: Pipeline, number: int) -> str:
-    """The JSON text of a version; of number 0, with which every pipeline begins, an empty one."""
+    """Return the JSON text of a version; version 0, the start of every pipeline, is an empty document."""
     return json_text(get_version(pipeline, number).document) if number else empty_text(pipeline)
 
 
@@ -109,7 +109,7 @@ def empty_text(pipeline: Pipeline) -> str:
 
 
 def json_text(document: str) -> str:
-    """A version's text as the editor works on it: what was saved as TOML becomes JSON."""
+    """Return a version's text for the editor, converted to JSON if it was saved as TOML."""
     document, syntax = document.removeprefix("\ufeff"), syntax_of(document)
     return document if syntax == "json" else write_json(read_value(document, syntax)) + "\n"
 
@@ -124,8 +124,8 @@ def is_changed(draft: Draft) -> bool:
 def patch_draft(
     draft: Draft, patch: Any, label: str = "Edit", position: int | None = None, seen: Seen = ANYTHING
 ) -> Draft:
-    """Apply a JSON Patch; raises PatchRefused, UnreadableText, or DraftConflict where the draft is another than was
-    seen."""
+    """Apply a JSON Patch. Raises PatchRefused, UnreadableText, or DraftConflict if the draft has changed since
+    `seen`."""
     for _ in range(TRIES):
         _require_position(draft, position)
         require_seen(draft, seen)
@@ -142,9 +142,9 @@ def patch_draft(
 def replace_text(
     draft: Draft, text: Any, label: str = "JSON", position: int | None = None, seen: Seen = ANYTHING
 ) -> Draft:
-    """Take a whole text, right or wrong; raises TextRefused or DraftConflict.
+    """Replace the whole text, valid or not. Raises TextRefused or DraftConflict.
 
-    It would undo what the same page changed elsewhere meanwhile, so only the revision counts here.
+    A whole text would overwrite earlier edits of the same page, so only the revision counts here, not the page.
     """
     _require_storable(text)
     _require_position(draft, position)
@@ -159,7 +159,7 @@ def replace_text(
 
 
 def undo(draft: Draft, seen: Seen = ANYTHING) -> Draft:
-    """Take back the newest step; without one nothing happens. Raises DraftConflict."""
+    """Undo the newest step, if there is one. Raises DraftConflict."""
     require_seen(draft, seen)
     step = _step(draft, number=draft.position)
     if step is None:
@@ -168,7 +168,7 @@ def undo(draft: Draft, seen: Seen = ANYTHING) -> Draft:
 
 
 def redo(draft: Draft, seen: Seen = ANYTHING) -> Draft:
-    """Bring back the step that was undone last; without one nothing happens. Raises DraftConflict."""
+    """Redo the step that was undone last, if there is one. Raises DraftConflict."""
     require_seen(draft, seen)
     step = _step(draft, previous=draft.position)
     if step is None:
@@ -177,7 +177,7 @@ def redo(draft: Draft, seen: Seen = ANYTHING) -> Draft:
 
 
 def discard(draft: Draft, seen: Seen = ANYTHING) -> Draft:
-    """Forget the draft with its steps; the newest version is what is left. Raises DraftConflict."""
+    """Delete the draft with its steps; the newest version remains. Raises DraftConflict."""
     require_seen(draft, seen)
     if draft.user_id is None:
         return draft
@@ -188,7 +188,7 @@ def discard(draft: Draft, seen: Seen = ANYTHING) -> Draft:
 
 
 def put_on_newest(draft: Draft, seen: Seen = ANYTHING) -> Draft:
-    """Keep the draft's text as it is, as an edit of the version that is the newest now. The next save replaces it.
+    """Rebase the draft on the newest version without changing its text, so that the next save replaces that version.
     Raises DraftConflict."""
     require_seen(draft, seen)
     draft.pipeline.refresh_from_db()
@@ -201,10 +201,10 @@ def put_on_newest(draft: Draft, seen: Seen = ANYTHING) -> Draft:
 def save_draft(
     draft: Draft, author: User | None, message: str = "", *, role: str = "editor", seen: Seen = ANYTHING
 ) -> PipelineVersion:
-    """Make the draft's text the newest version.
+    """Save the draft's text as the newest version.
 
-    Raises InvalidPipeline, IdChanged, UnknownConnection, FlowError `hook.needs_admin`, DraftConflict where the draft is
-    another than was seen, or VersionConflict where somebody else saved meanwhile.
+    Raises InvalidPipeline, IdChanged, UnknownConnection, FlowError `hook.needs_admin`, DraftConflict if the draft has
+    changed since `seen`, or VersionConflict if somebody else has saved meanwhile.
     """
     require_seen(draft, seen)
     pipeline = draft.pipeline
@@ -221,7 +221,7 @@ def save_draft(
 
 
 def require_same_id(pipeline: Pipeline, slug: str) -> None:
-    """A text saved under another id would change another pipeline. Raises FlowError."""
+    """Raise FlowError if the text has another pipeline's id, because saving it would change that pipeline."""
     if slug != pipeline.slug:
         raise FlowError(
             "pipeline.id_changed",
@@ -231,7 +231,7 @@ def require_same_id(pipeline: Pipeline, slug: str) -> None:
 
 
 def is_storable(text: str) -> bool:
-    """Whether a database can keep the text."""
+    """Return whether a database can store the text."""
     return "\0" not in text and not any("\ud800" <= sign <= "\udfff" for sign in text)
 
 
@@ -245,7 +245,7 @@ def _require_storable(text: Any) -> None:
 
 
 def require_seen(draft: Draft, seen: Seen) -> None:
-    """Raises DraftConflict for an edit that was made from another text than the draft has."""
+    """Raise DraftConflict if an edit is based on another text than the draft's."""
     if not seen.is_current(draft):
         raise DraftConflict
 
@@ -256,7 +256,7 @@ def _require_position(draft: Draft, position: int | None) -> None:
 
 
 def _change(draft: Draft, text: str, label: str, page: str) -> Draft | None:
-    """Store a new text as the next step; None when somebody else was faster."""
+    """Store a new text as the next step; return None if a concurrent change was faster."""
     with transaction.atomic():
         if draft._state.adding and not _store(draft):
             return None
@@ -285,7 +285,7 @@ def _store(draft: Draft) -> bool:
 
 
 def _splice(draft: Draft, text: str, label: str) -> DraftStep:
-    """The change from the draft's text to another one, without what both begin and end with."""
+    """Return the change between two texts without their common prefix and suffix."""
     old, start = draft.text, _common(draft.text, text)
     limit = min(len(old), len(text)) - start
     end = _common(old[: -limit - 1 : -1] if limit else "", text[: -limit - 1 : -1] if limit else "")
@@ -301,7 +301,7 @@ def _splice(draft: Draft, text: str, label: str) -> DraftStep:
 
 
 def _common(left: str, right: str) -> int:
-    """How many characters both begin with, by halving."""
+    """Return the length of the common prefix, by binary search."""
     low, high = 0, min(len(left), len(right))
     while low < high:
         middle = (low + high + 1) // 2
@@ -348,26 +348,26 @@ def _forget_oldest(draft: Draft) -> None:
 
 @dataclass(frozen=True)
 class DraftView:
-    """A draft with all that its surfaces show of it."""
+    """A draft with everything that the editor shows of it."""
 
     draft: Draft
     checked: Checked
 
     @cached_property
     def steps(self) -> list[DraftStep]:
-        """Oldest first, without the texts."""
+        """The steps without their texts, oldest first."""
         if self.draft._state.adding:
             return []
         return list(DraftStep.objects.filter(draft=self.draft).defer("removed", "inserted").order_by("number"))
 
     @property
     def document(self) -> Any:
-        """The plain document, None where the text cannot be read."""
+        """The plain document, or None if the text is unreadable."""
         return self.checked.value
 
     @cached_property
     def last_good(self) -> Any:
-        """The document, else the newest one that could be read."""
+        """The document, or the newest readable one."""
         return self.document if self.document is not None else read_value(self.draft.good_text)
 
     @property
@@ -380,7 +380,7 @@ class DraftView:
 
     @cached_property
     def changes(self) -> int:
-        """How many steps lie between the text and its version, 0 where the two are equal."""
+        """The number of steps between the text and its version; 0 if they are equal."""
         if not is_changed(self.draft):
             return 0
         low, high = sorted((self.draft.position, self.draft.saved_position))
@@ -388,5 +388,5 @@ class DraftView:
 
 
 def view_draft(draft: Draft, *, looks_at_files: bool = False) -> DraftView:
-    """The draft with its diagnostics; `looks_at_files` as `check_text` has it."""
+    """Return the draft with its diagnostics. `looks_at_files` is as in `check_text`."""
     return DraftView(draft, check_text(draft.pipeline.workspace, draft.text, looks_at_files=looks_at_files))

@@ -1,4 +1,4 @@
-"""What the buttons and fields of the editor's forms do, as JSON Patches. The draft's text is changed by `drafts`."""
+"""Convert the actions of the editor's forms to JSON Patches. `drafts` applies them."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ def document_tree() -> SchemaTree:
 
 
 def form_patch(document: Any, data: QueryDict) -> Patch:
-    """The patch of one action of a form; raises PatchRefused or FlowError.
+    """Return the patch of one form action. Raises PatchRefused or FlowError.
 
-    `path` points into the document as the form showed it. In the form of a node, `at` points to that node as it was
-    then. If the node has moved since, the change follows it.
+    `path` points into the document as the form displayed it. In a node's form, `at` points to the node at that time. If
+    the node has moved since, the patch uses its new position.
     """
     action = ACTIONS.get(data.get("action", ""))
     if action is None:
@@ -43,7 +43,7 @@ def form_patch(document: Any, data: QueryDict) -> Patch:
 
 
 def find_node(document: Any, slug: str) -> tuple[Pointer, dict[str, Any]]:
-    """The place of the first node of that id, and the node; raises FlowError."""
+    """Return the position of the first node with that id, and the node. Raises FlowError."""
     for at, node in nodes_of(document):
         if node.get("id") == slug:
             return at, node
@@ -53,7 +53,7 @@ def find_node(document: Any, slug: str) -> tuple[Pointer, dict[str, Any]]:
 
 
 def _schema_at(document: Any, path: str) -> tuple[Schema, Any, list[str | int]]:
-    """What may stand at a place, and what does."""
+    """Return the schema and the value at a position."""
     tree, steps = document_tree(), _steps(document, path)
     try:
         schema, value = tree.at(tree.document, document, steps)
@@ -63,7 +63,7 @@ def _schema_at(document: Any, path: str) -> tuple[Schema, Any, list[str | int]]:
 
 
 def _steps(document: Any, path: str) -> list[str | int]:
-    """The steps of a pointer, numbers where the document has a list."""
+    """Return the steps of a pointer, with indices of lists as numbers."""
     steps: list[str | int] = []
     value = document
     for part in path.split("/")[1:]:
@@ -92,7 +92,7 @@ def _set(document: Any, path: str, data: QueryDict) -> Patch:
 
 
 def _new_config(document: Any, node: list[str | int], connector: str) -> Patch:
-    """The settings of another connector mean nothing to this one."""
+    """Replace the settings by those that the new connector starts with; the old ones do not apply to it."""
     settings = CONNECTORS[connector].starts_with
     return (
         put(document, [*node, "config"], dict(settings)) if settings and _is_there(document, [*node, "config"]) else []
@@ -100,7 +100,7 @@ def _new_config(document: Any, node: list[str | int], connector: str) -> Patch:
 
 
 def _posted_lines(schema: Schema, data: QueryDict) -> Any:
-    """One line as it is, several as a list."""
+    """Return one line as text, several as a list."""
     lines = read_lines(schema, data.getlist("line"))
     return lines[0] if len(lines) == 1 else lines or MISSING
 
@@ -118,7 +118,7 @@ def _posted(schema: Schema, data: QueryDict) -> Any:
 
 
 def put(document: Any, steps: list[str | int], value: Any) -> Patch:
-    """Set a member, with the objects around it that are missing."""
+    """Set a member and create missing parent objects."""
     for depth in range(1, len(steps)):
         if not _is_there(document, steps[:depth]):
             for step in reversed(steps[depth:]):
@@ -141,7 +141,7 @@ def _remove(document: Any, path: str, data: QueryDict) -> Patch:
 
 
 def _choose(document: Any, path: str, data: QueryDict) -> Patch:
-    """Another alternative of a union, with the fields that both have."""
+    """Switch to another alternative of a union; keep the common fields."""
     schema, value, steps = _schema_at(document, path)
     tree = document_tree()
     found = tree.resolve(schema, value)
@@ -155,7 +155,7 @@ def _choose(document: Any, path: str, data: QueryDict) -> Patch:
 
 
 def _append(document: Any, path: str, data: QueryDict) -> Patch:
-    """One more item; where a single one may stand, two become a list."""
+    """Append an item; a single value becomes a list of two."""
     schema, value, steps = _schema_at(document, path)
     tree = document_tree()
     item = tree.skeleton(tree.item_of(schema), data.get("tag", ""))
@@ -180,7 +180,7 @@ def _move(step: int) -> Callable[[Any, str, QueryDict], Patch]:
 
 
 def _add_node(document: Any, path: str, data: QueryDict) -> Patch:
-    """A new node, which reads from the one that nothing reads from yet, if there is just one."""
+    """Add a node. Its input is the only node that nothing reads from, if there is exactly one."""
     kind, taken = data.get("kind", ""), [str(node.get("id")) for _, node in nodes_of(document)]
     pipeline = document.get("id", "") if isinstance(document, dict) else ""
     try:
@@ -197,7 +197,7 @@ FEEDS = {"source": NODES, "transform": NODES, "validate": ("validate", "target")
 
 
 def _loose_end(document: Any, kind: str) -> str:
-    """The only node that nothing reads from and a node of that kind may read from; "" where that is not clear."""
+    """Return the only node without readers from which a node of that kind may read, or "" if it is not unique."""
     loose = [
         slug
         for _, node in nodes_of(document)
@@ -209,7 +209,7 @@ def _loose_end(document: Any, kind: str) -> str:
 
 
 def _delete_node(document: Any, path: str, data: QueryDict) -> Patch:
-    """Remove a node, and it from the inputs of others."""
+    """Remove a node, also from the inputs of other nodes."""
     at, node = find_node(document, data.get("node", ""))
     patch = [_test_id(at, node)]
     for other, index in _readers(document, node["id"]):
@@ -218,7 +218,7 @@ def _delete_node(document: Any, path: str, data: QueryDict) -> Patch:
 
 
 def _rename_node(document: Any, path: str, data: QueryDict) -> Patch:
-    """Give a node another id, wherever it is named."""
+    """Rename a node and update all references to it."""
     at, node = find_node(document, data.get("node", ""))
     new = data.get("value", "").strip()
     if new == node["id"]:
@@ -231,7 +231,7 @@ def _rename_node(document: Any, path: str, data: QueryDict) -> Patch:
 
 
 def _set_input(document: Any, path: str, data: QueryDict) -> Patch:
-    """Let a node read from another one, or from none."""
+    """Set or clear a node's input."""
     at, node = find_node(document, data.get("node", ""))
     chosen = [slug for slug in data.getlist("value") if slug]
     if node.get("inputs") == chosen:
@@ -241,12 +241,12 @@ def _set_input(document: Any, path: str, data: QueryDict) -> Patch:
 
 
 def _test_id(at: Pointer, node: dict[str, Any]) -> dict[str, Any]:
-    """Makes a patch that was made for another node fail instead of changing this one."""
+    """Return a `test` operation that makes the patch fail if another node is at the position."""
     return {"op": "test", "path": str(at / "id"), "value": node["id"]}
 
 
 def _readers(document: Any, slug: str) -> list[tuple[Pointer, int]]:
-    """Who reads from a node: the place of each reader and the index in its inputs, the last first."""
+    """Return the readers of a node, each with its position and the index of the input, in reverse order."""
     found = [
         (at, i)
         for at, node in nodes_of(document)

@@ -1,4 +1,4 @@
-"""Filters of a list, by pipeline and more. A filter that cannot be read shows no rows, and says why."""
+"""Filter lists by pipeline and other fields. An invalid filter shows no rows and an error."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ T = TypeVar("T", bound=Model)
 
 
 class PipelineFilter(StyledForm):
-    """All fields may be left out. `wanted` holds what the list's selector takes."""
+    """A filter form whose fields are all optional. `wanted` holds the arguments of the list's selector."""
 
     pipeline = forms.CharField(required=False, max_length=200, widget=forms.TextInput(attrs={"list": "pipeline-names"}))
 
@@ -37,5 +37,6 @@ class PipelineFilter(StyledForm):
         return {name: value for name, value in self.cleaned_data.items() if value not in (None, "")}
 
     def apply(self, rows: QuerySet[T]) -> QuerySet[T]:
-        """None of the rows if the filter cannot be read: all of them would pass for those that were asked for."""
+        """Filter the rows. An invalid filter returns none, because users would mistake all rows for the matching
+        ones."""
         return rows if self.is_valid() else rows.none()

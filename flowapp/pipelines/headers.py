@@ -1,4 +1,4 @@
-"""What the newest file of a source calls its columns, before anything has run: suggestions for the editor's forms."""
+"""Column names in the header of a source's newest file, as suggestions in the editor before the first run."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ir.nodes import Source
 
 
 def newest_header(workspace: Workspace, node: Mapping[str, Any]) -> list[str]:
-    """The columns of the newest file that a source of a draft would read; none where that cannot be told."""
+    """Return the columns of the newest file that a source of a draft would read; empty if they are unknown."""
     connector = CONNECTORS.get(str(node.get("connector")))
     if connector is None or connector.config is None:
         return []
@@ -23,4 +23,4 @@ def newest_header(workspace: Workspace, node: Mapping[str, Any]) -> list[str]:
     try:
         return peek_columns(Source.read(sound), settings.FILES_ROOT / workspace.slug)
     except (FlowError, ValueError, OSError):
-        return []  # what is wrong with the draft or the file, its diagnostics or its run will say
+        return []  # Diagnostics or the run report errors in the draft or the file.

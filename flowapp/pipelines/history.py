@@ -1,4 +1,4 @@
-"""The History tab: versions, and any two of them, or the draft, side by side."""
+"""The History tab: versions, and a comparison of two versions or of a version and the draft."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def _text_of(pipeline: Pipeline, view: DraftView, name: str) -> str:
 
 
 def _number(name: str) -> int:
-    """A version's number; one that no version has where it is none."""
+    """Parse a version number; return a number that no version has if it is invalid."""
     return int(name) if name.isdecimal() and len(name) < 10 else -1
 
 

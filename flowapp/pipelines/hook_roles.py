@@ -1,4 +1,4 @@
-"""Who may write which hooks into a version: those that send SQL of their own to a database are for admins."""
+"""Restrict hooks that send custom SQL to a database: only admins may add them."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def _guarded_of(version: PipelineVersion | None) -> frozenset[HookKey]:
 
 
 def _guarded(document: Document) -> frozenset[HookKey]:
-    """Where each guarded hook stands, and all that decides what it does."""
+    """Return each guarded hook's position and everything that determines its effect."""
     return frozenset(
         (target.id, target.connection, target.schema_, placed.stage, json.dumps(placed.hook.to_document()))
         for target in document.targets()

@@ -1,4 +1,5 @@
-"""JSON Patch (RFC 6902) on JSON text: what a patch does not name keeps its every byte. Knows nothing of pipelines."""
+"""Apply JSON Patch (RFC 6902) to JSON text. Text outside the patched positions stays byte for byte. Independent of
+pipelines."""
 
 from __future__ import annotations
 
@@ -22,21 +23,22 @@ Patch = list[dict[str, Any]]
 
 
 class PatchRefused(FlowError):
-    """The patch is none, or does not fit the document that it is for."""
+    """The patch is invalid or does not fit the document."""
 
     def __init__(self, message: str) -> None:
         super().__init__("patch.refused", message, hint="Reload the document and repeat the change.")
 
 
 class UnreadableText(FlowError):
-    """The text is not JSON, so that it has no places to edit."""
+    """The text is not valid JSON, so it has no positions to edit."""
 
     def __init__(self, message: str) -> None:
         super().__init__("document.syntax", message, hint="Correct the text on the JSON tab, or undo.")
 
 
 class Spans(NamedTuple):
-    """A text's value, and where each part of it begins and ends. For members of objects `keys` has the key's start."""
+    """The value of a text with the start and end of each part. For members of objects, `keys` has the start of the
+    key."""
 
     text: str
     value: Any
@@ -45,7 +47,7 @@ class Spans(NamedTuple):
 
 
 class _SpanReader(JsonReader):
-    """Notes where values end, too."""
+    """A JSON reader that also records where values end."""
 
     def __init__(self, text: str) -> None:
         super().__init__(text)
@@ -59,7 +61,7 @@ class _SpanReader(JsonReader):
 
 
 def read_spans(text: str) -> Spans:
-    """The parts of a JSON text; raises UnreadableText, also for repeated keys, whose places are not one."""
+    """Read the positions of all parts. Raises UnreadableText, also for repeated keys, whose position is ambiguous."""
     reader = _SpanReader(text)
     try:
         value = reader.read()
@@ -72,7 +74,7 @@ def read_spans(text: str) -> Spans:
 
 
 def apply_patch(text: str, patch: Any) -> str:
-    """The text after all steps of the patch; raises PatchRefused (then nothing is changed) or UnreadableText."""
+    """Return the text after all operations. Raises PatchRefused (no operation is applied then) or UnreadableText."""
     if not isinstance(patch, list):
         raise PatchRefused("A JSON Patch must be a list of operations.")
     for step in patch:
@@ -146,7 +148,7 @@ def _field(step: dict[str, Any], name: str) -> Any:
 
 
 def parse_pointer(text: str) -> tuple[str, ...]:
-    """The steps of a JSON Pointer; raises PatchRefused."""
+    """Return the steps of a JSON Pointer. Raises PatchRefused."""
     if (text and not text.startswith("/")) or re.search(r"~(?![01])", text):
         raise PatchRefused(f"{text!r} is not a JSON Pointer.")
     return tuple(part.replace("~1", "/").replace("~0", "~") for part in text.split("/")[1:])
@@ -159,7 +161,7 @@ def _read_pointer(text: Any) -> Pointer:
 
 
 def resolve_pointer(value: Any, text: Any) -> Pointer:
-    """The place that a pointer names in a document, with indices as numbers; the last step may not exist there yet."""
+    """Resolve a pointer to a position with numeric indices; the last step may not exist yet."""
     pointer = ROOT
     for step in map(str, _read_pointer(text)):
         holder = value_at(value, pointer)
@@ -173,7 +175,7 @@ def resolve_pointer(value: Any, text: Any) -> Pointer:
 
 
 def value_at(value: Any, pointer: Pointer) -> Any:
-    """The part of a document at a place; raises PatchRefused."""
+    """Return the part of a document at a position. Raises PatchRefused."""
     for step in pointer:
         try:
             value = value[step]
@@ -190,7 +192,7 @@ def _existing(spans: Spans, step: dict[str, Any], name: str) -> Pointer:
 
 
 def _member(spans: Spans, step: dict[str, Any], name: str) -> Pointer:
-    """A place to add at: an item may come right after the last one, a member is new or takes the place of the old."""
+    """Check a position for `add`: an index up to the list's length, or any member, which is replaced if it exists."""
     pointer = resolve_pointer(spans.value, _field(step, name))
     holder = value_at(spans.value, pointer.parent) if pointer else None
     if isinstance(holder, list) and isinstance(pointer[-1], int) and pointer[-1] > len(holder):
@@ -202,7 +204,7 @@ def _member(spans: Spans, step: dict[str, Any], name: str) -> Pointer:
 
 
 class _Value(NamedTuple):
-    """What is put in: a value to be written, or text that was cut out elsewhere."""
+    """A value to insert: a value to serialize, or text that was cut out elsewhere."""
 
     value: Any = None
     raw: str | None = None
@@ -277,25 +279,25 @@ def _cut(spans: Spans, pointer: Pointer) -> str:
 
 
 def _children(spans: Spans, holder: Pointer, value: Any) -> list[tuple[int, int]]:
-    """Where the members (with their keys) or items of a container stand, in the order of the text."""
+    """Return the positions of a container's members (with their keys) or items, in text order."""
     names = range(len(value)) if isinstance(value, list) else value
     return sorted((spans.keys[holder / name], spans.parts[holder / name][1]) for name in names)
 
 
 def _gap_before(text: str, start: int) -> str:
-    """The white space before a member or item."""
+    """Return the white space before a member or item."""
     before = text[:start]
     return before[len(before.rstrip(" \t\r\n")) :]
 
 
 def _quote(text: str) -> str:
     written = json.dumps(text, ensure_ascii=False)
-    # UTF-8 has no halves of surrogate pairs.
+    # UTF-8 cannot encode lone surrogates.
     return json.dumps(text) if any("\ud800" <= sign <= "\udfff" for sign in written) else written
 
 
 def write_json(value: Any, indent: str = "", *, lines: bool = True) -> str:
-    """A value as text: on one line where it is short, else with each part on a line of its own."""
+    """Serialize a value: on one line if it is short, else each part on its own line."""
     flat = _flat(value)
     if not lines or not isinstance(value, dict | list) or len(indent) + len(flat) <= WIDTH:
         return flat

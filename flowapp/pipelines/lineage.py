@@ -1,4 +1,4 @@
-"""The Lineage tab: columns of a source at the left, those of its target at the right, and lines between them."""
+"""The Lineage tab: source columns on the left, target columns on the right, connected by lines."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ WIDTH = 160
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """`lines` are the `d` of one SVG path for each target column, empty where it comes from no column."""
+    """A lineage diagram. `lines` holds the `d` of one SVG path per target column, empty if no column contributes to
+    it."""
 
     lineage: Lineage
     columns: list[tuple[str, Trace]]
@@ -27,7 +28,7 @@ class Picture:
 
 
 def pictures_of(view: DraftView) -> list[Picture]:
-    """One for each target of the draft; none while it has errors."""
+    """Return one diagram per target of the draft; none while the draft has errors."""
     document = view.checked.pipeline
     return [_draw(lineage) for lineage in lineages_of(document)] if document else []
 

@@ -10,19 +10,20 @@ from django.db import models
 
 
 class Pipeline(models.Model):
-    """A pipeline by its document's `id`. What it does is in its versions; what a person switched is here.
+    """A pipeline, identified by its document's `id`. Versions define what it does; this row holds switches set by
+    users.
 
-    `fence_counter` is the source of fence tokens and only ever rises. `run_counter` numbers its runs; raising it
-    also puts those who queue runs at the same moment one behind the other, on every database alike. Commits whose
-    fence token is not above `forgotten_token` do not count: a person asked to load everything again. What lists show
-    of the newest document (`tags`, `source`, `target`, `load_mode`) is kept beside it, so that no list reads documents.
+    `fence_counter` is the source of fence tokens and only increases. `run_counter` numbers the runs; incrementing it
+    also serializes concurrent requests for runs, on every database. Commits whose fence token is not above
+    `forgotten_token` do not count, because a user asked to load everything again. `tags`, `source`, `target` and
+    `load_mode` repeat values of the newest document, so that lists need not read documents.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     workspace = models.ForeignKey("accounts.Workspace", models.PROTECT, related_name="pipelines")
     slug = models.CharField(max_length=63)
     name = models.TextField(blank=True)
-    # Each tag on a line of its own, with a line break before the first and after the last.
+    # Each tag is on its own line, with a line break before the first and after the last.
     tags = models.TextField(blank=True)
     source = models.TextField(blank=True)
     target = models.TextField(blank=True)
@@ -34,7 +35,7 @@ class Pipeline(models.Model):
     run_counter = models.BigIntegerField(default=0)
     forgotten_token = models.BigIntegerField(null=True)
     forgotten_reason = models.TextField(blank=True)
-    # The schedule as compared between versions, and when it fires next and fired last.
+    # The schedule in a form that versions can compare, its next start and its last start.
     schedule = models.JSONField(null=True)
     next_fire_at = models.DateTimeField(null=True)
     fired_at = models.DateTimeField(null=True)
@@ -51,13 +52,13 @@ class Pipeline(models.Model):
 
     @property
     def schedule_zone(self) -> str:
-        """The time zone of the saved schedule; intervals are counted in UTC."""
+        """The time zone of the saved schedule. Intervals use UTC."""
         return str((self.schedule or {}).get("timezone", "UTC"))
 
 
 class PipelineVersion(models.Model):
-    """A saved state of a pipeline. `document` is the text as it was given, `sha256` that of its canonical form (RFC
-    8785). `quarantines` are the pairs of a connection and a table in which it keeps rejected rows."""
+    """A saved version of a pipeline. `document` is the text as submitted, `sha256` the hash of its canonical form (RFC
+    8785). `quarantines` lists pairs of connection and table that store its rejected rows."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     workspace = models.ForeignKey("accounts.Workspace", models.PROTECT, related_name="+")
@@ -78,12 +79,12 @@ class PipelineVersion(models.Model):
 
 
 class Draft(models.Model):
-    """One person's unsaved work on a pipeline. It may hold errors.
+    """A user's unsaved work on a pipeline. Its text may be invalid.
 
-    `position` is the number of the newest step that is in the text, 0 before the first. Numbers are never given
-    twice, so that a position stands for one text. `good_text` is the newest text that could be read as JSON.
-    `saved_position` is where the text was when it was last taken from or made into version `base_number`. `page` is the
-    loaded page of the browser that made the newest change, "" for programs.
+    `position` is the number of the newest applied step, 0 before the first. Numbers are never reused, so a position
+    identifies one text. `good_text` is the newest text that is valid JSON. `saved_position` is the position at which
+    the text was last equal to version `base_number`. `page` identifies the browser page that made the newest change, ""
+    for programs.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
@@ -107,14 +108,14 @@ class Draft(models.Model):
 
     @property
     def revision(self) -> str:
-        """Names the text. Positions begin anew when a draft is discarded."""
+        """A hash that identifies the text. Positions cannot, because they restart when a draft is discarded."""
         return hashlib.sha256(self.text.encode()).hexdigest()[:16]
 
 
 class DraftStep(models.Model):
-    """One change of a draft's text: at `offset`, counted in characters, `removed` gave way to `inserted`.
+    """A change of a draft's text: at `offset` (in characters), `inserted` replaces `removed`.
 
-    `previous` is the position that it was made at, so that no two steps that are kept have the same one.
+    `previous` is the position before the step; no two stored steps have the same one.
     """
 
     draft = models.ForeignKey(Draft, models.CASCADE, related_name="steps")

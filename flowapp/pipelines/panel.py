@@ -54,7 +54,7 @@ class Group:
 
     @property
     def is_open(self) -> bool:
-        """A group of advanced fields is opened when it is needed."""
+        """Return whether a group of advanced fields must start open."""
         return bool(self.cards) or any(not made.is_advanced or _has_diagnostics(made) for made in self.fields)
 
 
@@ -68,7 +68,7 @@ class Reader:
 
 @dataclass
 class NodePanel:
-    """`rest` are the diagnostics that no field shows, `columns` the names that may be meant in the node's fields."""
+    """The form of a node. `rest` holds the diagnostics that no field shows, `columns` the suggested column names."""
 
     at: Pointer
     node: dict[str, Any]
@@ -89,7 +89,7 @@ class NodePanel:
 
 @dataclass
 class NodeDiagnostic:
-    """A diagnostic with the node that it belongs to, if any."""
+    """A diagnostic with its node, if any."""
 
     diagnostic: Diagnostic
     node: str
@@ -105,7 +105,7 @@ def _has_diagnostics(made: Field) -> bool:
 
 
 def node_panel(view: DraftView, slug: str) -> NodePanel:
-    """Raises FlowError if the draft has no such node."""
+    """Build the form of a node. Raises FlowError if the draft has no such node."""
     document = view.last_good
     at, node = find_node(document, slug)
     mine = [d for d in view.checked.diagnostics if d.path[:2] == tuple(at)] if view.document is not None else []
@@ -124,14 +124,14 @@ def settings_panel(view: DraftView) -> SettingsPanel:
 
 
 def list_diagnostics(view: DraftView) -> list[NodeDiagnostic]:
-    """All diagnostics, errors first, each with its node."""
+    """Return all diagnostics with their nodes, errors first."""
     ids = {at: str(node.get("id", "")) for at, node in nodes_of(view.last_good)}
     ordered = sorted(view.checked.diagnostics, key=lambda d: d.severity)
     return [NodeDiagnostic(d, ids.get(Pointer(d.path[:2]), "")) for d in ordered]
 
 
 def schedule_fields(view: DraftView) -> list[Field]:
-    """The schedule's part of the form."""
+    """Return the schedule's fields of the form."""
     tree, document = document_tree(), view.last_good
     mine = [d for d in view.checked.diagnostics if d.path[:1] == ("schedule",)]
     maker = FormMaker(tree, mine, FormRules())
@@ -159,12 +159,12 @@ def _rules(view: DraftView, node: dict[str, Any]) -> FormRules:
 
 
 def is_available(name: str, tag: str) -> bool:
-    """Whether this release can run what is chosen."""
+    """Return whether this release supports the selected value."""
     return (FAMILIES.get(name, ""), tag) not in NOT_YET
 
 
 def _suggestions(name: str, schema: Schema) -> str:
-    """The list of suggestions, by its HTML id."""
+    """Return the suggestions with the HTML id of their list."""
     if "pg:" in schema.get("pattern", ""):
         return "known-types"
     return "known-columns" if name in COLUMN_FIELDS else ""
@@ -175,7 +175,7 @@ def _source_suggestions(name: str, schema: Schema) -> str:
 
 
 def _unused(node: dict[str, Any]) -> frozenset[str]:
-    """Fields that are left out: those of other load modes, and those that this release cannot run, unless written."""
+    """Return the fields to hide: those of other load modes, and unsupported fields that the document does not set."""
     mode = next((mode for mode in LOAD_MODE_KINDS if mode.name == node.get("loadMode")), None)
     used = {str(Target.model_fields[name].alias) for name in mode.fields} if mode else MODE_ALIASES
     not_yet = {name for family, name in NOT_YET if family in ("target field", "check")}
@@ -184,7 +184,7 @@ def _unused(node: dict[str, Any]) -> frozenset[str]:
 
 
 def _needs_connection(node: dict[str, Any]) -> bool:
-    """Whether this is a source that reads through a stored connection; so it may be where nobody knows."""
+    """Return whether the source needs a stored connection; true for an unknown connector."""
     if node.get("kind") != "source" or node.get("connector") not in CONNECTORS:
         return node.get("kind") == "source"
     connector = CONNECTORS[node["connector"]]
@@ -217,7 +217,7 @@ def _type_name(node: dict[str, Any]) -> str:
 
 
 def _move_to_card(cards: list[ModeCard], fields: list[Field]) -> list[Field]:
-    """Fields that belong to load modes stand below the chosen one, so that what it needs is seen at once."""
+    """Move the fields of load modes below the selected mode, so that its required fields are visible."""
     chosen = next((card for card in cards if card.chosen), None)
     if chosen is None:
         return fields
@@ -226,7 +226,7 @@ def _move_to_card(cards: list[ModeCard], fields: list[Field]) -> list[Field]:
 
 
 def _cards(maker: FormMaker, node: dict[str, Any], at: Pointer) -> list[ModeCard]:
-    """All load modes. The diagnostics of the chosen one stand at its card."""
+    """Return a card per load mode. The selected card shows the mode's diagnostics."""
     found = maker.take(at / "loadMode", below=False)
     chosen = node.get("loadMode")
     cards = [ModeCard(mode, mode.name == chosen, is_available("loadMode", mode.name)) for mode in LOAD_MODE_KINDS]
@@ -251,7 +251,7 @@ def _reader(document: Any, at: Pointer, node: dict[str, Any], diagnostics: list[
 
 
 def _readers_below(document: Any, slug: str) -> set[str]:
-    """The ids of all nodes that read from a node, directly or through others, and its own."""
+    """Return the ids of the node and of all nodes that read from it, directly or indirectly."""
     found, grown = {slug}, True
     while grown:
         more = {str(n.get("id")) for _, n in nodes_of(document) if found & set(_texts(n.get("inputs")))}
@@ -265,7 +265,7 @@ def _texts(value: Any) -> Iterable[str]:
 
 
 def _columns(view: DraftView, document: Any, node: dict[str, Any]) -> list[str]:
-    """Names of columns that are known: of the tables that are loaded, and those declared in the document."""
+    """Return the known column names: those of the loaded tables and those declared in the document."""
     names = [column.name for table in view.checked.found.tables.values() if table for column in table.columns]
     for _, other in nodes_of(document):
         columns = other.get("columns")

@@ -1,4 +1,4 @@
-"""Reading pipelines and versions."""
+"""Queries for pipelines and versions."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def list_pipelines(workspace: Workspace) -> QuerySet[Pipeline]:
 
 
 def get_pipeline(workspace: Workspace, slug: str) -> Pipeline:
-    """The pipeline of that id; raises FlowError."""
+    """Return the pipeline of that id. Raises FlowError."""
     try:
         return Pipeline.objects.select_related("workspace").get(workspace=workspace, slug=slug)
     except Pipeline.DoesNotExist:
@@ -30,7 +30,7 @@ def get_pipeline(workspace: Workspace, slug: str) -> Pipeline:
 
 
 def find_pipeline(workspace: Workspace, text: str) -> Pipeline:
-    """The pipeline that a person means by an id or, in any case, a name; raises FlowError."""
+    """Return the pipeline with that id or, ignoring case, that name. Raises FlowError."""
     pipelines = Pipeline.objects.filter(workspace=workspace)
     if found := pipelines.filter(slug=text).first():
         return found
@@ -45,7 +45,7 @@ def find_pipeline(workspace: Workspace, text: str) -> Pipeline:
 
 
 def list_pipeline_names(workspace: Workspace, *, with_version: bool = False) -> QuerySet[Any]:
-    """Ids and names of the first pipelines, for people to choose from; if asked, of those that were saved."""
+    """Return ids and names of the first pipelines as choices; optionally only of saved ones."""
     pipelines = list_pipelines(workspace)
     if with_version:
         pipelines = pipelines.exclude(latest_number=0)
@@ -53,12 +53,12 @@ def list_pipeline_names(workspace: Workspace, *, with_version: bool = False) -> 
 
 
 def list_versions(pipeline: Pipeline) -> QuerySet[PipelineVersion]:
-    """Newest first, without the documents."""
+    """List versions without their documents, newest first."""
     return pipeline.versions.select_related("author").defer("document").order_by("-number")
 
 
 def get_version(pipeline: Pipeline, number: int | None = None) -> PipelineVersion:
-    """A version by its number, else the newest; raises FlowError."""
+    """Return the version of that number, or the newest. Raises FlowError."""
     versions = pipeline.versions.order_by("-number")
     found = versions.first() if number is None else versions.filter(number=number).first()
     if found is None:

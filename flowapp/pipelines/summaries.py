@@ -1,4 +1,4 @@
-"""What is kept beside a document so that nobody needs to read it: what lists show, and where rejected rows go."""
+"""Values of a document that are stored in columns: what lists show, and where rejected rows are stored."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ir.pipeline import Pipeline as Document
 
 
 def summary_of(document: Document) -> dict[str, str]:
-    """The values of a pipeline's columns that repeat its document: name, tags, source, target and load mode."""
+    """Return the columns of a pipeline that repeat its document: name, tags, source, target and load mode."""
     targets = document.targets()
     return {
         "name": document.metadata.name or "",
@@ -23,7 +23,7 @@ def summary_of(document: Document) -> dict[str, str]:
 
 
 def quarantines_of(document: Document) -> list[list[str]]:
-    """The connection and the table of each place that keeps rejected rows; several validate nodes may share one."""
+    """Return connection and table of each quarantine. Several validate nodes may share one."""
     return [list(table) for table in dict.fromkeys(_quarantines(document))]
 
 
