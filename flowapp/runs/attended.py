@@ -1,4 +1,4 @@
-"""Runs that a command line waits for: a live worker executes them, otherwise this process."""
+"""Runs that a command waits for: a live worker executes them, otherwise this process."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ ShowState = Callable[[str, str], None]
 
 
 def has_live_worker() -> bool:
-    """Whether a worker wrote a heartbeat within HEARTBEAT_SECONDS and a broker takes runs to it."""
+    """Return whether a worker sent a heartbeat within HEARTBEAT_SECONDS and a broker delivers runs to it."""
     return bool(settings.REDIS_URL) and count_alive("worker") > 0
 
 
 def run_attended(pipeline: Pipeline, engine: Engine, show: ShowState, *, load_again: str | None = None) -> Run:
-    """Run the newest version to its end. `engine` is for a run in this process. Raises as `queue_run` does.
+    """Run the newest version to its end. A run in this process uses `engine`. Raises the errors of `queue_run`.
 
-    Runs that an earlier command left behind when it was killed are finished first, in this process.
+    First, this process finishes runs that a killed command has left behind.
     """
     if not has_live_worker():
         return run_inline(pipeline, load_again=load_again, engine=engine)
@@ -43,7 +43,7 @@ def run_attended(pipeline: Pipeline, engine: Engine, show: ShowState, *, load_ag
 
 
 def preview_attended(pipeline: Pipeline, engine: Engine, show: ShowState) -> Run:
-    """Find out what a run would change. `engine` is as for `run_attended`. Raises as `queue_preview` does."""
+    """Preview what a run would change. `engine` is as in `run_attended`. Raises the errors of `queue_preview`."""
     if not has_live_worker():
         return preview_inline(pipeline, engine=engine)
     return follow_run(queue_preview(pipeline, Trigger.CLI), engine, show)
@@ -52,7 +52,7 @@ def preview_attended(pipeline: Pipeline, engine: Engine, show: ShowState) -> Run
 def follow_run(run: Run, engine: Engine, show: ShowState) -> Run:
     """Wait until a run that was sent to the workers has ended or is held.
 
-    This process executes it when no worker is live any more, or none has taken it for UNTAKEN_SECONDS.
+    This process executes the run if no worker is live any more or none has claimed it for UNTAKEN_SECONDS.
     """
     taken = checked = time.monotonic()
     with cancelling_on_interrupt(run):
@@ -72,5 +72,5 @@ def follow_run(run: Run, engine: Engine, show: ShowState) -> Run:
 
 
 def _is_untaken(run: Run) -> bool:
-    """Whether any worker could have taken it by now."""
+    """Return whether workers had enough time to claim the run and did not."""
     return Run.objects.filter(pk=run.pk, state__in=CLAIMABLE, due_at__lte=Now()).exists()

@@ -18,9 +18,9 @@ _held: list[UUID] = []
 
 
 def send_run(run_id: UUID) -> None:
-    """Send a run to the workers. A broker that is missing or silent is no failure: the scheduler sends it again.
+    """Send a run to the workers. If the broker is missing or silent, the scheduler resends the run later.
 
-    A worker that is to end would take it itself, so it is sent when that has stopped taking any.
+    A worker that is shutting down defers the message until it accepts no more runs, so that it does not claim the run.
     """
     if not settings.REDIS_URL:
         return
@@ -31,12 +31,12 @@ def send_run(run_id: UUID) -> None:
 
 
 def is_leaving() -> bool:
-    """Whether this process is a worker that is to end."""
+    """Return whether this process is a worker that is shutting down."""
     return worker_state.should_stop not in (None, False)
 
 
 def send_held() -> None:
-    """Send what was held back, now that this worker takes nothing more."""
+    """Send the deferred messages once this worker accepts no more runs."""
     while _held:
         _send(_held.pop())
 
@@ -49,7 +49,7 @@ def _send(run_id: UUID) -> None:
 
 
 def send_hook(run_id: UUID, slug: str, key: str) -> None:
-    """Send a hook that is to run again. What is lost here may be asked for again after a while."""
+    """Send a hook to be rerun. If the message is lost, the user can request the hook again later."""
     if not settings.REDIS_URL:
         return
     try:
@@ -59,7 +59,7 @@ def send_hook(run_id: UUID, slug: str, key: str) -> None:
 
 
 def send_next_of(pipeline_id: UUID) -> None:
-    """Send the run of this pipeline that has waited longest, now that it may run. Inline runs look after themselves."""
+    """Send the pipeline's oldest queued run, which may now start. Inline runs need no message."""
     waiting = Run.counted.filter(pipeline_id=pipeline_id, state__in=CLAIMABLE, due_at__lte=Now())
     next_run = waiting.exclude(sent_at=None).order_by("queued_at", "number").first()
     if next_run:

@@ -1,4 +1,4 @@
-"""Executing a claimed run: the same for workers and for `flow run` in its own process."""
+"""Execute a claimed run, in workers and in the process of `flow run`."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ LOOK_AGAIN_SECONDS = 0.5
 
 
 def engine_for(run: Run) -> Engine:
-    """The real engine of what the run is for."""
+    """Return the engine for the run's kind."""
     return run_kind_of(run).engine
 
 
@@ -43,15 +43,15 @@ def execute_claimed(
     can_wait: bool = True,
     before_end: Callable[[FlowError], None] = lambda error: None,
 ) -> FlowError | None:
-    """Run a claimed attempt to its end and write down how it went; returns what ended it, if not success.
+    """Run a claimed attempt to its end and record the result; return the error that ended it, or None on success.
 
-    `can_wait` says whether the run may go back to wait for files. `before_end` hears of an error before the run is
-    ended or put back, and with it perhaps taken by another.
+    `can_wait` says whether the run may return to the queue to wait for files. `before_end` is called with an error
+    before the run ends or is requeued, when another worker may claim it.
     """
     run = Run.objects.select_related("pipeline", "version", "workspace").get(pk=claim.run_id)
     try:
         minutes = read_document(run.document).error_handling.max_minutes
-    except FlowError as error:  # saved by a release that knew more, or allowed more
+    except FlowError as error:  # A newer release, or one that allowed more, has saved this version.
         end_badly(claim, run, error)
         return error
     renewer = LeaseRenewer(claim, minutes * 60)
@@ -67,7 +67,7 @@ def execute_claimed(
 
 
 def _attempt(claim: Claim, run: Run, engine: Engine, renewer: LeaseRenewer, can_wait: bool) -> FlowError | None:
-    """The run's edge: whatever is raised in here ends this attempt, and nothing else."""
+    """Run the attempt; every exception in here ends only this attempt."""
     try:
         if run.cancel_requested:
             return cancelled()
@@ -93,7 +93,7 @@ def _attempt(claim: Claim, run: Run, engine: Engine, renewer: LeaseRenewer, can_
 
 
 def make_job(claim: Claim, run: Run, can_wait: bool) -> RunJob:
-    """What the engine is given. Raises FlowError when a connection is unknown or cannot be decrypted."""
+    """Build the engine's input. Raises FlowError if a connection is unknown or its secret cannot be decrypted."""
     document = read_document(run.document)
     connections = resolve_connections(run.workspace, document)
     refuse_control_databases(connections.values())
@@ -123,9 +123,9 @@ def run_inline(
     user: User | None = None,
     engine: Engine | None = None,
 ) -> Run:
-    """Queue a run and execute it in this process to its end, retries included. No worker or scheduler is needed.
+    """Queue a run and execute it in this process to its end, with retries. It needs no worker and no scheduler.
 
-    Runs that an earlier such process left behind when it was killed are finished first. Raises as `queue_run` does.
+    First, this process finishes runs that a killed process has left behind. Raises the errors of `queue_run`.
     """
     finish_abandoned(pipeline, RunKind.LOAD, engine)
     run = queue_run(pipeline, trigger, if_busy=if_busy, load_again=load_again, user=user, send=False)
@@ -133,20 +133,20 @@ def run_inline(
 
 
 def finish_abandoned(pipeline: Pipeline, kind: RunKind, engine: Engine | None) -> None:
-    """Finish the runs of a pipeline that an earlier process left when it was killed, before one that this process is to
-    execute. `engine` executes runs of that kind; others use their own."""
+    """Finish the runs that a killed process has left, before this process executes another run of the pipeline.
+    `engine` executes runs of that kind; other kinds use their own engine."""
     recover_lost_runs(pipeline)
     for left_behind in adopt_inline(pipeline):
         run_to_end(left_behind, engine if left_behind.kind == kind else None)
 
 
 def preview_inline(pipeline: Pipeline, *, trigger: Trigger = Trigger.CLI, engine: Engine | None = None) -> Run:
-    """Find out in this process what a run would change. Raises as `queue_preview` does."""
+    """Preview in this process what a run would change. Raises the errors of `queue_preview`."""
     return run_to_end(queue_preview(pipeline, trigger, send=False), engine)
 
 
 def run_to_end(run: Run, engine: Engine | None = None) -> Run:
-    """Execute a queued run whenever it can be had, until it has ended or is held, here or elsewhere."""
+    """Claim and execute a queued run until it has ended or is held, in this process or elsewhere."""
     owner = process_name()
     with cancelling_on_interrupt(run):
         while run.state not in RESTING:
@@ -161,7 +161,7 @@ def run_to_end(run: Run, engine: Engine | None = None) -> Run:
 
 @contextmanager
 def cancelling_on_interrupt(run: Run) -> Iterator[None]:
-    """Ctrl-C in the block cancels the run."""
+    """Cancel the run on Ctrl-C in the block."""
     try:
         yield
     except KeyboardInterrupt:

@@ -1,4 +1,4 @@
-"""How long a run was worked on, and how long it waited in between."""
+"""How long workers executed a run and how long it waited."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from flowapp.runs.models import Run
 
 
 def seconds_of(run: Run) -> float | None:
-    """How long workers were busy with it so far, without what it waited between two attempts; None before it began."""
+    """Return the seconds of execution so far, without waits between attempts; None before the start."""
     if run.started_at is None:
         return None
     until = run.idle_since or run.ended_at or timezone.now()
@@ -16,6 +16,6 @@ def seconds_of(run: Run) -> float | None:
 
 
 def idle_seconds_of(run: Run) -> float:
-    """How long it has waited since it began: for a decision, for files, or for the next attempt."""
+    """Return the seconds of waiting since the start: for a decision, for files, or for the next attempt."""
     since = ((run.ended_at or timezone.now()) - run.idle_since).total_seconds() if run.idle_since else 0.0
     return run.idle_seconds + since

@@ -1,4 +1,4 @@
-"""What a held load keeps beside its own columns: why it is held, what it would change, and what is staged."""
+"""The data of a held load beyond its columns: why it is held, what it would change, and what is staged."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from ir.stored_json import StoredJson
 
 @dataclass(frozen=True, slots=True)
 class HoldRecord:
-    """Counts alone, never a value of a row. `staged` is what a later attempt needs to load the staged rows."""
+    """The data of a held load: counts, never a value of a row. `staged` is what a later attempt needs to load the
+    rows."""
 
     reasons: tuple[Reason, ...]
     effect: Effect
@@ -25,12 +26,12 @@ class HoldRecord:
         return cls(tuple(held.reasons), without_values(held.effect), held.staged)
 
     def to_json(self) -> dict[str, Any]:
-        """The record with its version."""
+        """Return the record as JSON with its format version."""
         return _FORMAT.dump(self)
 
     @classmethod
     def from_json(cls, stored: Mapping[str, Any]) -> HoldRecord:
-        """The record as it was stored. Raises `stored.version_unknown`."""
+        """Read a stored record. Raises FlowError `stored.version_unknown`."""
         return _FORMAT.load(stored)
 
 

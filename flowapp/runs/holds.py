@@ -1,7 +1,7 @@
-"""Held loads: keeping them, and the decision about them, which only one person makes.
+"""Held loads: store them and record the decision, which only one person makes.
 
 While a run is held, or approved and not yet loaded, the other runs of its pipeline wait: they would read the same
-files, and what they loaded would be overwritten by what was staged before.
+files, and the older staged rows would later overwrite their result.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ LONGEST_REASON = 2000
 
 @dataclass(frozen=True, slots=True)
 class Decider:
-    """Who decides: `words` as the record names them, and the account behind it, if there is one."""
+    """The person who decides: `words` is the recorded name, and the account is set if there is one."""
 
     words: str
     user: User | None = None
@@ -47,7 +47,7 @@ NOBODY = Decider("nobody")
 
 
 def hold_run(claim: Claim, run: Run, held: Held) -> None:
-    """Keep what is staged until a person has decided. The run no longer has a worker."""
+    """Store the staged load until a person decides. The run no longer has a worker."""
     with transaction.atomic():
         claim.guard()
         HeldLoad.objects.create(
@@ -84,18 +84,18 @@ def hold_run(claim: Claim, run: Run, held: Held) -> None:
 
 
 def approved_loads(run: Run) -> dict[str, StagedLoad]:
-    """What was staged and approved, by target node: the newest of each."""
+    """Return the newest staged and approved load of each target node."""
     approved = HeldLoad.objects.filter(run=run, decision=Decision.APPROVED).order_by("attempt")
     return {hold.node: hold.held.staged for hold in approved}
 
 
 def is_pending(run: Run, attempt: int) -> bool:
-    """Whether the staging of an attempt waits for a decision, or to be loaded."""
+    """Return whether a staged attempt waits for a decision or for its load."""
     return HeldLoad.objects.filter(run=run, attempt=attempt, decision__in=("", Decision.APPROVED)).exists()
 
 
 def approve_run(run: Run, by: Decider, reason: str = "", *, send: bool = True) -> Run:
-    """Let a worker load what is staged. Raises FlowError `run.not_held` for all but the first who decides.
+    """Queue the load of what is staged. Raises FlowError `run.not_held` for all but the first decision.
 
     Without `send` the caller loads it in its own process.
     """
@@ -111,9 +111,9 @@ def approve_run(run: Run, by: Decider, reason: str = "", *, send: bool = True) -
 
 
 def discard_run(run: Run, by: Decider, reason: str) -> Run:
-    """Give up what is staged: its target stays as it is, the files count as failed.
+    """Reject what is staged: the target stays unchanged, and the files count as failed.
 
-    Raises FlowError `reason.required`, and `run.not_held` for all but the first who decides.
+    Raises FlowError `reason.required`, and `run.not_held` for all but the first decision.
     """
     if not reason.strip():
         raise FlowError("reason.required", "Rejecting a load needs a reason.", hint="Give a reason. It is stored.")
@@ -121,13 +121,13 @@ def discard_run(run: Run, by: Decider, reason: str) -> Run:
 
 
 def expire_holds() -> int:
-    """Discard what nobody has decided about in time; returns how many."""
+    """Reject holds whose time limit has passed without a decision; return their number."""
     late = HeldLoad.objects.filter(decision="", expires_at__lt=Now()).select_related("run__pipeline", "run__version")
     expired = 0
     for hold in late.order_by("expires_at"):
         try:
             _end(hold.run, Decision.EXPIRED, NOBODY, f"No decision within {settings.HOLD_HOURS:g} h.")
-        except FlowError as error:  # somebody has, since
+        except FlowError as error:  # Somebody has decided meanwhile.
             logger.info("%s", error)
         else:
             expired += 1
@@ -152,14 +152,14 @@ def _end(run: Run, decision: Decision, by: Decider, reason: str) -> Run:
 
 
 def _what_was_loaded(run: Run) -> str:
-    """Targets commit each alone: some may have done so before another was held."""
+    """Describe what was loaded. Targets commit separately: some may have committed before another was held."""
     loaded = CommitRecord.objects.filter(run=run).order_by("node").values_list("node", flat=True)
     return f"Only {', '.join(loaded)} had been loaded before." if loaded else "Nothing was loaded."
 
 
 def _decide(run: Run, decision: Decision, by: Decider, reason: str) -> HeldLoad:
-    """Note the decision, if none was made before. In the caller's transaction, which changes the run too."""
-    # Without a join: a sub-query would be answered from before the other's decision.
+    """Record the decision unless one exists. Runs in the caller's transaction, which also changes the run."""
+    # No join: a subquery would be evaluated before a concurrent decision is visible.
     open_holds = HeldLoad.objects.filter(run=run, decision="")
     decided = {"decision": decision, "decided_at": Now(), "decided_by": by.user, "decided_as": by.words[:300]}
     if not open_holds.update(**decided, reason=reason[:LONGEST_REASON]):
@@ -194,7 +194,7 @@ def _decided(run: Run) -> Run:
 
 
 def _clean_up(run: Run, hold: HeldLoad) -> None:
-    """Staging and files. What cannot be reached now is swept later, or taken up by the next run."""
+    """Clean up staging tables and files. Unreachable data is swept later or used by the next run."""
     try:
         document = read_document(run.document)
         path = next(document.path_to(target) for target in document.targets() if target.id == hold.node)
@@ -221,7 +221,7 @@ def drop_staged(run: Run, hold: HeldLoad) -> None:
 
 
 def drop_approved(run: Run) -> None:
-    """Drop what was approved, once nobody will load it any more. What cannot be reached now is swept later."""
+    """Drop approved staging tables once no attempt will load them. Unreachable tables are swept later."""
     for hold in HeldLoad.objects.filter(run=run, decision=Decision.APPROVED):
         try:
             drop_staged(run, hold)

@@ -1,6 +1,6 @@
-"""Hooks of a load that failed or were not run, run again. The load itself is never repeated for them.
+"""Rerun hooks of a load that failed or were not run. The load itself is never repeated.
 
-A run that has ended is held for one hook at a time by its lease; the holder's key is good for one try.
+A lease allows one hook at a time to rerun on a finished run; its key is valid for one attempt.
 """
 
 from __future__ import annotations
@@ -41,7 +41,8 @@ _running: set[Interruption] = set()
 
 
 def interrupt_hooks() -> None:
-    """End every hook that this process runs again: the process is to end. Each may be asked for anew at once."""
+    """End every hook that this process reruns, because the process is shutting down. Users can request each hook
+    again."""
     for interruption in list(_running):
         interruption.interrupt()
 
@@ -61,7 +62,8 @@ def can_run_again(run: Run, hook: HookReport) -> bool:
 
 
 def ask_for_hook(run: Run, slug: str) -> HookReport:
-    """Let a worker run one hook again. Raises FlowError if there is no such hook, it is done, or one is under way."""
+    """Let a worker rerun one hook. Raises FlowError if the hook does not exist, is done, or another one is in
+    progress."""
     with transaction.atomic():
         hook, key = _take_hook(run, slug)
         transaction.on_commit(lambda: send_hook(run.pk, slug, key))
@@ -69,18 +71,18 @@ def ask_for_hook(run: Run, slug: str) -> HookReport:
 
 
 def run_hook_here(run: Run, slug: str) -> HookReport:
-    """Run one hook again in this process; returns what came of it. Raises FlowError as `ask_for_hook` does."""
+    """Rerun one hook in this process; return its result. Raises the errors of `ask_for_hook`."""
     _, key = _take_hook(run, slug)
     try:
         run_hook_again(run.pk, slug, key)
-    finally:  # an interrupt must not bar the hook until the lease runs out
+    finally:  # Release the lease, so that an interrupt does not block the hook until the lease expires.
         Run.objects.filter(pk=run.pk, lease_owner=key).update(lease_owner="", lease_until=None)
     run.refresh_from_db()
     return _hook_of(run, slug)
 
 
 def _take_hook(run: Run, slug: str) -> tuple[HookReport, str]:
-    """The hook, marked as about to run, and the key that is good for one try of it."""
+    """Claim the hook; return it and the key of this attempt."""
     _find(run, slug)
     key = f"hook-{secrets.token_hex(8)}"
     with transaction.atomic():
@@ -98,13 +100,13 @@ def _hook_of(run: Run, slug: str) -> HookReport:
 
 
 def _with_hook(run: Run, hook: HookReport) -> StoredReport:
-    """The report of the run with another result of that hook."""
+    """Return the run's report with the hook's new result."""
     report = run.stored_report
     return replace(report, hooks=tuple(hook if one.id == hook.id else one for one in report.hooks))
 
 
 def _find(run: Run, slug: str) -> HookReport:
-    """The hook that is to run again."""
+    """Return the hook to rerun. Raises FlowError."""
     hooks = run.stored_report.hooks
     hook = next((hook for hook in hooks if hook.id == slug), None)
     if hook is None:
@@ -127,7 +129,7 @@ def _take(run: Run, key: str) -> int:
 
 
 def run_hook_again(run_id: UUID | str, slug: str, key: str) -> None:
-    """Run the hook that `key` was given for, and write down what came of it. A key that is not good is left alone."""
+    """Run the hook that `key` was issued for and record the result. An invalid key is ignored."""
     held = Run.objects.filter(pk=run_id, lease_owner=key, state=State.LOADED_HOOK_FAILED)
     if not held.update(lease_until=from_now(RUNNING_SECONDS)):
         return
@@ -145,7 +147,7 @@ def run_hook_again(run_id: UUID | str, slug: str, key: str) -> None:
 
 
 def _execute(run: Run, hook: HookReport) -> HookReport:
-    """The hook with what came of it; what keeps it from running at all is its result too."""
+    """Run the hook; return it with the result, which is an error if the hook cannot start."""
     try:
         job = _job(run)
         target, target_hook = _target_hook(job, hook.id)

@@ -1,4 +1,4 @@
-"""Deletes old data, and staging tables that dead attempts left in targets."""
+"""Delete old data, and staging tables that dead attempts have left in targets."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ logger = logging.getLogger(__name__)
 
 
 def drop_old_row_samples() -> int:
-    """Let go of what loads and replays have kept of rows beside their targets, in every target that answers."""
+    """Drop expired row samples and row results in every reachable target."""
     dropped = 0
     for connection in Connection.objects.filter(kind=POSTGRES).order_by("pk"):
         try:
@@ -28,7 +28,7 @@ def drop_old_row_samples() -> int:
 
 
 def sweep_staging() -> list[str]:
-    """Drop staging tables of attempts that are over, in every target; returns their names."""
+    """Drop staging tables of finished attempts in every target; return the tables' names."""
     swept: list[str] = []
     for connection in Connection.objects.filter(kind=POSTGRES).order_by("pk"):
         try:
@@ -49,7 +49,7 @@ def sweep_staging() -> list[str]:
 
 
 def is_dead(run_id: str, attempt: int) -> bool:
-    """Whether an attempt is over for certain. A run that is not known here may be another installation's."""
+    """Return whether an attempt is over for certain. An unknown run may belong to another installation."""
     try:
         run = Run.objects.only("state", "attempt").get(pk=UUID(run_id))
     except (Run.DoesNotExist, ValueError):

@@ -1,4 +1,4 @@
-"""Claims a run and renews its lease. A claim is (run, attempt, owner); a process without all three may not write."""
+"""Claim a run and renew its lease. A claim is (run, attempt, owner); only a process that holds all three may write."""
 
 from __future__ import annotations
 
@@ -24,12 +24,13 @@ LOOK_SECONDS = 1.0
 
 
 class WorkerStopping(Transient):
-    """The process that runs it is to end; the run is taken up by another, and nothing counts against it."""
+    """The process that executes the run is shutting down. Another process continues the run; nothing counts against
+    it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """One attempt at one run by one owner. `token` is its fence token."""
+    """One attempt at one run by one owner. `token` is the fence token."""
 
     run_id: UUID
     pipeline_id: UUID
@@ -38,11 +39,11 @@ class Claim:
     owner: str
 
     def held(self) -> QuerySet[Run]:
-        """The run, if this claim still holds it; every write of a worker goes through this."""
+        """Return the run if this claim still holds it. Every write of a worker uses this query."""
         return Run.objects.filter(pk=self.run_id, attempt=self.attempt, lease_owner=self.owner, state=State.RUNNING)
 
     def guard(self) -> None:
-        """Raise LeaseLost unless the claim holds. In a transaction it keeps holding until the end of it."""
+        """Raise LeaseLost unless the claim holds. In a transaction, the claim then holds until its end."""
         if not self.held().update(lease_owner=self.owner):
             raise self.lost()
 
@@ -51,21 +52,21 @@ class Claim:
 
 
 def claim_run(run_id: UUID | str, owner: str) -> Claim | None:
-    """Take a due run and its next fence token.
+    """Claim a due run with its next fence token.
 
-    None when it is not to be had: another worker holds it, it has ended, it is not due, or another run of its
-    pipeline is running; then it stays queued.
+    Returns None if another worker holds it, it has ended, it is not due, or another run of its pipeline is running (it
+    then stays queued).
     """
     try:
         with transaction.atomic():
-            # SQLite writes Now() with fewer digits than from_now(): within a millisecond the shorter text comes first.
+            # SQLite's Now() has fewer digits than from_now(); within a millisecond the shorter text sorts first.
             if not _take(Run.objects.filter(pk=run_id, state__in=CLAIMABLE, due_at__lte=from_now(0)), owner):
                 return None
             run = Run.objects.annotate(idle=Now() - F("idle_since")).get(pk=run_id)
             token = next_token(run.pipeline_id)
             idle = run.idle_seconds + (run.idle.total_seconds() if run.idle else 0)
             Run.objects.filter(pk=run.pk).update(token=token, idle_seconds=idle, idle_since=None)
-    except IntegrityError:  # the constraint that a pipeline has one running run
+    except IntegrityError:  # A constraint allows one running run per pipeline.
         return None
     return Claim(run.pk, run.pipeline_id, run.attempt, token, owner)
 
@@ -88,15 +89,15 @@ def _take(due: QuerySet[Run], owner: str) -> int:
 
 
 def next_token(pipeline_id: UUID) -> int:
-    """Raise the pipeline's fence counter. To be called in a transaction, which makes the token ours alone."""
+    """Increment the pipeline's fence counter. Call it in a transaction, so that no other process gets the token."""
     Pipeline.objects.filter(pk=pipeline_id).update(fence_counter=F("fence_counter") + 1)
     return Pipeline.objects.values_list("fence_counter", flat=True).get(pk=pipeline_id)
 
 
 def take_over(run: Run, owner: str) -> Claim | None:
-    """Take a run whose lease ran out, as it stands, with a new token; None when another process was faster.
+    """Take over a run with an expired lease, with a new token; return None if another process was faster.
 
-    The old holder can write nothing from here on.
+    From here on the old holder can write nothing.
     """
     with transaction.atomic():
         expired = Run.objects.filter(
@@ -113,15 +114,15 @@ _renewers: set[LeaseRenewer] = set()
 
 
 def interrupt_all() -> None:
-    """Let every run of this process go back to the queue: the process is to end. Returns at once."""
+    """Requeue every run of this process, which is shutting down. Returns immediately."""
     for renewer in list(_renewers):
         renewer.release()
 
 
 class LeaseRenewer(threading.Thread):
-    """Renews a claim's lease, and ends the run when a person, the time limit or another owner says so.
+    """Renew a claim's lease; end the run on cancellation, on the time limit, or when another owner takes over.
 
-    It is the engine's `Cancellation`: the engine asks by `check`, and is interrupted again and again until it left.
+    It is the engine's `Cancellation`: the engine calls `check`, and is interrupted repeatedly until it stops.
     """
 
     def __init__(self, claim: Claim, max_seconds: float) -> None:
@@ -136,7 +137,7 @@ class LeaseRenewer(threading.Thread):
 
     @property
     def reason(self) -> Failure | None:
-        """Why the run must end, if it must."""
+        """Return the reason why the run must end, or None."""
         return self._reason
 
     def check(self) -> None:
@@ -147,7 +148,7 @@ class LeaseRenewer(threading.Thread):
         self._interrupt = interrupt
 
     def release(self) -> None:
-        """Let the run go back to the queue, as soon as the engine can be left."""
+        """Requeue the run as soon as the engine stops."""
         if self._reason is None:
             self._reason = WorkerStopping("worker.stopping", "The worker was stopped. The run is requeued.")
 
@@ -166,7 +167,8 @@ class LeaseRenewer(threading.Thread):
         self.join(timeout=10)
 
     def _interrupt_engine(self) -> None:
-        """What goes wrong with that ends no thread that renews the lease: the engine is interrupted again."""
+        """Interrupt the engine. An error does not end the thread, which must keep renewing the lease; it interrupts
+        again later."""
         try:
             if self._reason is not None and self._interrupt is not None:
                 self._interrupt()
@@ -186,7 +188,7 @@ class LeaseRenewer(threading.Thread):
             self._reason = self._over_limit()
 
     def _reason_in_database(self, now: float) -> Failure | None:
-        """Renew when it is time. Cancellation is looked for every time, in one small read."""
+        """Renew the lease when due and check for cancellation every time, in one small query."""
         if now - self._renewed > settings.LEASE_SECONDS / 3:
             if not self._claim.held().update(lease_until=from_now(settings.LEASE_SECONDS)):
                 return self._claim.lost()

@@ -1,4 +1,4 @@
-"""Runs, what their nodes counted, and the commits that the control plane knows of."""
+"""Runs, the counts of their nodes, and the commits known to the control plane."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Trigger(models.TextChoices):
 
 
 class RunKind(models.TextChoices):
-    """What a run is for. `flowapp.runs.run_kinds` says what executes it."""
+    """The purpose of a run. `flowapp.runs.run_kinds` defines what executes each kind."""
 
     LOAD = "load"
     PREVIEW = "preview"
@@ -65,21 +65,20 @@ class CountedRuns(models.Manager["Run"]):
 
 
 class Run(models.Model):
-    """One request to run one version. Each claim by a worker is an attempt.
+    """A request to run one version. Each claim by a worker is an attempt.
 
-    `attempt` with `lease_owner` is the key to every write of a worker: who no longer holds both writes nothing.
-    `failures` count against `max_attempts`; `losses` are workers that vanished,
-    `waits` are looks for files that had not come. `may_have_committed` is set before a
-    load begins and cleared only after the target was asked. `idle_since` is when the last attempt left the run to wait
-    for a decision, files or another try; `idle_seconds` is the sum of the waits before the newest attempt. `ending` is
-    the state that the run takes once a target that could not be reached has been asked. `finishing` says that all
-    targets have committed and that one more attempt was given to finish the rest.
+    Every write of a worker requires `attempt` and `lease_owner`; a worker that no longer holds both writes nothing.
+    `failures` count against `max_attempts`; `losses` count vanished workers, `waits` count checks for missing files.
+    `may_have_committed` is set before a load begins and cleared only after a query to the target. `idle_since` is when
+    the last attempt left the run waiting for a decision, files or a retry; `idle_seconds` is the sum of the waits
+    before the newest attempt. `ending` is the state that the run takes once an unreachable target has been queried.
+    `finishing` means that all targets have committed and one more attempt finishes the rest.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     workspace = models.ForeignKey("accounts.Workspace", models.PROTECT, related_name="runs")
     pipeline = models.ForeignKey("pipelines.Pipeline", models.CASCADE, related_name="runs")
-    # A sample of a draft is of no version, and keeps the part of the draft that it reads.
+    # A sample of a draft has no version; it stores the part of the draft that it reads.
     version = models.ForeignKey("pipelines.PipelineVersion", models.RESTRICT, related_name="runs", null=True)
     draft_document = models.TextField(blank=True, default="")
     number = models.BigIntegerField()
@@ -115,11 +114,11 @@ class Run(models.Model):
     error_node = models.CharField(max_length=63, blank=True)
     error_message = models.TextField(blank=True)
     error_hint = models.TextField(blank=True)
-    # The database's own text, encrypted: it may hold row values.
+    # The database's own message, encrypted because it may contain row values.
     error_detail = models.TextField(blank=True)
-    # Of the newest attempt that has reported. Nodes and rules have rows of their own.
+    # From the newest attempt that has reported. Nodes and rules have their own rows.
     quarantine_rows = models.BigIntegerField(null=True)
-    evaluated = models.BooleanField(default=False)  # whether rows came to be evaluated
+    evaluated = models.BooleanField(default=False)  # Whether any row was validated.
     nothing_new = models.BooleanField(default=False)
     report = models.JSONField(null=True)
 
@@ -149,30 +148,30 @@ class Run(models.Model):
 
     @property
     def stored_report(self) -> StoredReport:
-        """What the newest attempt reported; an empty report if none has."""
+        """What the newest attempt reported, or an empty report."""
         return StoredReport() if self.report is None else StoredReport.from_json(self.report)
 
     @property
     def document(self) -> str:
-        """The text of what it runs."""
+        """The text of the document that the run executes."""
         if self.draft_document or self.version is None:
             return self.draft_document
         return self.version.document
 
     @property
     def version_number(self) -> int | None:
-        """None for a draft."""
+        """The version's number, None for a draft."""
         return self.version.number if self.version else None
 
     @property
     def name(self) -> str:
-        """What people call it: numbers are given by pipeline."""
+        """The display name. Run numbers are per pipeline."""
         return f"{self.pipeline.slug}/{self.number}"
 
 
 class NodeRun(models.Model):
-    """What one node did in the newest attempt of a run. The columns from `rows_read` on are null where they make no
-    sense for the node's kind."""
+    """What one node did in the newest attempt. Columns from `rows_read` on are null if they do not apply to the node's
+    kind."""
 
     workspace = models.ForeignKey("accounts.Workspace", models.PROTECT, related_name="+")
     run = models.ForeignKey(Run, models.CASCADE, related_name="nodes")
@@ -184,7 +183,7 @@ class NodeRun(models.Model):
     rows_read = models.BigIntegerField(null=True)
     rows_filtered = models.BigIntegerField(null=True)
     rows_rejected = models.BigIntegerField(null=True)
-    # Of those, the ones that this node itself rejected; also known of the nodes before a target.
+    # The rows that this node itself rejected; also set for the nodes before a target.
     rows_rejected_here = models.BigIntegerField(null=True)
     rows_staged = models.BigIntegerField(null=True)
     rows_replaced = models.BigIntegerField(null=True)
@@ -239,9 +238,9 @@ class Decision(models.TextChoices):
 
 
 class HeldLoad(models.Model):
-    """A load that exceeded the limits of its target, and the decision about it, by whom and why.
+    """A load that exceeded the limits of its target, with the decision, its author and its reason.
 
-    `record` is a `HoldRecord`. Rows of decided holds stay: they are the record of the decision.
+    `record` is a `HoldRecord`. Decided holds are not deleted: they document the decision.
     """
 
     workspace = models.ForeignKey("accounts.Workspace", models.PROTECT, related_name="+")
@@ -269,12 +268,12 @@ class HeldLoad(models.Model):
 
     @property
     def held(self) -> HoldRecord:
-        """Why it is held, what it would change, and what is staged."""
+        """Why the load is held, what it would change, and what is staged."""
         return HoldRecord.from_json(self.record)
 
 
 class EffectSample(models.Model):
-    """Rows that a preview says would change, with their values: encrypted, and deleted within the hour."""
+    """Rows that a preview would change, with their values: encrypted, and deleted within the hour."""
 
     workspace = models.ForeignKey("accounts.Workspace", models.PROTECT, related_name="+")
     run = models.ForeignKey(Run, models.CASCADE, related_name="samples")
@@ -290,8 +289,8 @@ class EffectSample(models.Model):
 
 
 class CommitRecord(models.Model):
-    """A load transaction that is known to have committed. The newest of a target that was not forgotten must still
-    be found in the target before the next run."""
+    """A load transaction that has committed. Unless it was forgotten, a target's newest commit must still exist in the
+    target before the next run."""
 
     workspace = models.ForeignKey("accounts.Workspace", models.PROTECT, related_name="+")
     pipeline = models.ForeignKey("pipelines.Pipeline", models.CASCADE, related_name="commits")
@@ -300,7 +299,7 @@ class CommitRecord(models.Model):
     attempt = models.PositiveIntegerField()
     token = models.BigIntegerField(default=0)
     rows_loaded = models.BigIntegerField(default=0)
-    # What the load sent to the database.
+    # The statements that the load sent to the database.
     statements = models.JSONField(default=list)
     hooks_done = models.JSONField(default=list)
     committed_at = models.DateTimeField()
@@ -315,7 +314,7 @@ class CommitRecord(models.Model):
 
 
 class RunLog(models.Model):
-    """A line of a run's log. Never a row value, never a secret."""
+    """A line of a run's log. It contains no row values and no secrets."""
 
     workspace = models.ForeignKey("accounts.Workspace", models.PROTECT, related_name="+")
     run = models.ForeignKey(Run, models.CASCADE, related_name="log")

@@ -39,13 +39,13 @@ LOSSES_FORGIVEN = 1
 
 
 def end_well(claim: Claim, run: Run, report: RunReport) -> None:
-    """The engine came to its end. Raises LeaseLost."""
+    """Finish an attempt whose engine succeeded. Raises LeaseLost."""
     with transaction.atomic():
         claim.guard()
         watch_row_counts(run, report)
         state = _loaded_state(report)
         _end(claim, run, state, save_report(run, report), None)
-        # What was loaded the engine has told; an earlier attempt may have claimed what this one did not find any more.
+        # The engine has reported what it loaded; an earlier attempt may have claimed files that no longer exist.
         release_units(run, UnitState.PENDING, "")
     if run_kind_of(run).loads:
         resolve_by("run.succeeded", pipeline_id=run.pipeline_id, by=run)
@@ -60,8 +60,8 @@ def _loaded_state(report: RunReport) -> State:
 
 
 def end_badly(claim: Claim, run: Run, error: FlowError) -> None:
-    """The engine gave up. What the error is decides what follows; a lost lease is left without a trace, also one that
-    is lost meanwhile: the run is another's to end."""
+    """Finish an attempt whose engine failed; the error decides what follows. If the lease is lost, nothing is written,
+    because another process now ends the run."""
     try:
         _end_badly(claim, run, error)
     except LeaseLost as lost:
@@ -97,7 +97,8 @@ def _end_badly(claim: Claim, run: Run, error: FlowError) -> None:
 
 
 def _fence_ahead(error: LeaseLost) -> Terminal:
-    """The target says that another worker has this run, the control database says that we have it."""
+    """Handle a conflict: the target's fence says that another worker holds the run, the control database says that this
+    one does."""
     return Terminal(
         "fence.ahead",
         "The target has a newer claim of this pipeline than the control database. Either the control database is an "
@@ -109,12 +110,12 @@ def _fence_ahead(error: LeaseLost) -> Terminal:
 
 
 def is_loss(error: FlowError) -> bool:
-    """Whether the error means that the worker's own engine died, which is no fault of the run."""
+    """Return whether the worker's own engine died, which does not count as a failure of the run."""
     return error.code == "spark.lost"
 
 
 def end_lost(claim: Claim, run: Run, error: FlowError) -> None:
-    """The worker vanished or its engine died: once it is taken back, whatever `maxAttempts` says."""
+    """Handle a vanished worker or a dead engine: the run is requeued once, regardless of `maxAttempts`."""
     if run.losses < LOSSES_FORGIVEN:
         raise_alert(
             "worker.lost",
@@ -135,7 +136,7 @@ def end_lost(claim: Claim, run: Run, error: FlowError) -> None:
 
 
 def backoff(run: Run) -> float:
-    """Seconds to wait after the failure that is just being counted."""
+    """Return the seconds to wait after the failure that is being counted."""
     retry = read_document(run.document).error_handling.retry
     growth = 2**run.failures if retry.backoff == "exponential" else 1
     return float(min(retry.initial_seconds * growth, LONGEST_BACKOFF))
@@ -144,8 +145,8 @@ def backoff(run: Run) -> float:
 def requeue(
     claim: Claim, run: Run, error: FlowError, seconds: float, *, state: State = State.QUEUED, **changes: Any
 ) -> None:
-    """Back into the queue, due in so many seconds. What was approved stays ahead of all other runs."""
-    # An inline run is not sent: its own process, or the next of its kind, takes it up.
+    """Requeue the run, due in the given seconds. An approved run stays ahead of all others."""
+    # An inline run is not sent: its own process, or the next inline process, continues it.
     at_once = seconds <= 0 and run.sent_at is not None
     if approved_loads(run):
         state = State.APPROVED
@@ -168,7 +169,7 @@ def requeue(
 
 
 def finalize(claim: Claim, run: Run, outcome: State, error: FlowError) -> None:
-    """Fail or cancel a run, but not before its targets have said that it has not committed after all."""
+    """Fail or cancel a run after its targets have confirmed that it has not committed."""
     run.refresh_from_db()
     commits: list[LoadCommit] = []
     if run.may_have_committed:
@@ -185,10 +186,10 @@ def finalize(claim: Claim, run: Run, outcome: State, error: FlowError) -> None:
         claim.guard()
         for commit in commits:
             save_commit(run, commit)
-        # The engine has marked files that are wrong themselves as failed; the next run may load all others.
+        # The engine has marked faulty files as failed; the next run may load all others.
         release_units(run, UnitState.PENDING, "" if outcome == State.CANCELLED else error.message)
         _end(claim, run, outcome, {}, error)
-        # With the state: a process that dies in between would leave a failed run that nobody is told of.
+        # Raise the alert with the state change: a crash in between would leave a failed run without an alert.
         if outcome == State.FAILED and run_kind_of(run).counts:
             raise_alert(
                 "run.failed",
@@ -202,7 +203,8 @@ def finalize(claim: Claim, run: Run, outcome: State, error: FlowError) -> None:
 
 
 def _defer(claim: Claim, run: Run, outcome: State, error: FlowError, trouble: FlowError) -> None:
-    """A target cannot be asked: the run stays running under an expiring lease, and is settled when it answers."""
+    """Defer the end of a run whose target is unreachable: it stays running under an expiring lease until the target
+    responds."""
     changes = {"outcome": outcome, "lease_owner": "", "lease_until": from_now(DEFER_SECONDS), **_error_fields(error)}
     with transaction.atomic():
         if not claim.held().update(**changes):
@@ -219,8 +221,8 @@ def _defer(claim: Claim, run: Run, outcome: State, error: FlowError, trouble: Fl
 
 
 def _finish_loaded(claim: Claim, run: Run, commits: Sequence[LoadCommit], error: FlowError) -> None:
-    """All targets have committed, so the run has not failed: one more attempt finishes what is undone, files above
-    all. If that came to nothing too, the numbers of the commit markers are the run's result."""
+    """Finish a run whose targets have all committed. One more attempt finishes the rest, mainly files. If that attempt
+    fails too, the counts of the commit markers become the run's result."""
     if not run.finishing:
         requeue(claim, run, error, 0, finishing=True)
         return
@@ -243,7 +245,7 @@ def _finish_loaded(claim: Claim, run: Run, commits: Sequence[LoadCommit], error:
 
 
 def _finalize_files(run: Run, commit: LoadCommit) -> None:
-    """What became of files, from the marker alone. A restore has taken the loads of some back."""
+    """Set the state of files from the commit marker alone. A restore may have undone some loads."""
     restore = commit.record.restore
     if restore is None:
         finish_units(run, commit.files_done)
@@ -270,7 +272,7 @@ def _end(claim: Claim, run: Run, state: State, reported: Mapping[str, Any], erro
 
 
 def _keep_report(claim: Claim, run: Run, error: FlowError) -> None:
-    """Keep what the engine knew when it gave up."""
+    """Store what the engine reported before it failed."""
     report = getattr(error, "report", None)
     if report is not None:
         claim.held().update(**save_report(run, report))
@@ -289,13 +291,13 @@ def _error_fields(error: FlowError | None) -> dict[str, str]:
 
 
 def _outcome_of(error: Cancelled) -> State:
-    """Who ran out of time was not cancelled by anyone: it failed."""
+    """Return the final state. A run that exceeds its time limit has failed; it was not cancelled."""
     return State.FAILED if error.code == "run.time_limit" else State.CANCELLED
 
 
 def end_queued(run_id: UUID | str) -> None:
-    """Cancel a run that waits in the queue. If an earlier attempt may have committed, its targets are asked first; an
-    approved one has files in its hands and other runs behind it."""
+    """Cancel a queued run. If an earlier attempt may have committed, its targets are queried first. An approved run
+    also releases its files and the runs that wait for it."""
     waiting = Run.objects.filter(pk=run_id, state__in=CLAIMABLE, cancel_requested=True)
     ended = {"state": State.CANCELLED, "ended_at": Now(), **_error_fields(cancelled())}
     if waiting.filter(may_have_committed=False).exclude(state=State.APPROVED).update(**ended):

@@ -1,4 +1,4 @@
-"""What the engine reports through, written to the control database. A worker that lost its lease writes nothing."""
+"""The engine's ports, which write to the control database. A worker that lost its lease writes nothing."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Level = Literal["info", "warning", "error"]
 
 
 def make_ports(claim: Claim, run: Run, renewer: LeaseRenewer) -> Ports:
-    """The ports of one attempt."""
+    """Build the ports of one attempt."""
     return Ports(
         events=DatabaseEvents(claim, run),
         units=DatabaseUnits(claim, run),
@@ -37,7 +37,7 @@ def make_ports(claim: Claim, run: Run, renewer: LeaseRenewer) -> Ports:
 
 
 def last_commit(run: Run, node: str) -> str | None:
-    """The run whose load into this target is the newest that we know of, unless a person has written it off."""
+    """Return the run of the newest known load into this target, unless a user has discarded that load."""
     known = CommitRecord.objects.filter(pipeline_id=run.pipeline_id, node=node, forgotten_at=None)
     found = known.order_by("-committed_at", "-id").values_list("run_id", flat=True).first()
     return str(found) if found else None
@@ -45,7 +45,7 @@ def last_commit(run: Run, node: str) -> str | None:
 
 @contextmanager
 def _guarded(claim: Claim) -> Iterator[None]:
-    """A transaction that holds the claim; raises LeaseLost."""
+    """Open a transaction that holds the claim. Raises LeaseLost."""
     with transaction.atomic():
         claim.guard()
         yield
@@ -60,7 +60,8 @@ class DatabaseEvents:
         self._positions: dict[str, int] = {}
 
     def step(self, name: str, node: str | None = None) -> None:
-        """Noted before the step begins: what may have committed must be known even if this process dies in it."""
+        """Record a step before it begins, so that a possible commit is known even if this process dies during the
+        step."""
         changes: dict[str, object] = {"step": name[:40]}
         if may_commit(name):
             changes["may_have_committed"] = True

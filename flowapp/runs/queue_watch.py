@@ -22,9 +22,9 @@ STUCK_SECONDS = 600.0
 
 
 def resend_queued(_: datetime) -> int:
-    """Resend what is due and was not sent for a while: messages may be lost, and waiting runs come due.
+    """Resend due runs that were not sent for a while, because messages may be lost and waiting runs become due.
 
-    What waits for its pipeline's running run is sent when that ends.
+    Runs that wait for the pipeline's running run are sent when that run ends.
     """
     unsent = Q(sent_at=None, queued_at__lt=from_now(-settings.RESEND_SECONDS)) | Q(
         sent_at__lt=from_now(-settings.RESEND_SECONDS)
@@ -39,13 +39,13 @@ def resend_queued(_: datetime) -> int:
 
 
 def _is_held_back() -> Q:
-    """A run that counts and whose pipeline has a running one, or one that is held or just approved."""
+    """Return whether a run waits for a running, held or just approved run of its pipeline."""
     busy = Run.counted.filter(state__in=OCCUPYING).values("pipeline")
     return Q(pipeline__in=busy, kind__in=COUNTED) & ~Q(state=State.APPROVED)
 
 
 def watch_workers(_: datetime) -> None:
-    """Tell when runs wait and nobody is there to take them."""
+    """Raise an alert when runs wait and no worker is alive."""
     if count_alive("worker"):
         resolve_by("worker.seen")
         return
@@ -62,7 +62,7 @@ def watch_workers(_: datetime) -> None:
 
 
 def watch_queue(_: datetime) -> None:
-    """Tell when workers live and yet a run that nothing holds back is not taken."""
+    """Raise an alert when workers are alive but do not claim a run that nothing blocks."""
     stuck = Run.objects.filter(state__in=CLAIMABLE, due_at__lt=from_now(-STUCK_SECONDS)).exclude(sent_at=None)
     concerned = _concerned(stuck.exclude(_is_held_back()))
     open_alerts = Alert.objects.filter(kind="queue.stuck").exclude(state=AlertState.RESOLVED)
@@ -85,8 +85,8 @@ _OR_ASK = ", or ask the administrator of this installation."
 
 
 def _concerned(waiting: QuerySet[Run]) -> list[tuple[Workspace, int]]:
-    """Each workspace of which runs wait, with how many of its own; and, for it can fix it, the one that the
-    installation began with. None is told anything of another's runs but that there are some."""
+    """Return each workspace with its number of waiting runs, and the installation's first workspace, whose admins can
+    fix it. No workspace learns more of another's runs than that there are some."""
     counts = dict(waiting.order_by().values_list("workspace").annotate(Count("pk")))
     if not counts:
         return []

@@ -1,4 +1,4 @@
-"""Recovers runs whose worker is gone, and finalizes those whose target could not be reached before."""
+"""Recover runs whose worker is gone, and finalize runs whose target was unreachable."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ INLINE_GRACE = timedelta(seconds=30)
 
 
 def recover_lost_runs(pipeline: Pipeline | None = None) -> int:
-    """Take over every run whose lease ran out (of one pipeline, if given); returns how many were had.
+    """Take over every run with an expired lease (of one pipeline, if given); return how many.
 
-    Any number of processes may do this at once.
+    Any number of processes may do this concurrently.
     """
     expired = Run.objects.filter(state=State.RUNNING, lease_until__lt=Now())
     if pipeline is not None:
@@ -51,14 +51,14 @@ def _recover(claim: Claim, run: Run) -> None:
 
 
 def _stored_error(run: Run) -> Failure:
-    """The error of a run that was deferred, as it was written down."""
+    """Return the stored error of a deferred run."""
     error = Terminal(run.error_code, run.error_message, hint=run.error_hint, node=run.error_node or None)
     error.encrypted_detail = run.error_detail
     return error
 
 
 def adopt_inline(pipeline: Pipeline) -> list[Run]:
-    """Queued runs that were meant for a process of their own which is gone: they were never sent to a worker."""
+    """Return queued runs of inline processes that are gone; these runs were never sent to a worker."""
     left = Run.counted.filter(pipeline=pipeline, state__in=(State.QUEUED, State.APPROVED), sent_at=None).filter(
         Q(attempt__gt=0) | Q(queued_at__lt=from_now(-INLINE_GRACE.total_seconds()))
     )

@@ -1,4 +1,4 @@
-"""Firing schedules. A fire belongs to whoever moves the pipeline's next time forward, so it happens once."""
+"""Start scheduled runs. The process that moves a pipeline's next time forward owns that start, so it happens once."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ LATE = timedelta(minutes=2)
 
 
 def fire_due(now: datetime) -> int:
-    """Queue one run for each pipeline whose time has come; returns how many fires this call won."""
+    """Queue one run for each pipeline that is due; return how many starts this call owned."""
     due = Pipeline.objects.filter(enabled=True, paused=False, next_fire_at__lte=now, schedule__isnull=False)
     return sum(_fire(pipeline, now) for pipeline in due.order_by("next_fire_at")[:AT_ONCE])
 
 
 def _fire(pipeline: Pipeline, now: datetime) -> bool:
-    """However many times were missed, one run catches up."""
+    """Queue a run for a due schedule. One run covers all missed times."""
     due_at = pipeline.next_fire_at
     if due_at is None:
         return False
@@ -49,8 +49,8 @@ def _fire(pipeline: Pipeline, now: datetime) -> bool:
 
 
 def _switch_off(pipeline: Pipeline) -> None:
-    """A schedule that can no longer be read, such as one in a time zone that the system's data have lost, must not hold
-    up the others."""
+    """Disable a schedule that is no longer readable, such as one in a removed time zone, so that it does not block
+    others."""
     Pipeline.objects.filter(pk=pipeline.pk, next_fire_at=pipeline.next_fire_at).update(next_fire_at=None)
     raise_alert(
         "schedule.broken",
@@ -62,7 +62,7 @@ def _switch_off(pipeline: Pipeline) -> None:
 
 
 def _queue(pipeline: Pipeline) -> bool:
-    """A run that the schedule asked for before and that still waits stands for this fire too."""
+    """Queue a run, unless a run of the same schedule is still waiting; that run covers this start too."""
     if Run.objects.filter(pipeline=pipeline, trigger=Trigger.SCHEDULE, state__in=CLAIMABLE).exists():
         raise_alert(
             "schedule.missed",
@@ -103,7 +103,7 @@ def _alert_if_late(pipeline: Pipeline, schedule: Schedule, due_at: datetime, now
 
 
 def count_fires(schedule: Schedule, after: datetime, until: datetime) -> int:
-    """How many times lie after one moment and not after another, counted up to a bound."""
+    """Count the scheduled times between two moments, up to a limit."""
     count = 0
     while count < MOST_COUNTED and (after := next_fire(schedule, after)) <= until:
         count += 1

@@ -32,11 +32,11 @@ def queue_run(
     send: bool = True,
     may_wait_for_files: bool = True,
 ) -> Run:
-    """Ask for a run of the newest version; the task is sent once the caller's transaction has committed.
+    """Request a run of the newest version; the task is sent after the caller's transaction commits.
 
     `load_again` is the reason to load everything again. Without `send` the caller runs it in its own process.
-    `may_wait_for_files` says whether it may go back to the queue until its files come.
-    Raises FlowError `run.busy` (if busy is refused), `pipeline.disabled`, `pipeline.no_version`.
+    `may_wait_for_files` says whether it may return to the queue until its files arrive. Raises FlowError `run.busy` (if
+    busy is refused), `pipeline.disabled`, `pipeline.no_version`.
     """
     with transaction.atomic():
         number = _next_number(pipeline)
@@ -58,7 +58,7 @@ def queue_run(
 
 
 def queue_preview(pipeline: Pipeline, trigger: Trigger, *, user: User | None = None, send: bool = True) -> Run:
-    """Ask what a run of the newest version would change. It waits for no run, and none waits for it.
+    """Request a preview of a run of the newest version. It waits for no run, and no run waits for it.
 
     Raises FlowError `pipeline.disabled`, `pipeline.no_version`.
     """
@@ -74,8 +74,8 @@ def queue_for(
     send: bool = True,
     draft_document: str = "",
 ) -> Run:
-    """Ask for a run that loads nothing of its source: of the newest version, or of the part of a draft that is given.
-    Raises as `queue_preview` does."""
+    """Request a run that loads nothing from its source: of the newest version, or of the given part of a draft. Raises
+    the errors of `queue_preview`."""
     with transaction.atomic():
         number = _next_number(pipeline)
         version = None if draft_document else _newest_version(pipeline)
@@ -119,7 +119,7 @@ def _create_run(pipeline: Pipeline, version: PipelineVersion | None, send: bool,
 
 
 def _next_number(pipeline: Pipeline) -> int:
-    """Also the door through which those who queue runs of a pipeline go one by one."""
+    """Return the next run number. The row lock also serializes requests for runs of a pipeline."""
     if not Pipeline.objects.filter(pk=pipeline.pk, enabled=True).update(run_counter=F("run_counter") + 1):
         raise FlowError("pipeline.disabled", f"Pipeline {pipeline.slug!r} is disabled.", hint="Enable it, then run it.")
     return Pipeline.objects.values_list("run_counter", flat=True).get(pk=pipeline.pk)
@@ -152,7 +152,7 @@ def _max_attempts(version: PipelineVersion, trigger: Trigger) -> int:
 
 
 def cancel_run(run: Run) -> Run:
-    """Ask a run to end. What is queued ends at once, what runs within seconds. Raises FlowError if it has ended."""
+    """Cancel a run. A queued run ends at once, a running one within seconds. Raises FlowError if it has ended."""
     if not Run.objects.filter(pk=run.pk, state__in=(*CLAIMABLE, State.RUNNING)).update(cancel_requested=True):
         run.refresh_from_db()
         if run.state == State.HELD:

@@ -1,4 +1,4 @@
-"""Queries a run's targets: raises the fence, so that no load of it can commit any more, then looks for commits."""
+"""Query a run's targets: raise the fence, so that no load of the run can commit any more, then look for commits."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from flowapp.runs.run_kinds import run_kind_of
 
 
 def fence_and_find(run: Run) -> list[LoadCommit]:
-    """The run's commits in all its targets, none of which can change after this.
+    """Return the run's commits in all its targets. None of them can change afterwards.
 
-    Raises a FlowError when a target cannot be asked.
+    Raises FlowError if a target cannot be queried.
     """
     document = read_document(run.document)
     connections = resolve_connections(run.workspace, document)

@@ -1,4 +1,4 @@
-"""Load units: the files that a pipeline has seen, by their bytes."""
+"""Load units: the files that a pipeline has seen, identified by their bytes."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ class UnitState(models.TextChoices):
 
 
 class LoadUnit(models.Model):
-    """A file by SHA-256: one row for the bytes, plus one for each other name under which they were left out.
+    """A file by SHA-256: one row for its bytes, plus one for each other name under which the same bytes were skipped.
 
-    While `processing` it is held by its run's lease. Commits whose fence token is not above `forgotten_token` do not
-    count: a person asked to load the file again.
+    While `processing`, its run's lease holds it. Commits whose fence token is not above `forgotten_token` do not count,
+    because a user asked to load the file again.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)

@@ -19,12 +19,12 @@ from ir.errors import FlowError
 
 
 def units_of(pipeline_id: UUID, hashes: Sequence[str]) -> QuerySet[LoadUnit]:
-    """The units of these bytes, without the other names under which they were left out."""
+    """Return the units of these bytes, without other names under which they were skipped."""
     return LoadUnit.objects.filter(pipeline_id=pipeline_id, sha256__in=hashes).exclude(state=UnitState.SKIPPED)
 
 
 def forgotten(pipeline: Pipeline, hashes: Iterable[str]) -> dict[str, int]:
-    """The fence token up to which loads of each file are forgotten; files never forgotten are absent."""
+    """Return for each file the fence token up to which its loads are ignored; files without one are absent."""
     wanted = list(hashes)
     everything = Pipeline.objects.values_list("forgotten_token", flat=True).get(pk=pipeline.pk)
     found = {} if everything is None else dict.fromkeys(wanted, everything)
@@ -40,7 +40,7 @@ SEEN = ("name", "mtime_ns", "rows", "first_line")
 
 
 def _seen_of(file: SourceFile) -> dict[str, object]:
-    """What may differ when the same bytes are seen again."""
+    """Return the fields that may change when the same bytes are seen again."""
     return dict(zip(SEEN, (file.name, file.mtime_ns, file.records, file.first_line), strict=True))
 
 
@@ -74,7 +74,7 @@ def undo_units(run: Run, hashes: Iterable[str], reason: str) -> None:
 
 
 def fail_units(run: Run, node: str, files: Mapping[str, SourceFile], reason: str) -> None:
-    """Note that files could not be loaded; those that were loaded before stay so."""
+    """Record that files could not be loaded. Files that were loaded before keep their state."""
     failed = {"state": UnitState.FAILED, "reason": reason}
     for batch in in_batches(files.items()):
         units = units_of(run.pipeline_id, [sha256 for sha256, _ in batch])
@@ -86,7 +86,7 @@ def fail_units(run: Run, node: str, files: Mapping[str, SourceFile], reason: str
 
 
 def skip_unit(run: Run, node: str, file: SourceFile, sha256: str, reason: str) -> None:
-    """Note that bytes were left out under this name. A file that lies where it was loaded from is not worth a row."""
+    """Record that bytes were skipped under this name. The name from which they were loaded gets no extra row."""
     if units_of(run.pipeline_id, [sha256]).filter(name=file.name, state=UnitState.COMMITTED).exists():
         return
     skipped = LoadUnit.objects.filter(
@@ -97,15 +97,15 @@ def skip_unit(run: Run, node: str, file: SourceFile, sha256: str, reason: str) -
 
 
 def release_units(run: Run, state: str, reason: str) -> None:
-    """Take a run's files out of its hands when it ended without saying what became of them."""
+    """Release the files of a run that ended without a result for them."""
     LoadUnit.objects.filter(run=run, state=UnitState.PROCESSING).update(state=state, reason=reason, changed_at=Now())
 
 
 def load_again(pipeline: Pipeline, reason: str, *, units: Sequence[LoadUnit] | None = None) -> None:
-    """Forget what was loaded, of some files or of all; the next run takes them again. Raises FlowError.
+    """Forget the loads of some or all files, so that the next run loads them again. Raises FlowError.
 
-    After a target went back to an older state, loading all again takes only what the target lost: what it still
-    holds stands in its own commit markers, and would otherwise be there twice.
+    After a target was restored to an older state, loading all again loads only what it has lost: commit markers in the
+    target identify what it still contains and prevent duplicates.
     """
     if not reason.strip():
         raise FlowError("reason.required", "Loading a file again needs a reason.", hint="Give a reason. It is stored.")
@@ -126,9 +126,9 @@ def _forget_units(pipeline: Pipeline, reason: str, units: Sequence[LoadUnit]) ->
 
 
 def load_file_again(unit: LoadUnit, reason: str) -> LoadUnit:
-    """Forget what was loaded of one file; returns the unit that the next run takes again.
+    """Forget the load of one file; return the unit that the next run loads.
 
-    A file that was left out for its bytes stands for the one that was loaded. Raises FlowError.
+    For a file skipped as a duplicate, that is the file with the same bytes that was loaded. Raises FlowError.
     """
     loaded = loaded_unit_of(unit)
     if loaded is None:
@@ -143,10 +143,8 @@ def load_file_again(unit: LoadUnit, reason: str) -> LoadUnit:
 
 
 def leave_out(unit: LoadUnit, reason: str) -> LoadUnit:
-    """Give a failed file up, so that those that wait behind it may go; if it comes again, it is loaded.
-
-    Raises FlowError.
-    """
+    """Exclude a failed file, so that the files behind it can load. If it arrives again, it is loaded. Raises
+    FlowError."""
     if not reason.strip():
         raise FlowError("reason.required", "Skipping a file needs a reason.", hint="Give a reason. It is stored.")
     with transaction.atomic():
