@@ -18,7 +18,8 @@ AT_ONCE = 5000
 
 @dataclass(frozen=True, slots=True)
 class Retention:
-    """Rows of a model whose `age` field is older than `days`, and which `only` matches, go. `what` names them."""
+    """A rule that deletes rows of a model whose `age` field is older than `days` and that `only` matches. `what` names
+    them."""
 
     what: str
     model: type[Model]
@@ -27,7 +28,7 @@ class Retention:
     only: Q = field(default_factory=Q)
 
     def delete(self) -> int:
-        """Delete what is past its time, in small transactions; returns how many rows went."""
+        """Delete expired rows in small transactions; return their number."""
         model: type[Any] = self.model
         rows = model._default_manager.filter(self.only, **{f"{self.age}__lt": from_now(-self.days * DAY)})
         total = 0
@@ -42,23 +43,23 @@ _descriptions: list[tuple[str, Callable[[], str]]] = []
 
 
 def register(*rules: Retention) -> None:
-    """Delete such rows every hour, and say so."""
+    """Register a rule that is applied every hour and listed for users."""
     _rules.extend(rules)
 
 
 def describe(what: str, how_long: Callable[[], str]) -> None:
-    """Say how long something is kept that its app throws away itself."""
+    """Describe a retention that an app enforces itself."""
     _descriptions.append((what, how_long))
 
 
 def list_retention() -> list[tuple[str, str]]:
-    """What is kept for how long, in words."""
+    """List what is kept for how long, as text."""
     load_registrations()
     rules = [(rule.what, counted(int(rule.days), "day")) for rule in _rules]
     return [*rules, *((what, how_long()) for what, how_long in _descriptions)]
 
 
 def delete_old_rows() -> int:
-    """Delete what is past its time; returns how many rows went."""
+    """Delete expired rows; return their number."""
     load_registrations()
     return sum(rule.delete() for rule in _rules)

@@ -1,4 +1,4 @@
-"""The results of decisions about rejected rows: how many rows were requested, and how many were done."""
+"""The audit log of decisions about rejected rows: how many rows were requested and how many were changed."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Line:
 
 
 def list_audit_log(workspace: Workspace, most: int) -> list[Line]:
-    """The newest decisions first."""
+    """List decisions, newest first."""
     decisions = RowDecision.objects.filter(workspace=workspace).select_related("pipeline", "run")
     return [_line(decision) for decision in decisions.order_by("-at", "id")[:most]]
 
@@ -55,7 +55,7 @@ def _line(decision: RowDecision) -> Line:
 
 
 def _line_of_run(decision: RowDecision) -> Line:
-    """The numbers that its run has noted, for not every run is kept as long as the decision."""
+    """Build a line from the numbers in the decision, because a decision may be kept longer than its run."""
     run, counts = decision.run, decision.details.get(BECAME)
     if run is not None and run.state not in LOADED:
         return Line(decision, requested=decision.rows, state=run.state)

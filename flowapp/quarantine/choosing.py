@@ -25,7 +25,7 @@ AT_ONCE = 20_000
 
 
 def choose_by_keys(workspace: Workspace, keys: Sequence[str], by: Decider) -> Selection:
-    """The rows of these keys, `run:row`. Raises FlowError for keys that are none of ours, or of several pipelines."""
+    """Select the rows of these keys, `run:row`. Raises FlowError for unknown keys and keys of several pipelines."""
     if not keys or len(keys) > MOST_KEYS:
         raise FlowError(
             "errors.too_many_rows" if keys else "errors.no_rows",
@@ -55,7 +55,7 @@ def choose_by_keys(workspace: Workspace, keys: Sequence[str], by: Decider) -> Se
 
 
 def choose_alike(workspace: Workspace, filters: EntryFilter, by: Decider) -> Selection:
-    """The rows of one pipeline that have something in common, the newest first, within bounds."""
+    """Select the rows of one pipeline that match the filter, newest first, up to a limit."""
     pipeline = filters.of_pipeline
     if pipeline is None:
         raise FlowError(
@@ -73,20 +73,20 @@ def choose_alike(workspace: Workspace, filters: EntryFilter, by: Decider) -> Sel
 
 
 def key_of_entry(workspace: Workspace, row_key: str) -> str:
-    """The key of one row. Raises as `keys_of_entries` does."""
+    """Return the key of one row. Raises the errors of `keys_of_entries`."""
     return keys_of_entries(workspace, [row_key])[0]
 
 
 def keys_of_entries(workspace: Workspace, row_keys: Sequence[str]) -> list[str]:
-    """The keys of rows, each by itself or by the number of one of its entries, in the same order; however many there
-    are, each table is asked once. Raises FlowError."""
+    """Return the keys of rows in the given order; each row is named by its key or by the number of one of its entries.
+    Each table is queried once. Raises FlowError."""
     numbers = {row_key: _number(row_key) for row_key in row_keys if row_key.isdecimal()}
     found = _keys_of_numbers(workspace, sorted(set(numbers.values()))) if numbers else {}
     return [_only(row_key, found.get(numbers[row_key], {})) if row_key in numbers else row_key for row_key in row_keys]
 
 
 def _number(row_key: str) -> int:
-    """Raises FlowError for one that no entry can have."""
+    """Parse the number of an entry. Raises FlowError."""
     if len(row_key) > len(str(HIGHEST)) or int(row_key) > HIGHEST:
         raise _unknown(row_key)
     return int(row_key)

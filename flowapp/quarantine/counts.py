@@ -62,7 +62,7 @@ def _violated(workspace: Workspace, days: int, pipeline: Pipeline | None) -> Que
 
 @dataclass(frozen=True, slots=True)
 class Day:
-    """`height` is in percent of the worst day."""
+    """One day of the trend. `height` is a percentage of the worst day."""
 
     day: date
     violations: int
@@ -75,7 +75,7 @@ class Day:
 
 
 def present_trend(counted: list[dict[str, Any]], days: int) -> list[Day]:
-    """Every day up to today, those without violations too; of a long time the last that have room."""
+    """Return every day up to today, days without violations included; only the last days that fit."""
     by_day = {group["day"]: group for group in counted}
     worst = max((group["violations"] for group in counted), default=0) or 1
     today = timezone.localdate()

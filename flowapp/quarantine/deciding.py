@@ -23,8 +23,8 @@ Key = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Decided:
-    """How many rows were changed, and how many were left as they are: somebody had changed them since they were
-    chosen, or what they are does not allow it."""
+    """How many rows were changed, and how many were skipped because they had changed since the selection or their
+    status does not allow the decision."""
 
     changed: int
     excluded: int
@@ -33,10 +33,10 @@ class Decided:
 def decide(
     selection: Selection, verb: Verb, by: Decider, reason: str = "", cells: Mapping[Key, Cells] | None = None
 ) -> Decided:
-    """Change the rows of a selection that still are as they were chosen. Raises FlowError; each table by itself is then
-    changed as a whole or not at all.
+    """Change the rows of a selection that have not changed since. Each table changes completely or not at all. Raises
+    FlowError.
 
-    With `fix` the rows of which `cells` says nothing are left out.
+    With `fix`, rows without an entry in `cells` are skipped.
     """
     reason = reason.strip()[:LONGEST_REASON]
     if verb in NEEDS_REASON and not reason:
@@ -49,7 +49,7 @@ def decide(
             changed += _decide(part, verb, by, reason, cells)
         is_whole = True
     finally:
-        # What is changed is changed, also where another table refuses or does not answer.
+        # Changes stay even if another table refuses or does not respond.
         if changed or is_whole:
             note_decision(
                 selection.workspace,
@@ -66,7 +66,7 @@ def decide(
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """The rows of a selection in one table, as they stand now, and their revisions as they were chosen."""
+    """The rows of a selection in one table in their current state, with their revisions at selection."""
 
     rejects: Rejects
     owner: Owner
@@ -125,5 +125,5 @@ def _require_fields(part: Part, rows: Collection[RejectedRow], cells: Mapping[Ke
 
 
 def keys_of(selection: Selection) -> list[Key]:
-    """The keys of its rows."""
+    """Return the keys of the part's rows."""
     return [row.key for part in reach_parts(selection) for row in part.rows]

@@ -1,4 +1,4 @@
-"""Exports rejected rows as a file, streamed from their databases and recorded in the audit log."""
+"""Export rejected rows as a file, streamed from their databases and recorded in the audit log."""
 
 from __future__ import annotations
 
@@ -67,10 +67,11 @@ _OF_FIELDS = ("id", "runId", "targetNode", "row", "fixedRow")
 def export_response(
     request: HttpRequest, workspace: Workspace, filters: EntryFilter, kind: str, by: Decider
 ) -> StreamingHttpResponse:
-    """A download of all that is wanted. Raises FlowError, and Failure where a database does not answer at once."""
+    """Return a download of all matching rows. Raises FlowError, and Failure if a database does not respond
+    immediately."""
     write, content_type = FORMATS[kind]
     entries = list_all(workspace, filters)
-    # A file that holds its head alone would pass for one of no rows.
+    # Users would mistake a file with only a header for an empty result.
     first = list(islice(entries, 1))
     fields = fields_of(workspace, filters)
     sending = Sending(workspace, filters, kind, by)
@@ -83,7 +84,7 @@ def export_response(
 
 
 class Sending:
-    """The note of an export: made before the first row goes out, its number added once the last one has."""
+    """The audit record of an export: created before the first row is sent, its row count added after the last."""
 
     def __init__(self, workspace: Workspace, filters: EntryFilter, kind: str, by: Decider) -> None:
         pipeline = filters.of_pipeline
@@ -97,7 +98,8 @@ class Sending:
             yield entry
 
     def note(self, chunks: Iterable[Chunk]) -> Generator[Chunk, None, None]:
-        """The chunks; whoever closes this before its end has broken the export off."""
+        """Yield the chunks. If the generator is closed before its end, the record says that the export is
+        incomplete."""
         is_whole = False
         try:
             yield from chunks
@@ -107,7 +109,7 @@ class Sending:
 
 
 def list_all(workspace: Workspace, filters: EntryFilter) -> Iterator[Entry]:
-    """Every entry, the oldest of a table first."""
+    """Yield every entry, oldest first within each table."""
     entry_query = entry_query_of(workspace, filters)
     reject_tables = reject_tables_of(workspace, filters.pipeline, filters.run)
     for reject_table, rejects in reach(workspace, reject_tables):
@@ -116,7 +118,7 @@ def list_all(workspace: Workspace, filters: EntryFilter) -> Iterator[Entry]:
 
 
 def fields_of(workspace: Workspace, filters: EntryFilter) -> list[str]:
-    """The fields of the newest rows, in the order of their source where their runs have noted it."""
+    """Return the fields of the newest rows, in the order of their source if the runs recorded it."""
     # A search may take as long as the export; which fields there are must not.
     entry_query, found = entry_query_of(workspace, replace(filters, search=None)), dict[str, None]()
     for reject_table, rejects in reach(workspace, reject_tables_of(workspace, filters.pipeline, filters.run)):
@@ -131,8 +133,8 @@ def fields_of(workspace: Workspace, filters: EntryFilter) -> list[str]:
 
 
 def as_csv(entries: Iterable[Entry], fields: Sequence[str]) -> Iterator[str]:
-    """One line for each entry, with a cell for each of the fields as the row stands now; the row as a whole, and what
-    was fixed of it, are JSON in a cell each."""
+    """Yield one CSV line per entry, with one cell per field of the current row. The whole row and its fixes are JSON
+    cells."""
     yield _line([*FIELDS, *(f"row.{name}" for name in fields), "row", "fixedRow"])
     for entry in entries:
         values = [_plain(entry[name]) for name in FIELDS]
@@ -154,7 +156,7 @@ def _line(cells: Iterable[str]) -> str:
 
 
 def neutral(cell: str) -> str:
-    """The cell so that a spreadsheet shows it as text, whatever it takes for a separator."""
+    """Return the cell in a form that spreadsheets show as text, whatever separator they use."""
     parts, done = [], 0
     for sign in _SIGN.finditer(cell):
         before = cell[done : sign.start()]
@@ -177,7 +179,7 @@ def _json_cell(row: Any) -> str:
 
 
 def as_json(entries: Iterable[Entry], fields: Sequence[str]) -> Iterator[str]:
-    """One array of objects, each with its row as a whole."""
+    """Yield one JSON array of objects, each with its whole row."""
     before = "[\n"
     for entry in entries:
         shown = {name: entry[name] for name in (*FIELDS, "row", "fixedRow")}
@@ -199,8 +201,8 @@ FORMATS: dict[str, tuple[Callable[[Iterable[Entry], Sequence[str]], Iterator[str
 
 
 async def in_thread(chunks: Generator[str, None, None]) -> AsyncIterator[str]:
-    """Under ASGI a plain iterator would be read to its end before a byte is sent."""
-    # A browser that goes away ends the wait for a thread, not the thread.
+    """Iterate in a thread: under ASGI, Django would read a plain iterator to its end before sending a byte."""
+    # A browser that disconnects ends the wait for a thread, not the thread.
     reading = Lock()
 
     def some() -> str:
@@ -220,7 +222,7 @@ async def in_thread(chunks: Generator[str, None, None]) -> AsyncIterator[str]:
 
 @contextmanager
 def _connections_given_back() -> Iterator[None]:
-    """No request ends in these threads, so Django would keep what they have opened of the pool for good."""
+    """Return pooled connections: no request ends in these threads, so Django would never release them."""
     try:
         yield
     finally:

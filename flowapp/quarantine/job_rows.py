@@ -1,4 +1,4 @@
-"""Which rejected rows a run is about, as its job stores them."""
+"""The rejected rows that a run processes, as its job stores them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class TableRows:
 
 @dataclass(frozen=True, slots=True)
 class FileHash:
-    """The SHA-256 of the file that a run has read by this name."""
+    """The SHA-256 of the file that a run read under this name."""
 
     run_id: str
     name: str
@@ -31,8 +31,8 @@ class FileHash:
 
 @dataclass(frozen=True, slots=True)
 class JobRows:
-    """The rows of a run. `overwrite` names those that may replace rows of the target with their key; `computed_by` are
-    the runs that have computed the column of a fix before."""
+    """The rows of a run. `overwrite` names rows that may replace target rows with the same key; `computed_by` names
+    earlier runs that computed the column of a fix."""
 
     tables: tuple[TableRows, ...] = ()
     overwrite: tuple[str, ...] = ()
@@ -40,12 +40,12 @@ class JobRows:
     computed_by: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
-        """The rows with the version of their shape."""
+        """Return the rows as JSON with their format version."""
         return _FORMAT.dump(self)
 
     @classmethod
     def from_json(cls, stored: Mapping[str, Any]) -> JobRows:
-        """The rows as they were stored. Raises `stored.version_unknown`."""
+        """Read stored rows. Raises FlowError `stored.version_unknown`."""
         return _FORMAT.load(stored)
 
 

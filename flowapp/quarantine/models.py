@@ -1,4 +1,4 @@
-"""Working on rejected rows: what was chosen, what a run does with it, and who decided what. Never a value of a row."""
+"""Work on rejected rows: selections, the jobs of runs, and decisions. No row values are stored here."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from flowapp.quarantine.job_rows import JobRows
 
 
 class Selection(models.Model):
-    """Rows that somebody chose, frozen: each by one of its entries and the revision in which it was seen.
+    """A fixed selection of rows: each row is identified by one of its entries and that entry's revision.
 
-    `parts` is a list of `{connection, table, ids, revisions}`. `wanted` says how they were chosen, and `is_whole` that
-    nothing was left out for want of room.
+    `parts` is a list of `{connection, table, ids, revisions}`. `wanted` is the filter; `is_whole` means that the size
+    limit excluded no row.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
@@ -34,10 +34,10 @@ class Selection(models.Model):
 class RowJob(models.Model):
     """What a run does with rejected rows of one target node.
 
-    `row_from` says what the rows are: as the source gave them, or as they came to the node. A fix computes `expression`
-    for `column`, and leaves what was typed by hand unless it `replaces_typed`. `by_words` is who requested the run,
-    `selection` the choice that it was requested for, which may be gone. `rows` are `JobRows`, NULL once the run has
-    ended long ago.
+    `row_from` is the form of the rows: as the source provided them, or as they reached the node. A fix computes
+    `expression` for `column` and keeps manually entered values unless it `replaces_typed`. `by_words` names who
+    requested the run; `selection` is the selection, which may be deleted. `rows` are `JobRows`, NULL some time after
+    the run has ended.
     """
 
     workspace = models.ForeignKey("accounts.Workspace", models.PROTECT, related_name="+")
@@ -57,7 +57,7 @@ class RowJob(models.Model):
 
     @property
     def job_rows(self) -> JobRows:
-        """None of them once they are forgotten."""
+        """The rows, or an empty list once they are forgotten."""
         return JobRows() if self.rows is None else JobRows.from_json(self.rows)
 
 
@@ -79,7 +79,7 @@ class RowDecision(models.Model):
     class Meta:
         indexes = (
             models.Index(fields=["workspace", "-at", "id"], name="row_decision_newest"),
-            # Among all decisions, the scheduler looks again and again for purges that are to go on.
+            # The scheduler repeatedly looks for unfinished purges among all decisions.
             models.Index(fields=["at", "id"], name="row_decision_purges", condition=models.Q(action="purge")),
         )
 
@@ -88,7 +88,8 @@ class RowDecision(models.Model):
 
 
 class Retention(models.Model):
-    """For how many days a workspace keeps rejected rows; without one they are kept until somebody throws them away."""
+    """The number of days for which a workspace keeps rejected rows. Without a row here they are kept until a user
+    deletes them."""
 
     workspace = models.OneToOneField("accounts.Workspace", models.CASCADE, related_name="+")
     days = models.PositiveIntegerField()

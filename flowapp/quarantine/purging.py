@@ -36,7 +36,7 @@ MOST_BY_TIME = 500_000
 
 
 def rows_to_purge(workspace: Workspace, filters: EntryFilter, days: int) -> Counted:
-    """How many entries would go. However many tables there are, whoever waits for it does not wait for longer."""
+    """Count the entries to delete. The time limit does not depend on the number of tables."""
     before, entry_query, until = _before(days), entry_query_of(workspace, filters), time.monotonic() + COUNT_SECONDS
     found = 0
     for reject_table, rejects in reach(workspace, reject_tables_of(workspace, filters.pipeline, filters.run)):
@@ -57,7 +57,7 @@ def counted_document(counted: Counted) -> dict[str, int | None]:
 
 @dataclass(frozen=True, slots=True)
 class Purged:
-    """How many entries went, and whether those were all: if not, the scheduler goes on with the others."""
+    """The number of deleted entries, and whether all were deleted. If not, the scheduler continues."""
 
     entries: int
     is_whole: bool
@@ -66,8 +66,8 @@ class Purged:
 def purge(
     workspace: Workspace, filters: EntryFilter, days: int, by: Decider, reason: str, *, seconds: float | None = None
 ) -> Purged:
-    """Delete what is older, for so many seconds. What nobody has decided about goes as well. Raises FlowError, and
-    Failure where a database does not answer."""
+    """Delete older entries, open ones included, within a time limit. Raises FlowError, and Failure if a database does
+    not respond."""
     if not reason.strip():
         raise FlowError("reason.required", "A purge needs a reason.", hint="Give a reason. It is stored.")
     if filters.search:
@@ -91,7 +91,7 @@ def _throw_away(
         sweep.over(reject_tables)
         left = sweep.left if goes_on else left
     finally:
-        # What is gone is gone, also where another database does not answer.
+        # Deletions stay even if another database does not respond.
         if sweep.gone or left:
             filters = sweep.filters
             details = {"filters": filters.words(), "olderThanDays": days, "before": sweep.before.isoformat()}
@@ -107,7 +107,7 @@ def _throw_away(
 
 
 def go_on_with_purges() -> int:
-    """Delete more of what was asked for and could not be deleted at once; returns how many entries went."""
+    """Continue unfinished purges; return the number of deleted entries."""
     gone, until = 0, time.monotonic() + SECONDS_GOING_ON
     for decision in RowDecision.objects.filter(action="purge", details__has_key=LEFT).order_by("at", "id"):
         if time.monotonic() < until:
@@ -116,8 +116,8 @@ def go_on_with_purges() -> int:
 
 
 def _go_on(decision: RowDecision, until: float) -> int:
-    """A database that does not answer is asked again the next time; what cannot be reached any more at all is let go
-    of, and the note says that not all has gone."""
+    """Continue one purge. An unresponsive database is retried next time; a removed connection is given up, and the
+    record says that not all entries were deleted."""
     details = dict(decision.details)
     left, before = details.pop(LEFT), datetime.fromisoformat(details["before"])
     try:
@@ -147,8 +147,8 @@ def _go_on(decision: RowDecision, until: float) -> int:
 
 @dataclass(slots=True)
 class _Sweep:
-    """Deletes what is older than `before`, until the clock (`time.monotonic`) says so and about `most` of each table.
-    `left` are the places that are not done, by key, with the id behind which to go on."""
+    """Delete entries older than `before` until a deadline (`time.monotonic`), about `most` per table. `left` maps
+    unfinished tables by key to the id after which to continue."""
 
     workspace: Workspace
     filters: EntryFilter
@@ -179,7 +179,7 @@ class _Sweep:
 
 
 def _filters(workspace: Workspace, words: Mapping[str, Any]) -> EntryFilter:
-    """What was asked for, from what the note of it keeps. Raises FlowError where a pipeline or run is gone."""
+    """Restore the filters of a purge from its record. Raises FlowError if a pipeline or run no longer exists."""
     pipeline, run, day = (words.get(name) for name in ("pipeline", "run", "day"))
     return EntryFilter(
         pipeline=get_pipeline(workspace, pipeline) if pipeline else None,
@@ -190,7 +190,7 @@ def _filters(workspace: Workspace, words: Mapping[str, Any]) -> EntryFilter:
 
 
 def set_retention(workspace: Workspace, days: int | None, by: Decider) -> None:
-    """From now on keep rejected rows for so many days; None keeps them until somebody throws them away."""
+    """Keep rejected rows for the given number of days from now on; None keeps them until a user deletes them."""
     if days is None:
         Retention.objects.filter(workspace=workspace).delete()
     else:
@@ -200,7 +200,7 @@ def set_retention(workspace: Workspace, days: int | None, by: Decider) -> None:
 
 
 def _before(days: int) -> datetime:
-    """The moment so many days ago; raises FlowError where no calendar goes back so far."""
+    """Return the time that many days ago. Raises FlowError if it is out of the calendar's range."""
     if not 0 <= days <= MOST_DAYS:
         raise FlowError("purge.days_invalid", f"{days:,} days are too many.", hint=f"Give up to {MOST_DAYS:,}.")
     return timezone.now() - timedelta(days=days)
@@ -211,7 +211,7 @@ def retention_of(workspace: Workspace) -> int | None:
 
 
 def purge_old_rows() -> int:
-    """Delete what is past its time, in every workspace that wants it, by each of its connections that answers."""
+    """Delete expired rows in every workspace with a retention, over each reachable connection."""
     gone = 0
     for retention in Retention.objects.select_related("workspace").order_by("pk"):
         try:

@@ -1,4 +1,4 @@
-"""Where rejected rows are kept: quarantine tables, and the connections by which they are reached."""
+"""The quarantine tables that store rejected rows, and the connections to them."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ class RejectTable:
 
 
 def reject_tables_of(workspace: Workspace, pipeline: Pipeline | None, run: Run | None) -> list[RejectTable]:
-    """All places in question, without repeats: of a run those of its own version, else those of every version that has
-    run, for what it rejected stays where it was put, and of the newest one.
+    """Return all matching tables without repetition: those of the run's version; else those of every version that has
+    run, because rejected rows stay in their table, and of the newest version.
 
-    What an older version put behind a connection that was removed since can be reached no more, and is left out.
+    Tables behind removed connections are unreachable and left out.
     """
     if run is not None:
         return _reject_tables(PipelineVersion.objects.filter(runs=run))
@@ -47,7 +47,7 @@ def reject_tables_of(workspace: Workspace, pipeline: Pipeline | None, run: Run |
 
 
 def orphaned_reject_tables(workspace: Workspace) -> list[RejectTable]:
-    """Where pipelines that were deleted have left rejected rows that can be reached."""
+    """Return reachable tables with rejected rows of deleted pipelines."""
     stored = Connection.objects.filter(workspace=workspace).values("name")
     return [
         RejectTable(pending.slug, pending.connection, TableName.parse(table))

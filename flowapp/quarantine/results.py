@@ -22,14 +22,14 @@ USUAL = 50
 
 @dataclass(frozen=True, slots=True)
 class RowResult:
-    """`now` is the row's status as it stands today; None where its entries are gone."""
+    """The result of a row. `now` is its current status, None if its entries are deleted."""
 
     listed: StoredResult
     now: str | None
 
     @property
     def key(self) -> str | None:
-        """Of a row that was purged before the replay only a number is known."""
+        """The row's key; only a number if the row was purged before the replay."""
         return f"{self.listed.row_run}:{self.listed.row_id}" if self.listed.row_run else None
 
 
@@ -45,15 +45,15 @@ class RowResults:
 
     @property
     def unlisted(self) -> int:
-        """Rows that the run has counted and the list does not tell of."""
+        """The number of rows that the run counted but the list does not contain."""
         return sum(max(0, rows - self.listed.get(result, 0)) for result, rows in self.counted.items())
 
 
 def page_results(run: Run, *, result: str | None = None, cursor: str = "", limit: int = USUAL) -> RowResults:
-    """Outcome of the rows of a replay, all or those with one result, in the order in which they were rejected,
-    those that were loaded last. A cursor that makes no sense gives the first page.
+    """Return a page of the results of a replay's rows, all or those with one result, in order of rejection, newest load
+    last. An invalid cursor returns the first page.
 
-    Raises FlowError for a run that is no replay, and Failure where the target's database cannot be asked.
+    Raises FlowError if the run is no replay, and Failure if the target's database does not respond.
     """
     over_rows = run_kind_of(run).over_rows
     if over_rows is None or not over_rows.loads:
@@ -80,7 +80,7 @@ def page_results(run: Run, *, result: str | None = None, cursor: str = "", limit
 
 
 def _standing(run: Run, listed: Sequence[StoredResult]) -> dict[tuple[str | None, str | None], str]:
-    """The status of these rows today."""
+    """Return the current status of these rows."""
     ids = {UUID(one.row_run) for one in listed if one.row_run}
     runs = Run.objects.filter(workspace=run.workspace_id, pk__in=ids).select_related("pipeline", "version")
     known = {str(found.pk): found for found in runs}

@@ -38,7 +38,8 @@ class _Refused(Exception):
 
 
 class Admission:
-    """Wraps the application. `body_limit` tells how large a body a request may bring; it may ask the database."""
+    """Wraps the ASGI application. `body_limit` returns the largest body of a request in bytes; it may query the
+    database."""
 
     def __init__(self, app: App, body_limit: Callable[[Scope], int], slots: int) -> None:
         self._app, self._body_limit, self._slots = app, body_limit, RequestSlots(slots)
@@ -82,7 +83,7 @@ class Admission:
             await self._app(scope, count, send)
 
     async def _limit(self, scope: Scope) -> int:
-        """How large this body may be; raises _Refused for one that is declared to be larger."""
+        """Return the limit of this body in bytes. Raises _Refused if a larger body is declared."""
         length, limit = _length(scope), int(settings.BODY_BYTES)
         if length is None or length > limit:
             limit = await sync_to_async(self._ask_limit, thread_sensitive=False)(scope)
@@ -98,16 +99,16 @@ class Admission:
 
 
 class Client(NamedTuple):
-    """Who asks: the token or session that is shown, which need not be a valid one, else the address."""
+    """The sender of a request: its token or session, valid or not, else its address."""
 
     key: str
     is_named: bool
 
 
 class RequestSlots:
-    """Room for so many requests at once, and for fewer of one client. Who finds none waits a while for one.
+    """Slots for concurrent requests, fewer per client. A request without a free slot waits for a limited time.
 
-    Behind one address may be a proxy with many people, so it has as much room as there is.
+    An address may be a proxy of many users, so an address may use all slots.
     """
 
     def __init__(self, most: int) -> None:
@@ -118,7 +119,7 @@ class RequestSlots:
 
     @asynccontextmanager
     async def slot(self, client: Client) -> AsyncIterator[None]:
-        """Raises _Refused."""
+        """Hold a slot in the block. Raises _Refused."""
         room = settings.REQUESTS_AT_ONCE if client.is_named else self._most
         if self._present[client.key] >= room + settings.REQUESTS_WAITING:
             raise _Refused(REFUSALS["too_many"])
@@ -156,7 +157,7 @@ async def _acquire(seconds: float, own: asyncio.Semaphore, everybody: asyncio.Se
 
 
 def client_of(scope: Scope) -> Client:
-    """As the views find out who asks: by a token, else by the session."""
+    """Identify the client like the views: by token, else by session."""
     shown = _token_of(scope) or _session_of(scope)
     if shown:
         return Client(hashlib.sha256(shown).hexdigest(), is_named=True)
@@ -169,14 +170,14 @@ def _token_of(scope: Scope) -> bytes:
 
 
 def _session_of(scope: Scope) -> bytes:
-    """Of a name that stands several times the last counts."""
+    """Return the session cookie. If the name occurs several times, the last one counts."""
     cookies = b";".join(value for name, value in scope["headers"] if name == b"cookie").split(b";")
     named = dict(cookie.strip().partition(b"=")[::2] for cookie in cookies)
     return named.get(settings.SESSION_COOKIE_NAME.encode(), b"")
 
 
 def _length(scope: Scope) -> int | None:
-    """The length of the body as it is declared; None for one that comes in chunks."""
+    """Return the declared length of the body in bytes; None for a chunked body."""
     headers = dict(scope["headers"])
     if b"transfer-encoding" in headers:
         return None

@@ -1,4 +1,4 @@
-"""The address that a request comes from. A header can say anything: only proxies that a setting names are believed."""
+"""Find a request's client address. Headers can be forged, so only those of configured proxies are trusted."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class ClientAddress:
         return host, port
 
     def _warn(self, text: str) -> None:
-        """Once: everybody can send the header."""
+        """Log one warning only, because anybody can send the header."""
         if not self._has_warned:
             self._has_warned = True
             logger.warning(text)
@@ -54,7 +54,7 @@ def _forwarded_for(scope: Any) -> set[str]:
 
 
 def _without_mapping(host: str) -> str:
-    """A socket for IPv6 gives IPv4 addresses as ::ffff:192.0.2.1."""
+    """Convert IPv4 addresses of IPv6 sockets (::ffff:192.0.2.1) to IPv4."""
     try:
         ip = ip_address(host)
     except ValueError:

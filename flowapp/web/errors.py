@@ -1,4 +1,4 @@
-"""FlowErrors as answers: their HTTP status, and the page or fragment that shows one."""
+"""Convert FlowErrors to HTTP responses: a status, and a page or fragment."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ logger = logging.getLogger(__name__)
 
 
 def status_of(error: FlowError) -> int:
-    """The HTTP status that tells programs what a code tells people; 422 for the codes of diagnostics."""
+    """Return the HTTP status of an error code; 422 for codes of diagnostics."""
     if isinstance(error, Transient):
         return 503
     return ERROR_CODES[error.code].status if error.code in ERROR_CODES else 422
 
 
 def make_error_id() -> str:
-    """What a person quotes and the log holds."""
+    """Return an id that a user can quote and that the log contains."""
     return secrets.token_hex(4)
 
 
@@ -39,7 +39,7 @@ def is_htmx(request: HttpRequest) -> bool:
 
 
 def to_messages(request: HttpRequest, response: HttpResponse) -> HttpResponse:
-    """A fragment's trouble is told in `#messages`; what the person was at stays as it is."""
+    """Show a fragment's error in `#messages` and leave the rest of the page unchanged."""
     if is_htmx(request):
         response.headers["HX-Retarget"] = "#messages"
         response.headers["HX-Reswap"] = "innerHTML show:top"
@@ -128,7 +128,7 @@ def _not_allowed(request: HttpRequest, response: HttpResponse) -> HttpResponse:
 
 
 class FlowErrorMiddleware:
-    """The request's edge: whatever FlowError a page raises becomes an answer that a person can act on."""
+    """Turn every FlowError that a page raises into a response."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response

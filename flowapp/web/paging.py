@@ -19,7 +19,7 @@ _NOT_STORABLE = re.compile("[\x00\ud800-\udfff]")
 
 
 class PreciseEncoder(DjangoJSONEncoder):
-    """Keeps microseconds, which Django's own cuts off: a page would begin a row too early."""
+    """Encode microseconds, which Django's encoder truncates; a page would otherwise start one row too early."""
 
     def default(self, value: Any) -> Any:
         return value.isoformat() if isinstance(value, datetime) else super().default(value)
@@ -27,7 +27,7 @@ class PreciseEncoder(DjangoJSONEncoder):
 
 @dataclass(frozen=True, slots=True)
 class PageOf(Generic[Row]):
-    """Some rows, and the cursors of what lies before and after them: "" where there is nothing."""
+    """A page of rows with the cursors of the pages before and after it, "" if there is none."""
 
     rows: Sequence[Row]
     previous: str = ""
