@@ -28,7 +28,7 @@ FILES_ROOT = Path(os.environ.get("FLOW_FILES_ROOT") or FLOW_HOME / "files").expa
 TRUSTED_PROXIES = env.read_networks("FLOW_TRUSTED_PROXIES")
 
 _public = urlsplit(FLOW_PUBLIC_URL)
-# Loopback names are for health checks on the machine itself; links are made from FLOW_PUBLIC_URL alone.
+# Loopback names serve health checks on this machine; links use only FLOW_PUBLIC_URL.
 ALLOWED_HOSTS = [_public.hostname or "localhost", "localhost", "127.0.0.1", "[::1]"]
 CSRF_TRUSTED_ORIGINS = [f"{_public.scheme}://{_public.netloc}"]
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = _public.scheme == "https"
@@ -43,7 +43,7 @@ INSTALLED_APPS = [
     "django_htmx",
     "rest_framework",
     "drf_spectacular",
-    # Those below first: they declare what those above register.
+    # Lower layers first: they declare the hooks that higher layers register with.
     "flowapp.processes",
     "flowapp.web",
     "flowapp.api",
@@ -90,7 +90,7 @@ TEMPLATES = [
         },
     }
 ]
-# The product has none of Django's permissions or groups: a role in a workspace is all there is.
+# Flow uses none of Django's permissions or groups, only the role in a workspace.
 AUTH_USER_MODEL = "accounts.User"
 LOGIN_URL = "accounts:login"
 AUTH_PASSWORD_VALIDATORS = [
@@ -110,12 +110,12 @@ SECURE_REFERRER_POLICY = "same-origin"
 STATIC_URL = "/static/"
 STATICFILES_DIRS = [BASE_DIR / "static" / "dist"]
 STORAGES = {"staticfiles": {"BACKEND": "flowapp.web.static_files.FingerprintedStorage"}}
-# Served from where they lie; their addresses change with their content, so browsers may keep them.
+# Served from the source folder; URLs change with the content, so browsers may cache them.
 WHITENOISE_USE_FINDERS = True
 WHITENOISE_AUTOREFRESH = False
 WHITENOISE_MAX_AGE = 365 * 24 * 3600
 WHITENOISE_ALLOW_ALL_ORIGINS = False
-# No file has a hash in its name, and asking for names without theirs would fail.
+# No file name contains a hash, and looking up unhashed names would fail.
 WHITENOISE_IMMUTABLE_FILE_TEST = r"(?!)"
 
 CONTENT_SECURITY_POLICY = {
@@ -132,7 +132,7 @@ CONTENT_SECURITY_POLICY = {
     }
 }
 
-# To disk while they arrive, and never more than so many bytes.
+# Uploads are spooled to disk as they arrive, up to this many bytes.
 FILE_UPLOAD_HANDLERS = ["flowapp.uploads.services.DiskUploadHandler"]
 UPLOAD_BYTES = 2 * 1024**3
 # Whatever is no upload: a document in a form or in JSON, each sign of which may be written as two.
@@ -140,7 +140,7 @@ BODY_BYTES = DATA_UPLOAD_MAX_MEMORY_SIZE = 3_000_000
 
 # Of one client, by token or session; a place is a request that is worked on, and holds a connection of the pool.
 REQUESTS_AT_ONCE, REQUESTS_WAITING, REQUEST_WAIT_SECONDS = 4, 32, 15.0
-# Seconds of the processor that checking a text may take.
+# CPU seconds for the validation of a text.
 VALIDATION_SECONDS = 1.0
 
 REST_FRAMEWORK = {
@@ -190,15 +190,15 @@ USE_TZ = True
 TIME_ZONE = "UTC"
 USE_I18N = False
 
-# A worker's hold on a run, in seconds of the database's clock; renewed three times within it.
+# A worker's lease on a run, in seconds of the database's clock; renewed three times within it.
 LEASE_SECONDS = 30.0
 # A worker starts Spark before it takes its first run.
 WARM_SPARK = True
-# A load that goes beyond its target's limits waits so long for a person, then it is discarded.
+# A load that exceeds its target's limits waits this long for a decision, then it is rejected.
 HOLD_HOURS = env.read_hours("FLOW_HOLD_HOURS", 72.0)
-# A queued run that no worker took for so long is sent to the broker again.
+# A queued run that no worker has claimed for this long is resent to the broker.
 RESEND_SECONDS = 30.0
-# A worker or scheduler that was not heard of for so long is taken for dead.
+# A worker or scheduler without a heartbeat for this long counts as dead.
 HEARTBEAT_SECONDS = 30.0
 
 LOGGING = {

@@ -20,9 +20,9 @@ Engine = Callable[[RunJob, Ports], RunReport]
 
 @dataclass(frozen=True, slots=True)
 class OverRows:
-    """How the page of a run over rejected rows speaks of it. `loads` says that what it finds comes true, and that what
-    became of each row is kept beside the target; `lists` that it tells what it found of each row, from which those that
-    may replace others are chosen. `decides` says that it does to the rows what somebody has decided."""
+    """How the page of a run over rejected rows describes it. `loads` means that the run loads the rows and stores each
+    row's result beside the target. `lists` means that it lists its finding for each row, from which users choose the
+    rows that may replace others. `decides` means that it applies users' decisions to the rows."""
 
     title: str
     loads: bool = False
@@ -63,7 +63,7 @@ class RunKindSpec:
 
     @property
     def counts(self) -> bool:
-        """Whether it counts as a run of its pipeline."""
+        """Whether the run counts as a run of its pipeline."""
         return self.kind in COUNTED
 
     @property
@@ -111,7 +111,7 @@ register(*_SPECS)
 
 
 def spec_of(kind: str) -> RunKindSpec:
-    """Raises ValueError for an unknown kind."""
+    """Return the specification of a kind. Raises ValueError for an unknown kind."""
     load_registrations()
     return _RUN_KINDS[RunKind(kind)]
 

@@ -1,4 +1,4 @@
-"""The statements that runs have sent to their targets, word for word."""
+"""The statements that runs sent to their targets, verbatim."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ class Sent:
 
 
 def sent_by(run: Run) -> list[Sent]:
-    """What a run sent to its targets, as far as it was noted."""
+    """Return the recorded statements that a run sent to its targets."""
     commits = CommitRecord.objects.filter(run=run).order_by("committed_at", "id")
     return [Sent(run, commit.node, commit.statements) for commit in commits if commit.statements]
 
 
 def newest_sent(pipeline: Pipeline, node: str) -> Sent | None:
-    """What the newest load of a target sent, if that was noted."""
+    """Return the statements of a target's newest load, if they were recorded."""
     commits = CommitRecord.objects.filter(pipeline=pipeline, node=node).select_related("run__version")
     commit = commits.order_by("-committed_at").first()
     if commit is None or not commit.statements:

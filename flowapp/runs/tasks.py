@@ -11,7 +11,7 @@ from flowapp.celery import HOOK_TASK, RUN_TASK
 
 @shared_task(name=RUN_TASK)
 def run(run_id: str) -> None:
-    """Claim and execute a run. Whoever does not get it leaves: another worker has it, or it waits for its turn."""
+    """Claim and execute a run. If the claim fails, return: another worker has the run, or it must wait."""
     from flowapp.runs.broker import is_leaving, send_run
     from flowapp.runs.dispatch import execute_claimed
     from flowapp.runs.leases import claim_run
@@ -20,13 +20,13 @@ def run(run_id: str) -> None:
     if is_leaving():
         send_run(UUID(run_id))
     elif claim := claim_run(run_id, owner()):
-        # Before the run is back in the queue: this worker would take it again and lose it again.
+        # Before the run is requeued: otherwise this worker would claim it again and lose it again.
         execute_claimed(claim, before_end=leave_if_lost)
 
 
 @shared_task(name=HOOK_TASK)
 def hook(run_id: str, slug: str, key: str) -> None:
-    """Run one hook of a load again. Whoever's key is not good leaves."""
+    """Rerun one hook of a load. An invalid key is ignored."""
     from flowapp.runs.hooks import run_hook_again
 
     run_hook_again(run_id, slug, key)

@@ -1,4 +1,4 @@
-"""What a worker process does besides running tasks: it says that it lives, and starts Spark before its first run."""
+"""What a worker process does besides tasks: it sends heartbeats and starts Spark before its first run."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ _heartbeats: list[HeartbeatThread] = []
 
 @cache
 def owner() -> str:
-    """This process, as leases and heartbeats name it."""
+    """Return this process's name in leases and heartbeats."""
     return process_name()
 
 
 def leave() -> None:
-    """End this worker, which takes no more runs; its supervisor starts a fresh one with a fresh Spark."""
+    """Shut down this worker, which accepts no more runs; its supervisor starts a new one with a new Spark."""
     logger.error("Spark stopped. This worker exits and must be restarted.")
     setattr(worker_state, "should_stop", os.EX_TEMPFAIL)  # noqa: B010 - typed as None
 
@@ -43,13 +43,13 @@ def leave_if_lost(error: FlowError) -> None:
 
 @setup_logging.connect
 def keep_logging(**_: Any) -> None:
-    """Logging stays as settings have it, secrets taken out; Celery's own handlers would let them through."""
+    """Keep the logging of the settings, which redacts secrets; Celery's own handlers would not."""
 
 
 @worker_init.connect
 def start(**_: Any) -> None:
-    """Heard of first, warm second: a worker that warms up is no missing worker."""
-    # Spark's heart has a thread of its own: a Java process that hangs must not silence its worker.
+    """Start heartbeats before Spark, so that a worker that is starting Spark does not count as missing."""
+    # Spark's heartbeat has its own thread: a hanging Java process must not stop the worker's heartbeat.
     for thread in (HeartbeatThread(owner(), "worker"), HeartbeatThread(spark_name(owner()), "spark", spark_answers)):
         thread.start()
         _heartbeats.append(thread)
@@ -60,7 +60,7 @@ def start(**_: Any) -> None:
 
 @worker_shutting_down.connect
 def hurry(**_: Any) -> None:
-    """Runs are not waited for, they go back to the queue; hooks that run again end as failed."""
+    """Requeue runs instead of waiting for them; rerun hooks end as failed."""
     interrupt_all()
     interrupt_hooks()
 

@@ -12,7 +12,7 @@ export function startSearch() {
     input.select();
     ask();
   };
-  // Whoever was quicker than the page was asked for before htmx listened.
+  // The user may have typed before htmx was listening.
   input.addEventListener("htmx:after:init", () => dialog.open && ask());
 
   document.querySelectorAll("[data-open-search]").forEach((button) => button.addEventListener("click", open));

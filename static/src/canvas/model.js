@@ -10,7 +10,7 @@ const SKELETONS = {
     config: { path: "", pattern: { type: "glob", value: "*.csv" }, format: { type: "csv" } },
   }),
   transform: () => ({ inputs: [], ops: [] }),
-  // Rejected rows are kept from the start: who finds out later that they were not has lost them.
+  // Quarantine is on by default, because rejected rows that are not stored are lost.
   validate: ({ id }) => ({ inputs: [], rowLevel: [], quarantine: { enabled: true, table: `dlq.${text(id).replaceAll("-", "_") || "rejected"}` } }),
   target: (_, connection) => ({ inputs: [], connector: "postgres", ...(connection && { connection }), schema: "public", loadMode: "append" }),
 };

@@ -12,7 +12,7 @@ export function useMoves(act) {
     const send = async () => {
       const positions = waiting.current;
       await act("Move", (document) => move(document, positions));
-      // What was moved on meanwhile stays.
+      // Keep moves made meanwhile.
       if (waiting.current === positions) waiting.current = {};
     };
     const note = (changes) => {

@@ -24,7 +24,7 @@ document.addEventListener("htmx:config:request", ({ detail }) => {
   if (request.method === "GET") return;
   request.headers["If-Match"] = `"${document.getElementById("flow-actions").dataset.revision}"`;
   request.headers["X-Flow-Page"] = editor.dataset.page;
-  request.keepalive = true; // whoever leaves the page has made the edit
+  request.keepalive = true; // the edit is sent even if the user leaves the page
   pending += 1;
 });
 document.addEventListener("htmx:finally:request", ({ detail }) => {
@@ -58,7 +58,7 @@ addEventListener("pageshow", ({ persisted }) => {
   if (persisted) document.dispatchEvent(new CustomEvent("flow:draft-changed", { detail: { origin: "page" } }));
 });
 
-// Who adds an item goes on with it.
+// After adding an item, focus it.
 document.addEventListener("htmx:after:swap", ({ target }) => {
   if (!(target instanceof Element) || !target.id.endsWith("-more")) return;
   const items = document.getElementById(target.id)?.closest("fieldset").querySelectorAll(":scope > .flow-item");

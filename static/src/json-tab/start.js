@@ -37,7 +37,7 @@ class JsonTab {
     this.assistance = assistance(fetchSchema(root.dataset.schemaUrl));
     this.sync = new DraftSync(this.client, this, (draft) => announceChange(root, ORIGIN, draft));
     [this.status, this.place, this.other] = parts(root);
-    // What is typed before the draft has come would be typed into nothing.
+    // Text typed before the draft has loaded would be lost.
     this.view = new EditorView({ parent: this.place, state: this.newState("", true) });
   }
 
