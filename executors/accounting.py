@@ -132,9 +132,8 @@ def violation_warnings(rules: Sequence[RuleCount]) -> list[RunWarning]:
 
 
 def _violation_warning(rule: RuleCount) -> RunWarning:
-    code, *texts = _WARNING_TEXTS[rule.on_fail]
-    text = texts[min(rule.violations, 2) - 1]
-    return RunWarning(code, rule.node, f"{_rule_text(rule)}: {counted(rule.violations, 'row')}{text}.")
+    text = _WARNING_TEXTS[rule.on_fail][min(rule.violations, 2)]
+    return RunWarning(_WARNING_TEXTS[rule.on_fail][0], rule.node, f"{_rule_text(rule)}: {counted(rule.violations, 'row')}{text}.")
 
 
 def node_reports(path: Path, read: int, result: PassResult) -> list[NodeReport]:

@@ -297,7 +297,7 @@ def test_a_tree_in_parentheses_is_written_as_it_is(text):
 
 
 def test_a_backslash_that_spark_would_drop_is_reported():
-    with pytest.raises(ExpressionError, match=r"escape \\d would stand for d") as caught:
+    with pytest.raises(ExpressionError, match=r"escape \\d means d") as caught:
         parse_expression("a rlike '\\d+'")
     assert "Double every backslash" in caught.value.hint
 

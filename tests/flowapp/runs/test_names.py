@@ -88,7 +88,7 @@ def test_commands_over_rejected_rows_take_the_name(flow, workspace, warehouse, s
     assert flow("errors", "list", "--run", "1", "--json").json["errors"][0]["runId"] == key
     shown = flow("errors", "show", "orders/1:r1-0").stdout
     assert f"Row {key}:r1-0" in shown
-    assert "Of run orders/1; a.csv, record 7" in shown
+    assert "Run orders/1; a.csv, record 7" in shown
     assert "1 row changed" in flow("errors", "ignore", "orders/1:r1-0", "--reason", "known").stdout
     assert "run.unknown" in flow("errors", "list", "--run", "orders/9").stderr
 

@@ -132,7 +132,7 @@ def test_a_rule_that_cannot_be_tried_says_why_and_what_can(checked, sampled, flo
     sampled()
     rule = '{"type": "expression", "expression": "id > 1"}'
     reported = flow("rules", "try", "numbers", "check", "--rule", rule).stdout
-    assert "a preview of the saved pipeline counts the rows that it hits" in reported
+    assert "Run a preview of the saved pipeline to count its violations" in reported
 
 
 @pytest.mark.parametrize(
