@@ -133,7 +133,9 @@ def violation_warnings(rules: Sequence[RuleCount]) -> list[RunWarning]:
 
 def _violation_warning(rule: RuleCount) -> RunWarning:
     text = _WARNING_TEXTS[rule.on_fail][min(rule.violations, 2)]
-    return RunWarning(_WARNING_TEXTS[rule.on_fail][0], rule.node, f"{_rule_text(rule)}: {counted(rule.violations, 'row')}{text}.")
+    return RunWarning(
+        _WARNING_TEXTS[rule.on_fail][0], rule.node, f"{_rule_text(rule)}: {counted(rule.violations, 'row')}{text}."
+    )
 
 
 def node_reports(path: Path, read: int, result: PassResult) -> list[NodeReport]:

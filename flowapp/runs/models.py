@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import uuid
+from typing import TYPE_CHECKING
 
 from django.conf import settings
 from django.db import models
 
-from flowapp.runs.hold_record import HoldRecord
 from flowapp.runs.stored_report import StoredReport
+
+if TYPE_CHECKING:
+    from flowapp.runs.hold_record import HoldRecord
 
 
 class State(models.TextChoices):
@@ -269,6 +272,8 @@ class HeldLoad(models.Model):
     @property
     def held(self) -> HoldRecord:
         """Why the load is held, what it would change, and what is staged."""
+        from flowapp.runs.hold_record import HoldRecord  # it needs executors.api, which loads pyarrow
+
         return HoldRecord.from_json(self.record)
 
 
