@@ -81,7 +81,7 @@ RunKindName = Literal["load", "preview", "restore", "replay", "recheck", "fix", 
 
 
 def run(kind: RunKindName, job: RunJob, ports: Ports) -> RunReport:
-    """Run one attempt to its end and return what it did; raises the Failure that ended it."""
+    """Run one attempt to its end and return its report. Raises the `Failure` that ended the attempt."""
     return RUNS[kind](job, ports)
 
 
@@ -98,7 +98,7 @@ def warm_up_spark() -> None:
 
 
 def spark_answers() -> bool:
-    """Whether Spark was started and answers; takes as long as that answer does."""
+    """Return whether Spark is started and responds. Blocks until Spark responds."""
     from executors.spark.session import answers
 
     return answers()
@@ -112,8 +112,9 @@ def report_commits(
     runs_post_hooks: bool,
     restored: BackupRef | None,
 ) -> RunReport:
-    """The report of a run whose targets have all committed, though it ended with `error`, from their markers alone.
-    `runs_post_hooks` says whether its kind runs them; `restored` is what a restore put back."""
+    """Build the report of a run that ended with `error` after all its targets committed, from their commit markers
+    alone. `runs_post_hooks` says whether this kind of run has post-hooks; `restored` describes what a restore put back.
+    """
     report = RunReport()
     for commit in commits:
         add_commit(report, commit)
@@ -129,8 +130,10 @@ def report_commits(
 def rerun_hook(
     job: RunJob, target: Target, target_hook: TargetHook, counts: Mapping[str, int | None], interruption: Interruption
 ) -> HookReport:
-    """Run one hook of a committed load again, and write into the commit marker that it is done. What went wrong with
-    the hook is reported; raises Failure where the marker cannot be written."""
+    """Run one hook of a committed load again and record its success in the commit marker.
+
+    The result reports a failure of the hook. Raises `Failure` if the marker cannot be written.
+    """
     report, failure = run_hook(job, target, target_hook, counts, interruption)
     if failure is None:
         note_hook_done(job.connections[target.connection], job.run_id, target.id, target_hook.id)

@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Connection:
-    """A resolved PostgreSQL connection. Never printed: the password is left out of `repr`.
+    """A resolved PostgreSQL connection. `repr` omits the password.
 
-    An admin has allowed `allowed_functions`, written schema.name, to the queries that people write, and with
-    `allows_server_rights` that these run as a role that is a superuser or the like.
+    `allowed_functions` (schema.name) are the functions that an admin allows in user-written queries. With
+    `allows_server_rights`, these queries may run as a superuser or a role with similar rights.
     """
 
     name: str
@@ -48,7 +48,7 @@ class Connection:
 
 @dataclass(frozen=True, slots=True)
 class BackupRef:
-    """Which backup: the one that was taken before this run loaded this target node."""
+    """Identifies a backup: the one taken before this run loaded this target node."""
 
     run_id: str
     node: str
@@ -56,7 +56,7 @@ class BackupRef:
 
 @dataclass(frozen=True, slots=True)
 class Backup:
-    """A snapshot of a target as it stood before a load, as its marker tells of it."""
+    """A snapshot of a target taken before a load, as the commit marker describes it."""
 
     run_id: str
     node: str
@@ -67,14 +67,15 @@ class Backup:
 
 @dataclass(frozen=True, slots=True)
 class RowsRef:
-    """Which rejected rows of which target node: `tables` holds (schema, table, ids of entries, one for each row).
+    """The rejected rows of one target node that a run works on. `tables` holds (schema, table, entry ids), one id per
+    row.
 
-    `row_from` is `source` or `input`: as the source gave them, or as they came to the node. `overwrite` are the names
-    (`run:row`, for ids may be those of another table too) of rows that may replace rows of the target with their key.
-    `hashes` gives the SHA-256 of their files, by (run, name), where it is known. `column` and `expression` are what a
-    fixing run computes, `by` is who asked for it. `revisions`, if given, are those of the entries when it was asked
-    for: a row that was changed since is left out. A fixing run leaves what was typed over by hand, unless it
-    `replaces_typed`; `computed_by` are the runs that have computed this column before.
+    `row_from` is `source` (values as read from the source) or `input` (values as they reached the node). `overwrite`
+    lists rows, as `run:row`, that may replace target rows with the same key; ids are unique only within one table.
+    `hashes` maps (run, name) to the SHA-256 of the file, where known. `column` and `expression` define the value that a
+    fixing run computes; `by` is the user who requested the run. `revisions`, if given, are the revisions of the entries
+    at the time of the request: the run skips rows that changed since. A fixing run keeps manually edited values unless
+    `replaces_typed` is set. `computed_by` lists the runs that computed this column before.
     """
 
     node: str
@@ -93,8 +94,9 @@ class RowsRef:
 
 @dataclass(frozen=True, slots=True)
 class WebhookConnection:
-    """A resolved webhook connection. Never printed: headers and signing secret are left out of `repr`, and so is the
-    URL, whose path may be a secret."""
+    """A resolved webhook connection. `repr` omits the headers, the signing secret and the URL, whose path may be
+    secret.
+    """
 
     name: str
     url: str = field(repr=False)
@@ -104,11 +106,11 @@ class WebhookConnection:
 
 @dataclass(frozen=True, slots=True)
 class RunJob:
-    """One attempt at one run. `token` is the fence token of this claim, `tenant` the workspace's UUID.
+    """One attempt at one run. `token` is the fence token of this attempt, `tenant` the UUID of the workspace.
 
-    `webhooks` are the connections that hooks name. `waited` says how often the run has already waited for files; None
-    means that it cannot wait (inline runs). `backup` is what a restore puts back, `rows` the rejected rows that a run
-    is about. `approved` is what earlier attempts have staged, by target, and a person has approved since.
+    `webhooks` are the connections that hooks refer to. `waited` counts how often the run has waited for files; None
+    means that it cannot wait (inline runs). `backup` identifies the backup that a restore uses, `rows` the rejected
+    rows that the run works on. `approved` maps targets to loads that earlier attempts staged and a person has approved.
     """
 
     run_id: str
@@ -131,11 +133,12 @@ class RunJob:
 
 @dataclass(frozen=True, slots=True)
 class SourceFile:
-    """A matched file. `seq` is its place in the source's order; `name` is relative to the workspace's folder.
+    """A matched file. `seq` is its position in the order of the source; `name` is relative to the workspace's folder.
 
-    `path` is its address for the connector. `inode` and `ctime_ns` tell it from a file that took its place, `version`
-    is what a store calls its content, such as an ETag; None where nobody asks or tells. `records` is known once it was
-    scanned, and so is `first_line`: the line of record 1 where every record is one line, else None.
+    `path` is its address for the connector. `inode` and `ctime_ns` distinguish the file from a later file at the same
+    path. `version` is the store's version of the content, such as an ETag; None if the connector has none. A scan sets
+    `records`, and `first_line` (the line of record 1) if every record takes exactly one line; else `first_line` is
+    None.
     """
 
     seq: int
@@ -151,12 +154,12 @@ class SourceFile:
 
     @classmethod
     def found(cls, seq: int, path: str, name: str, status: os.stat_result) -> SourceFile:
-        """The file that the file system tells of."""
+        """Build the entry of a file from its file system metadata."""
         size, modified, changed = status.st_size, status.st_mtime_ns, status.st_ctime_ns
         return cls(seq, path, name, size, modified, inode=status.st_ino, ctime_ns=changed)
 
     def is_same(self, now: SourceFile) -> bool:
-        """Whether what stands at its place now is this file, unchanged, as far as is known of it."""
+        """Return whether the file now at this path is the same file, unchanged, as far as the known metadata shows."""
         if (self.size, self.mtime_ns) != (now.size, now.mtime_ns):
             return False
         return all(
@@ -171,8 +174,9 @@ class SourceFile:
 
 @dataclass(frozen=True, slots=True)
 class SourceField:
-    """A column as the source gives it; `as_text` if its values come as text, to be read as the type when needed,
-    `only_null` if no value says what its type is."""
+    """A column as the source provides it. `as_text` means that values arrive as text and are parsed when needed;
+    `only_null` means that no value determines the type.
+    """
 
     name: str
     type: ColumnType
@@ -199,8 +203,9 @@ class Split:
 
 @dataclass(frozen=True, slots=True)
 class FileScan:
-    """What one pass over a file's bytes tells. One that is blank has neither a record nor names of columns; its fields
-    are the declared ones."""
+    """The result of scanning a file's bytes once. A blank file has no records and no column names; its fields are the
+    declared ones.
+    """
 
     file: SourceFile
     sha256: str
@@ -212,11 +217,11 @@ class FileScan:
     is_blank: bool = False
 
     def scanned_file(self) -> SourceFile:
-        """The file with what the scan found out about it."""
+        """Return the file with the results of the scan."""
         return replace(self.file, records=self.records, first_line=self.first_line)
 
     def with_checksums(self, checksums: bytes) -> FileScan:
-        """The same, to be read with every byte compared."""
+        """Return the file marked so that readers verify every byte."""
         return replace(self, splits=tuple(replace(split, checksums=checksums) for split in self.splits))
 
 
@@ -240,7 +245,8 @@ class StageColumn:
 class RulePlan:
     """A row rule, bound to its validate node. `rule` is the typed rule of `ir.rules`.
 
-    `applies` is the frame column that tells where its `when` holds, `value` that of the condition of an `expression`.
+    `applies` names the frame column that holds the result of the rule's `when`; `value` names the one that holds the
+    result of an `expression` rule's condition.
     """
 
     node: str
@@ -252,7 +258,7 @@ class RulePlan:
 
 @dataclass(frozen=True, slots=True)
 class RecordRef:
-    """Where a row stands in its source: file (place in the source's order) and record number, both as scanned."""
+    """The position of a row in its source: file (its position in the source's order) and record number, as scanned."""
 
     file: int
     record: int
@@ -316,7 +322,7 @@ class PassResult:
         return sum(getattr(t, name) for t in self.tasks)
 
     def at_nodes(self, name: str) -> Counter[str]:
-        """The sum of `dropped_at` or `filtered_at`, by node."""
+        """Sum `dropped_at` or `filtered_at` of all tasks by node."""
         return sum((Counter(getattr(t, name)) for t in self.tasks), Counter())
 
 
@@ -353,14 +359,15 @@ class NodeReport:
 
     @classmethod
     def nothing(cls, target: str) -> NodeReport:
-        """The report of a target for which nothing new has come."""
+        """Build the report of a target that has no new data."""
         return cls(target, "target", **{name: 0 for name in cls.__dataclass_fields__ if name.startswith("rows_")})
 
 
 @dataclass(frozen=True, slots=True)
 class CheckReport:
-    """What a dataset check saw in the staged rows of a target; `subject` tells checks of one kind apart. A message
-    beside `ok` is worth a warning."""
+    """The result of a dataset check on the staged rows of a target. `subject` distinguishes checks of the same kind. A
+    `message` on a check that is `ok` is a warning.
+    """
 
     node: str
     check: str
@@ -381,7 +388,7 @@ class RunWarning:
 
 @dataclass(frozen=True, slots=True)
 class TargetCounts:
-    """What one target read (files by hash; of other sources none), and what was counted on its way, itself included."""
+    """The input of one target (files by hash; none for other sources), and the counts of every node on its path."""
 
     files: frozenset[str] = frozenset()
     nodes: Sequence[NodeReport] = ()
@@ -390,7 +397,7 @@ class TargetCounts:
 
 @dataclass(frozen=True, slots=True)
 class HookReport:
-    """What came of one hook: `succeeded`, `failed` or `not_run`. `statement` is what it does, in words or SQL."""
+    """The outcome of one hook: `succeeded`, `failed` or `not_run`. `statement` describes its action in words or SQL."""
 
     id: str
     node: str
@@ -407,11 +414,11 @@ class HookReport:
 
 @dataclass(slots=True)
 class RunReport:
-    """What a run did.
+    """The report of a run.
 
-    `nodes` and `rules` are made from its `target_counts` (`executors.commit_report.put_counts`). Of a run over
-    rejected rows `row_counts` tells how many had which result, and `row_results` row by row what a check without a load
-    found; those may hold values.
+    `executors.commit_report.put_counts` derives `nodes` and `rules` from `target_counts`. For a run over rejected rows,
+    `row_counts` counts rows by result, and `row_results` lists the result of each row that a check without a load
+    examined; these results may contain values.
     """
 
     target_counts: dict[str, TargetCounts] = field(default_factory=dict)

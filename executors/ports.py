@@ -11,7 +11,7 @@ from executors.model import NodeReport, SourceFile
 
 
 class Events(Protocol):
-    """What happened, as it happens."""
+    """Receives the events of a run as they happen."""
 
     def step(self, name: str, node: str | None = None) -> None:
         """The run enters a step: scan, pass, check, load, committed, finish …"""
@@ -38,10 +38,10 @@ class LoadUnits(Protocol):
     """The state of files, by pipeline and SHA-256. Names do not count: the same bytes are one unit."""
 
     def forgotten(self, hashes: Iterable[str]) -> Mapping[str, int]:
-        """The fence token up to which loads of each file are forgotten ("load again"); others are absent.
+        """Return the fence token up to which loads of each file are forgotten ("load again"); other files are absent.
 
-        What was loaded stands in the target's commit markers, in the transaction of the rows; a commit whose token is
-        not above this one does not count.
+        The target's commit markers record loaded files, in the same transaction as the rows. A commit whose token is
+        not above the returned one does not count.
         """
 
     def claim(self, node: str, files: Mapping[str, SourceFile]) -> None:
@@ -51,39 +51,45 @@ class LoadUnits(Protocol):
         """Mark files as loaded by all targets."""
 
     def undo(self, hashes: Iterable[str], reason: str) -> None:
-        """Note that loads of files are undone, so that the next run takes them again."""
+        """Record that loads of these files are undone, so that the next run loads the files again."""
 
     def fail(self, node: str, files: Mapping[str, SourceFile], reason: str) -> None:
-        """Note that files (by hash) could not be loaded, whether or not a target came to want them. What was loaded
-        before stays so."""
+        """Record that these files (by hash) failed to load, whether or not a target needed them. Earlier loads of the
+        files stay recorded.
+        """
 
     def failed(self, node: str) -> Collection[str]:
-        """The names of the source's files that failed, have not been loaded under their name since, and were not left
-        out by a person."""
+        """Return the names of files of the source that failed, that no run has loaded under this name since, and that
+        no person has skipped.
+        """
 
     def arrived_whole(self, files: Sequence[SourceFile]) -> Collection[str]:
-        """The paths of those files that came in one piece, as uploads do, and are still what came: they do not grow."""
+        """Return the paths of files that arrived complete (such as uploads) and are unchanged: they do not grow."""
 
     def newest_loaded(self, node: str, by: Literal["name", "mtime_ns"], without: Collection[str]) -> NewestFile | None:
-        """The file of a source that comes last of those that were loaded; `without` are hashes that do not count."""
+        """Return the last loaded file of a source, ordered by `by`, ignoring the hashes in `without`."""
 
     def skip(self, node: str, file: SourceFile, sha256: str, reason: str) -> None:
-        """Note that a file was left out, and why."""
+        """Record that a run skipped a file, and the reason."""
 
 
 class Cancellation(Protocol):
-    """How a person, the time limit or a lost lease ends a run."""
+    """Ends a run after a cancellation, a timeout or a lost lease."""
 
     def check(self) -> None:
         """Raise `Cancelled` or `LeaseLost` if the run must end."""
 
     def on_cancel(self, interrupt: Callable[[], None]) -> None:
-        """Call `interrupt` from another thread when the run must end; it must return at once. Replaces the last."""
+        """Register `interrupt`, to be called from another thread when the run must end. It must return at once.
+        Replaces the previously registered function.
+        """
 
 
 @dataclass(frozen=True, slots=True)
 class Ports:
-    """All that a run reports through. `last_commit` names the last commit the audit database knows for a target."""
+    """All interfaces through which a run reports. `last_commit` names the last commit of a target that the audit
+    database records.
+    """
 
     events: Events
     units: LoadUnits

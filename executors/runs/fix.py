@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class FixState:
-    """The rows whose values are computed, in an open transaction, and how many were changed so far."""
+    """The rows to compute, in an open transaction, and the number of rows changed so far."""
 
     context: RunContext
     target: TargetRun
@@ -50,7 +50,7 @@ def fix_paths(job: RunJob) -> Iterable[Path]:
 
 
 def fix_values(state: FixState) -> FixState:
-    """Compute the values and put them into the rows, but for values that somebody has typed."""
+    """Compute the values and store them in the rows, except where a person has edited the value."""
     from executors.spark.fix_values import evaluate
 
     target, ref, choice = state.target, state.ref, state.choice
@@ -118,8 +118,9 @@ def _held(value: str | None) -> str | None:
 
 
 def end_without_fix(run: Run, failure: Failure) -> None:
-    """Report no row, because none was changed, and hide the expression: who sees no values is told why a run ended, and
-    an expression that fixes rows may quote theirs."""
+    """Report no row, because none changed, and hide the expression in the failure: users without access to values see
+    failures, and a fixing expression may contain values.
+    """
     run.context.report.row_counts = {}
     message = failure.message.replace(repr(rows_of(run.context.job).expression), "the expression")
     failure.message = message[:1].upper() + message[1:]
@@ -137,10 +138,10 @@ FIX_RUN = RunKind(
 
 
 def fix_rows(job: RunJob, ports: Ports) -> RunReport:
-    """Compute the job's expression for each of its rows and put the value into the row's field; the original stays.
+    """Compute the job's expression for each of its rows and store the result in the row's field; the original stays.
 
-    All rows are fixed or none; a row whose value comes out as it is stays as it is, and so does one whose value
-    somebody has typed, unless the job says otherwise. Those that an attempt before this one has fixed are not computed
-    again. Returns what was done; raises the `Failure` that ended it.
+    The run fixes all rows or none. It skips rows whose value does not change, rows whose value a person has edited
+    (unless the job replaces these), and rows that an earlier attempt has fixed. Returns the report; raises the
+    `Failure` that ended the run.
     """
     return carry_out(FIX_RUN, job, ports)

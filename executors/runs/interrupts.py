@@ -1,4 +1,4 @@
-"""What ends the work of an attempt from another thread."""
+"""Interrupts the work of an attempt from another thread."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Interrupts:
         self._calls.append(call)
 
     def interrupt(self) -> None:
-        """End everything. What cannot be reached has ended already, and does not keep the others from ending."""
+        """Interrupt all work. Errors are ignored: work that cannot be reached has already ended."""
         for call in tuple(self._calls):
             with suppress(Failure):
                 call()

@@ -1,4 +1,4 @@
-"""The kinds of runs: what carries each of them out, and its steps for those who show them."""
+"""The kinds of runs: the function that executes each kind, and its steps for display."""
 
 from __future__ import annotations
 

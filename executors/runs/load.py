@@ -1,4 +1,4 @@
-"""A load: what is new in the sources goes into every target of the pipeline."""
+"""A load: writes new source data into every target of the pipeline."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def load_target(run: Run, target: TargetRun) -> TargetRun:
 
 
 def load_approved(context: RunContext, target: TargetRun) -> LoadCommit | None:
-    """Load what a person has approved, if that still stands in staging; else it has to be read and tested again."""
+    """Load the approved rows if they are still in staging; otherwise read and validate the source again."""
     node = target.path.target
     staged = context.job.approved.get(node.id)
     if staged is None:
@@ -103,7 +103,7 @@ def load_approved(context: RunContext, target: TargetRun) -> LoadCommit | None:
 
 
 def load_new(run: Run, target: TargetRun) -> LoadCommit | None:
-    """Read what is new for the target and load it; None if nothing is."""
+    """Read the new data of the target and load it. Returns None if there is no new data."""
     reading = read_source(run, target)
     if reading is None:
         return None

@@ -1,4 +1,4 @@
-"""Ports for runs that only look: they change nothing."""
+"""Read-only ports for runs that change nothing."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from executors.ports import Events, LoadUnits, NewestFile, Ports
 
 
 def without_effects(ports: Ports) -> Ports:
-    """Ports by which the states of files are read only, and nobody is called."""
+    """Build ports that only read file states and send no alert."""
     return replace(ports, units=_UnitsLeftAlone(ports.units), events=_NoAlerts(ports.events))
 
 
 class _UnitsLeftAlone(LoadUnits):
-    """The states of files, to be read only."""
+    """Read-only file states."""
 
     def __init__(self, units: LoadUnits) -> None:
         self._units = units
@@ -45,7 +45,7 @@ class _UnitsLeftAlone(LoadUnits):
 
 
 class _NoAlerts:
-    """Events of which none is an alert: nobody is called for what has not happened."""
+    """Events without alerts, because the run loads nothing."""
 
     def __init__(self, events: Events) -> None:
         self.step, self.node_finished, self.committed = events.step, events.node_finished, events.committed

@@ -47,5 +47,5 @@ LABELS = {step.name: step.label for step in ALL}
 
 
 def may_commit(name: str) -> bool:
-    """Whether something can have been committed once a run has entered this step. True for steps that are not known."""
+    """Return whether the run may have committed something once it enters this step. True for unknown steps."""
     return next((step.may_commit for step in ALL if step.name == name), True)

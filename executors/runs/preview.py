@@ -1,4 +1,4 @@
-"""A preview: what a load would change, found out without loading, claiming or moving anything."""
+"""A preview: reports what a load would change, without loading, claiming or moving anything."""
 
 from __future__ import annotations
 
@@ -80,9 +80,9 @@ PREVIEW_RUN = RunKind(
 
 
 def preview_pipeline(job: RunJob, ports: Ports) -> RunReport:
-    """What a run of this pipeline would change now; the report's `effects` say it, target by target.
+    """Report what a run of this pipeline would change now, as the report's `effects` for each target.
 
-    Raises the `Failure` that would end the run. Nothing is fenced, claimed, moved, kept or loaded; of staging nothing
-    is left.
+    Raises the `Failure` that would end the run. A preview takes no fence, claims and moves no file, loads no row and
+    leaves no staging behind.
     """
     return carry_out(PREVIEW_RUN, job, ports)

@@ -1,4 +1,4 @@
-"""A recheck: what a replay would do with rejected rows, found out without fence, commit or note."""
+"""A recheck: reports what a replay would do with rejected rows, without a fence, a commit or any change to the rows."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ RECHECK_ROWS = (PROBE_LOOK, PASS, REFUSE_AND_COMPARE, CHECK, EFFECT_OF_REPLAY)
 
 
 def recheck_target(run: Run, target: TargetRun) -> TargetRun:
-    """Find out what would become of each row. What was staged is dropped again."""
+    """Determine the result of each row, then drop staging."""
     context = run.context
     choice, reading = choose_rows(context, target)
     if reading is None:
@@ -41,5 +41,5 @@ RECHECK_RUN = RunKind(
 
 
 def recheck_rows(job: RunJob, ports: Ports) -> RunReport:
-    """Find out what a replay would do with the rows of the job, loading nothing."""
+    """Report what a replay would do with the rows of the job, without loading them."""
     return carry_out(RECHECK_RUN, job, ports)

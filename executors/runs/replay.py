@@ -1,7 +1,7 @@
-"""A replay: rejected rows go through ops, rules and sink as they stand now, and are loaded beside what is there.
+"""A replay: sends rejected rows through the current ops, rules and sink, and adds them to the target.
 
-It is a run of its own, with fence, staging, one transaction and a marker. The watermark of an incremental target stays
-where it is; a target that is replaced by its runs has the rows until the next one.
+A replay is a separate run with its own fence, staging, transaction and commit marker. It does not move the watermark of
+an incremental target. If each run replaces the target, the replayed rows stay only until the next run.
 """
 
 from __future__ import annotations
@@ -52,14 +52,16 @@ NOTHING_WORDS = "Nothing to replay into"
 
 
 def rows_of(job: RunJob) -> RowsRef:
-    """The rejected rows of a job. Raises Terminal `replay.gone`."""
+    """Return the rejected rows of a job. Raises Terminal `replay.gone`."""
     if job.rows is None:
         raise Terminal("replay.gone", "What this run was to replay is no longer known.", hint="Choose the rows again.")
     return job.rows
 
 
 def target_of(job: RunJob) -> Target:
-    """The target that the rows were rejected from, as the document has it. Raises Terminal `replay.target_gone`."""
+    """Return the target that rejected the rows, as the current document defines it. Raises Terminal
+    `replay.target_gone`.
+    """
     node = rows_of(job).node
     for target in job.pipeline.targets():
         if target.id == node:
@@ -83,7 +85,7 @@ def open_replay(job: RunJob, ports: Ports, stack: ExitStack) -> Run:
 
 
 def choose_rows(context: RunContext, target: TargetRun) -> tuple[Choice, Reading | None]:
-    """What was asked for, and the rows of it that can be loaded; None if there are none."""
+    """Return the requested rows and which of them can be loaded; None if there are none."""
     choice, reading = target.handler.rejected_rows().choose(context.job, target, rows_of(context.job))
     context.report.row_counts = choice.excluded_counts
     return choice, reading

@@ -1,4 +1,4 @@
-"""A restore: a target as it was before a load, put back from the backup that the load took. No hooks are run."""
+"""A restore: puts a target back to its state before a load, from the backup that the load took. Runs no hooks."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def note_files(state: RestoreState) -> RestoreState:
 
 
 def raise_cause(state: RestoreState, error: BaseException | None) -> None:
-    """What is interrupted fails with errors of its own."""
+    """Replace errors that an interruption causes with the reason for the interruption."""
     if isinstance(error, Failure):
         state.ports.cancellation.check()
 

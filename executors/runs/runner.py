@@ -81,7 +81,7 @@ def _states(kind: RunKind, run: Run) -> Iterator[Run]:
 
 
 def cause_of(failure: Failure, ports: Ports) -> Failure:
-    """Why a run really ends: what is interrupted fails with errors of its own."""
+    """Return the actual reason for the end of the run: interrupted work fails with unrelated errors."""
     try:
         ports.cancellation.check()
     except Failure as cause:

@@ -77,6 +77,7 @@ SAMPLE_RUN = RunKind(
 
 
 def sample_pipeline(job: RunJob, ports: Ports) -> RunReport:
-    """Look at some rows of each target's source. Nothing is fenced, claimed, moved or loaded, and whatever was loaded
-    before is looked at too. Raises the `Failure` that ended it."""
+    """Sample rows of each target's source, including data that was loaded before. Takes no fence and claims, moves and
+    loads nothing. Raises the `Failure` that ended the run.
+    """
     return carry_out(SAMPLE_RUN, job, ports)

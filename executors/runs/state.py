@@ -86,8 +86,9 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class RejectedRows:
-    """Rows that were rejected before: which were asked for, which of them can be loaded, and the target as the document
-    has it. A load adds them, whatever the mode of that target."""
+    """Rejected rows that a run works on: the requested rows, those that can be loaded, and the target as the document
+    defines it. A load appends them, whatever the target's load mode.
+    """
 
     ref: RowsRef
     choice: Choice

@@ -1,4 +1,4 @@
-"""What becomes of staging and of rejected rows when a load ends."""
+"""Cleans up staging and rejected rows when a load ends."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def end_replay(state: LoadState, error: BaseException | None) -> None:
 
 
 def end_look(state: LoadState, error: BaseException | None) -> None:
-    """Of a load that only looks nothing is left."""
+    """Drop everything that a preview or another run without a load staged."""
     state.load.report.checks += state.check_reports
     _drop_staging(state)
 

@@ -31,7 +31,7 @@ def load_staged_rows(state: LoadState) -> LoadState:
 
 
 def load_remaining_rows(state: LoadState) -> LoadState:
-    """Load what is left without the rows by which the load has failed."""
+    """Load the remaining rows, without those that made the load fail."""
     return _commit(state, explains=True)
 
 

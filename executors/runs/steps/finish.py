@@ -8,7 +8,7 @@ from executors.runs.state import Run
 
 
 def archive_loaded(run: Run) -> Run:
-    """Archive what came from those sources of which every target has been loaded."""
+    """Archive the files of sources that every target has loaded."""
     for source in run.sources:
         targets = run.targets_of(source)
         if all(target.is_done for target in targets):

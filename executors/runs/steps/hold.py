@@ -68,7 +68,7 @@ def _hold_if(state: LoadState, effect: Effect, null_rates: Mapping[str, NullRate
 
 
 def _share_staged(state: LoadState) -> None:
-    """What is known of a load that has not happened."""
+    """Return what is known about a load that is held."""
     report = state.load.report
     nodes = accounting.node_reports(state.load.path, state.rows_read, state.result)
     put_counts(report, state.target.id, TargetCounts(state.load.reading.identities, nodes, list(state.rules)))

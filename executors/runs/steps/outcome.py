@@ -40,7 +40,7 @@ def report_nothing_new(context: RunContext, target: TargetRun, words: str = "Not
 
 
 def run_post_hooks(run: Run, target: TargetRun) -> TargetRun:
-    """Run the post-hooks of a load. It stands, whatever becomes of them."""
+    """Run the post-hooks of a load. The load stays committed even if they fail."""
     if target.loaded is not None:
         target.hooks.after_load(target.loaded, partial(target.handler.add_hook_done, target, target.loaded))
     return target

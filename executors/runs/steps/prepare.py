@@ -34,7 +34,7 @@ def prepared_load(
 def prepared_look(
     context: RunContext, target: TargetRun, reading: Reading, rejected: RejectedRows | None = None
 ) -> Iterator[LoadState]:
-    """The same for who loads nothing. An empty table stands in for one that a load would make."""
+    """Yield the state of a run that loads nothing. An empty table replaces one that a load would create."""
     compiled = compile_reading(context, target.path, reading)
     with target.handler.prepare_look(context, target, reading, compiled.fields) as prepared:
         load = new_load(context, target, prepared, compiled.fields, compiled, rejected)

@@ -9,7 +9,7 @@ from executors.runs.state import LoadState
 
 
 def refuse_staged_rows(state: LoadState) -> LoadState:
-    """Take out the rows of which it is known beforehand that the target refuses them."""
+    """Remove staged rows that the target would certainly refuse."""
     refused = state.load.handler.refuse_rows(state)
     return with_task(state, refused) if refused is not None else state
 
@@ -19,7 +19,7 @@ def has_failed_to_load(state: LoadState) -> bool:
 
 
 def refuse_failing_rows(state: LoadState) -> LoadState:
-    """Take out the rows by which the load has failed. Raises that failure if it was not for any of them."""
+    """Remove the staged rows that made the load fail. Raises the original failure if no row caused it."""
     if state.load_failure is None:
         return state
     return with_task(state, state.load.handler.refuse_failing_rows(state, state.load_failure))

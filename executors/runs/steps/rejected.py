@@ -39,14 +39,14 @@ def reject_taken_keys(state: LoadState) -> LoadState:
 
 
 def open_range_to_leave(state: LoadState) -> LoadState:
-    """Note the watermark before anything else is done."""
+    """Record the watermark before any other work."""
     if not state.load.rejected_rows.keeps_watermark:
         return state
     return replace(state, range_to_leave=state.load.handler.rejected_rows().find_range_to_leave(state.load))
 
 
 def load_rejected_rows(state: LoadState) -> LoadState:
-    """Load the rows and note in their quarantine what became of them, in one transaction."""
+    """Load the rows and record their results in quarantine, in one transaction."""
     return replace(state, commit=state.load.handler.rejected_rows().commit(state))
 
 

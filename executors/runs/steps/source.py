@@ -9,7 +9,7 @@ from executors.runs.target_run import TargetRun
 
 
 def read_source(run: Run, target: TargetRun) -> Reading | None:
-    """None if nothing is new. The source reader lists and scans when the first target of a source asks for it."""
+    """Return the new data of the target; None if there is none. Only the first target lists and scans the source."""
     reader, source = run.context.source_reader, target.path.source
     reading = reader.read(target, run.targets_of(source))
     add_warnings(run.context.report, reader.warnings_of(source))
