@@ -1,5 +1,6 @@
-"""What the first bytes of a file tell of it: its settings as they stand in a document, its columns with their types,
-keys, and what does not fit. For proposals to people: a run never reads by them unasked."""
+"""Proposes the settings, column types and keys of a file from its first bytes, and reports values that do not fit.
+
+The proposals are for people: a run uses the settings of its document only."""
 
 from __future__ import annotations
 
