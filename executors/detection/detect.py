@@ -120,7 +120,7 @@ def _detect_json(head: bytes, name: str, kind: str, is_whole: bool) -> Detection
 def _detect_parquet(head: bytes, name: str, is_whole: bool) -> Detection:
     fmt = Parquet.read({"type": "parquet"})
     if head.startswith(_PARQUET) and not is_whole:
-        message = "A Parquet file tells its columns and their types at its end, which was not looked at."
+        message = "A Parquet file describes its columns at its end, which was not read."
         problem = Problem("parquet.not_read", message, "Nothing needs to be set: runs take them from the file.")
         return Detection(fmt, (), (), (problem,), (), 0, False)
     sheet = read_sheet(head, name, fmt)

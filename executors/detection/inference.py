@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 from executors.detection.dates import Dates, dates_of, read_dates
 from executors.detection.numbers import PLAIN, RARE, Separators, choose, decimal_type, fits_double
 from executors.grammar import parse_column
+from executors.grammar.separators import with_points
 from executors.grammar.words import FALSE_WORDS, TRUE_WORDS
 from ir.types import STRING, ColumnType
 
@@ -173,18 +174,12 @@ def _numbers(values: pa.Array, sample: Sequence[str], known: FileWide) -> Iterat
         return
     open = "number.ambiguous" if choice.is_open else ""
     separators = choice.separators
-    plain = values if separators == PLAIN else separators.plain_all(_only(values, separators))
+    plain = values if separators == PLAIN else with_points(values, separators.decimal, separators.group or None)[0]
     for found in _plain_numbers(plain):
         bad = pc.or_(found.bad, pc.and_(pc.is_null(plain), pc.is_valid(values)))
         yield Inferred(
             found.type, found.typed, bad, (), separators, found.note, open, tuple(sample[:1]) if open else ()
         )
-
-
-def _only(values: pa.Array, separators: Separators) -> pa.Array:
-    """Values of that form; the others would change their meaning with their signs. NULL instead of them."""
-    text = pc.ascii_trim_whitespace(values)
-    return pc.if_else(pc.match_substring_regex(text, f"^(?:{separators.pattern})$"), text, pa.scalar(None, pa.string()))
 
 
 def _plain_numbers(values: pa.Array) -> Iterator[Inferred]:

@@ -75,7 +75,7 @@ class Key:
 
 @dataclass(frozen=True, slots=True)
 class Detection:
-    """`rows` are the first rows, in the order of `columns`. `rows_read` is how many rows the columns were judged by;
+    """`rows` are the first rows, in the order of `columns`. `rows_read` is the number of rows used to infer them;
     `is_whole` says that they are all of the file."""
 
     format: Format

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from executors.grammar import parse_column
+from executors.grammar import Written, parse_column
 from executors.grammar.separators import SEPARATOR_PATTERNS
 from ir.types import ColumnType
 
@@ -34,11 +34,10 @@ class Separators:
             return rf"[+-]?[0-9]+{fraction}"
         return rf"[+-]?(?:[0-9]{{1,3}}(?:{SEPARATOR_PATTERNS[self.group]}[0-9]{{3}})+|[0-9]{{1,3}}){fraction}"
 
-    def plain_all(self, texts: pa.Array) -> pa.Array:
-        """Texts of this form as the grammar reads them."""
-        if self.group:
-            texts = pc.replace_substring_regex(texts, SEPARATOR_PATTERNS[self.group], "")
-        return texts if self.decimal == "." else pc.replace_substring(texts, self.decimal, ".")
+    @property
+    def written(self) -> Written:
+        """The same as settings of a column."""
+        return Written(decimal=self.decimal, group=self.group or None)
 
 
 PLAIN = Separators()
@@ -76,7 +75,7 @@ def choose(values: pa.Array, sample: Sequence[str], known: Collection[str]) -> C
         return Choice(None)
     fitting = [one for one in SEPARATORS if misses[one] == least]
     common = text.filter(functools.reduce(pc.and_, (fits[one] for one in fitting)))
-    readings = {one: parse_column(one.plain_all(common), ColumnType("float"))[0] for one in fitting}
+    readings = {one: parse_column(common, ColumnType("float"), one.written)[0] for one in fitting}
     if all(reading.equals(readings[fitting[0]]) for reading in readings.values()):
         return Choice(fitting[0])
     by_file = [one for one in fitting if one.decimal in known]

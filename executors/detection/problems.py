@@ -175,4 +175,4 @@ def without_rows(sheet: Sheet) -> Iterator[Problem]:
     if not sheet.table.num_rows and not sheet.bad:
         columns = f" names {counted(len(sheet.fields), 'column')}, and" if sheet.fields else ""
         text = f"The file{columns} has no row."
-        yield Problem("rows.none", text, "Types cannot be told without values. Choose a file with rows.")
+        yield Problem("rows.none", text, "Types cannot be inferred without values. Choose a file with rows.")

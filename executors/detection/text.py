@@ -73,7 +73,7 @@ def _encoding_of(head: bytes, is_whole: bool) -> tuple[str, tuple[Problem, ...]]
     if encoding:
         message = f"The file is not UTF-8; it looks like {usual}."
         return encoding, (Problem("encoding.guessed", message, "Choose another encoding if letters look wrong."),)
-    message = "The file is not UTF-8, and its text does not tell which encoding it is in."
+    message = "The file is not UTF-8, and its encoding cannot be detected."
     return "utf-8", (Problem("encoding.unknown", message, "Choose the encoding; ask who made the file."),)
 
 

@@ -126,5 +126,5 @@ class DetectionSerializer(CamelSerializer[Detection]):
         child=serializers.ListField(child=serializers.CharField(allow_null=True, allow_blank=True)),
         help_text="The first rows, with a value for each column.",
     )
-    rows_read = serializers.IntegerField(help_text="How many rows the columns were judged by.")
+    rows_read = serializers.IntegerField(help_text="The number of rows from which the columns were inferred.")
     is_whole = serializers.BooleanField(help_text="Whether these are all rows of the file.")

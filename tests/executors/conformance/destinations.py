@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import pytest
 
+from executors.destinations.base import DestinationHandler
 from executors.destinations.postgres import PostgresDestination
+from executors.spark.address import is_local
 from tests.destinations.jsonl.handler import JsonlDestination
 from tests.destinations.jsonl.world import JsonlWorld
 from tests.executors.conformance.world import World
 
 WORLDS: dict[str, type[World]] = {"postgres": World, "jsonl": JsonlWorld}
-_HANDLERS = {"postgres": PostgresDestination, "jsonl": JsonlDestination}
+_HANDLERS: dict[str, type[DestinationHandler]] = {"postgres": PostgresDestination}
+if is_local():  # the executors of a cluster or server have Flow, but not the package `tests`
+    _HANDLERS["jsonl"] = JsonlDestination
 
 every_destination = pytest.mark.parametrize(
     ("destination", "mode"),
