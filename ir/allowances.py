@@ -14,7 +14,7 @@ from pathlib import Path
 
 CATALOG = "pg_catalog"
 FLOW_SCHEMAS = ("flow_meta", "flow_staging", "flow_backups")
-"""Where rows and watermarks of all pipelines stand."""
+"""Schemas with rows and watermarks of all pipelines."""
 
 Name = tuple[str, str]
 """Schema and name."""
@@ -22,26 +22,26 @@ Name = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Allowance:
-    """What an admin allows the queries over one connection. `functions` are those that PostgreSQL does not bring;
-    `role` says why queries do not run as the connection's role, "" where they may or nobody has looked."""
+    """What an admin allows queries over a connection. `functions` are allowed in addition to those of PostgreSQL
+    itself; `role` says why queries cannot run as the connection's role, or is "" if they can or this is unknown."""
 
     functions: frozenset[Name] = frozenset()
     role: str = ""
 
 
 Allowances = Mapping[str, Allowance]
-"""By the name of the connection. A missing key says that nobody looked."""
+"""By the name of the connection. A missing key means that the allowances are unknown."""
 
 
 @cache
 def listed_functions() -> frozenset[str]:
-    """The functions of `pg_catalog` that a query may call."""
+    """Return the functions of `pg_catalog` that a query may call."""
     return _read("postgres_functions.txt")
 
 
 @cache
 def listed_relations() -> frozenset[str]:
-    """The tables and views of `pg_catalog` that a query may read."""
+    """Return the tables and views of `pg_catalog` that a query may read."""
     return _read("postgres_relations.txt")
 
 
@@ -51,7 +51,7 @@ def _read(name: str) -> frozenset[str]:
 
 
 def why_not_read(schema: str, table: str) -> str | None:
-    """Why no pipeline reads a table or view; None if it may."""
+    """Return why pipelines cannot read a table or view; None if they can."""
     if schema in FLOW_SCHEMAS:
         return f"The schema {schema} belongs to Flow."
     if schema == CATALOG and table not in listed_relations():

@@ -5,29 +5,31 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, get_args
 
-from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
+from pydantic import BaseModel, GetCoreSchemaHandler, GetJsonSchemaHandler
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
 
 class NoNewline:
-    """Keeps a JSON Schema pattern that ends in `$` from taking a trailing newline where the reader's `$` would."""
+    """Makes a JSON Schema pattern that ends in `$` refuse a trailing newline, which the `$` of the schema's reader
+    would accept."""
 
     def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
         return handler(schema) | {"not": {"pattern": "\\n"}}
 
 
 class AnyObject:
-    """Says in a JSON Schema that any object will do."""
+    """Allows any object in the JSON Schema."""
 
     def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
         return {"type": "object"}
 
 
 class ByTag:
-    """A union of models told apart by a tag: the tag alone picks the model, so errors are those of that model.
+    """A union of models in which the tag alone selects the model, so that errors are those of that model.
 
-    The step that pydantic adds to an error's place is a negative number: no key and no index of a document.
+    The step that pydantic adds to the location of an error is a negative number, which is neither a key nor an index of
+    a document.
     """
 
     def __init__(self, key: str) -> None:
@@ -54,13 +56,14 @@ class ByTag:
 
 
 def tag_of(model: Any, key: str) -> str:
-    """The one value that a model's tag may have."""
+    """Return the only value that the tag of a model may have."""
     (name,) = get_args(model.model_fields[key].annotation)
     return str(name)
 
 
 class OneOrMany:
-    """`X | list[X]`: a list is read as a list and all else as one, so errors are never those of both."""
+    """`X | list[X]`: a list is validated as a list and everything else as one X, so that errors are never those of
+    both."""
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         one, many = get_args(source)
@@ -71,13 +74,14 @@ class OneOrMany:
 
 
 class TextOrObject:
-    """`text | model`: an object is read as the model and all else as text, so errors are never those of both."""
+    """`text | model`: an object is validated as the model and everything else as text, so that errors are never those
+    of both."""
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         text, model = get_args(source)
         return core_schema.tagged_union_schema(
             {-1: handler.generate_schema(text), -2: handler.generate_schema(model)},
-            lambda value: -2 if isinstance(value, dict | model) else -1,
+            lambda value: -2 if isinstance(value, dict | BaseModel) else -1,
         )
 
 
@@ -86,7 +90,7 @@ _PYTHON_TYPES: dict[str, tuple[type, ...]] = {"number": (int, float), "string": 
 
 @dataclass(frozen=True)
 class JsonScalar:
-    """A scalar of one of these JSON types, kept as it was written (1 stays 1, 1.0 stays 1.0)."""
+    """A scalar of one of these JSON types in its original form (1 stays 1, 1.0 stays 1.0)."""
 
     types: tuple[str, ...]
     ge: float | None = None

@@ -18,12 +18,12 @@ from ir.pointers import Pointer
 
 @cache
 def _aliases(spec: type[Spec]) -> dict[str, str]:
-    """The names that fields have in documents, by their names in Python."""
+    """Return the names of fields in documents by their names in Python."""
     return {name: str(field.alias) for name, field in spec.model_fields.items()}
 
 
 def _refuse_nulls(schema: CoreSchema) -> None:
-    """Let no field of a model take null, whatever its annotation says for Python's sake."""
+    """Make all fields of a model refuse null, even if their annotation allows None."""
     inner: Any = schema
     while inner["type"] != "model-fields":
         inner = inner["schema"]
@@ -34,9 +34,9 @@ def _refuse_nulls(schema: CoreSchema) -> None:
 
 
 class Spec(BaseModel):
-    """A part of the document. Unknown keys, wrong types and nulls are errors; instances never change.
+    """A part of the document. Unknown keys, wrong types and nulls are errors; instances are immutable.
 
-    A field `X | None = None` may be absent, never null: None only says in Python that it was not written.
+    A field `X | None = None` may be absent but not null: None means that the document does not have the field.
     """
 
     model_config = ConfigDict(
@@ -47,7 +47,7 @@ class Spec(BaseModel):
         extra="forbid",
         frozen=True,
         strict=True,
-        # RE2 has no look-around, and its `$` does not take a trailing newline as Python's does.
+        # RE2 has no look-around, and its `$` does not match before a trailing newline, unlike Python's.
         regex_engine="rust-regex",
     )
 
@@ -59,23 +59,23 @@ class Spec(BaseModel):
 
     @classmethod
     def read(cls, document: Any) -> Self:
-        """This part from its JSON form; raises pydantic's ValidationError. Python's names of fields are not taken."""
+        """Read the part from its JSON form; raises pydantic's ValidationError. Field names are those of documents."""
         return cls.model_validate(document, by_alias=True, by_name=False)
 
     def to_document(self) -> dict[str, Any]:
-        """The JSON form of this part, without fields that were not written."""
+        """Return the JSON form of the part, without fields that the document does not have."""
         return self.model_dump(mode="json", by_alias=True, exclude_unset=True)
 
     def check(self, at: Pointer) -> Iterator[Diagnostic]:
-        """What is wrong with this part in itself, beyond what its types say. `at` is where it stands."""
+        """Yield what is wrong with the part itself, beyond its types. `at` is its place."""
         yield from ()
 
     def kinds(self, at: Pointer) -> Iterator[tuple[str, str, Pointer]]:
-        """The kinds that this part uses: family, name and the place where it is named."""
+        """Yield the kinds that the part uses: family, name and the place of the name."""
         yield from ()
 
     def parts(self, at: Pointer) -> Iterator[tuple[Spec, Pointer]]:
-        """This part and all those below it, each with its place."""
+        """Yield the part and all parts below it, each with its place."""
         yield self, at
         aliases = _aliases(type(self))
         for name in self.model_fields_set:
@@ -96,4 +96,4 @@ Number = Annotated[int | float, JsonScalar(("number",))]
 PositiveNumber = Annotated[int | float, JsonScalar(("number",), gt=0)]
 NonNegativeNumber = Annotated[int | float, JsonScalar(("number",), ge=0)]
 Object = Annotated[dict[str, Any], AnyObject()]
-"""An object whose content a schema of its own describes."""
+"""An object that has a schema of its own."""

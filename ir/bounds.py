@@ -17,11 +17,12 @@ _TIMESTAMP = re.compile(_DATE.pattern + r"[T ][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9
 Bound = Decimal | date | datetime
 
 MOST_DIGITS = 131_072
-"""Before the point, and zeros behind it: as many as a `numeric` has. What compares a bound may have to write it out."""
+"""The maximum number of digits before the point, and of zeros after it: that of a `numeric`. Comparing a bound may
+require writing it out."""
 
 
 def parse_bound(value: int | float | str) -> Bound:
-    """The number, date or timestamp that a bound names; raises ValueError. Timestamps carry no offset."""
+    """Parse a bound: a number, date or timestamp without offset. Raises ValueError."""
     if not isinstance(value, str):
         return Decimal(repr(value))
     text = value.strip()
@@ -29,7 +30,7 @@ def parse_bound(value: int | float | str) -> Bound:
         number = Decimal(text)
     except InvalidOperation:
         return _parse_time(text)
-    # Decimal also reads `1_000`, `NaN` and digits of other scripts.
+    # Decimal also parses `1_000`, `NaN` and digits of other scripts.
     if not number.is_finite() or "_" in text or not text.isascii():
         raise ValueError(f"{value!r} is not a number")
     if abs(number.adjusted()) > MOST_DIGITS:
@@ -46,7 +47,7 @@ def _parse_time(text: str) -> date | datetime:
 
 
 def check_bounds(low: Any, high: Any, at: Pointer, names: tuple[str, str] = ("min", "max")) -> Iterator[Diagnostic]:
-    """Whether `low` and `high`, either of which may be None, bound anything."""
+    """Check `low` and `high`, either of which may be None: one must be present, and they must be in order."""
     if low is None and high is None:
         yield diagnose("bounds.required", at, f"{names[0]} and {names[1]} are both missing.")
     parsed: list[Bound] = []
@@ -64,7 +65,7 @@ def check_bounds(low: Any, high: Any, at: Pointer, names: tuple[str, str] = ("mi
 def check_number_bounds(
     low: Any, high: Any, at: Pointer, names: tuple[str, str] = ("min", "max")
 ) -> Iterator[Diagnostic]:
-    """The same for bounds that must be numbers."""
+    """Check bounds that must be numbers."""
     yield from check_bounds(low, high, at, names)
     for value, name in ((low, names[0]), (high, names[1])):
         if isinstance(value, str) and _is_time(value):

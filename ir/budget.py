@@ -18,12 +18,15 @@ _STEPS_PER_LOOK = 2_000
 
 
 class BudgetExceeded(Exception):
-    """The work takes more steps, or more time, than it may."""
+    """The work takes more steps or time than allowed."""
 
 
 class Budget:
-    """What is left to spend. A step takes about a microsecond. `seconds` are those of the thread's processor, so that
-    a busy machine refuses nobody; without them only steps count."""
+    """The remaining steps and time.
+
+    A step takes about a microsecond. `seconds` are CPU seconds of the thread, so that a busy machine makes no
+    difference; without them only steps count.
+    """
 
     def __init__(self, seconds: float | None = None, steps: int = MAX_STEPS) -> None:
         self._steps = steps
@@ -31,7 +34,7 @@ class Budget:
         self._next_look = steps
 
     def spend(self, steps: int) -> None:
-        """Raises BudgetExceeded."""
+        """Use steps. Raises BudgetExceeded."""
         self._steps -= steps
         if self._steps < self._next_look:
             self._look()
@@ -46,7 +49,7 @@ _current: ContextVar[Budget | None] = ContextVar("budget", default=None)
 
 
 def spend(steps: int = 1) -> None:
-    """Count steps of the work that runs now, if anybody counts them; raises BudgetExceeded."""
+    """Count steps of the current work, if a budget is active; raises BudgetExceeded."""
     budget = _current.get()
     if budget is not None:
         budget.spend(steps)
@@ -54,7 +57,7 @@ def spend(steps: int = 1) -> None:
 
 @contextmanager
 def budget(seconds: float | None = None, steps: int = MAX_STEPS) -> Iterator[None]:
-    """Bound what runs within."""
+    """Limit the work in the block."""
     token = _current.set(Budget(seconds, steps))
     try:
         yield

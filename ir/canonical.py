@@ -10,7 +10,7 @@ import rfc8785
 
 
 def canonical(document: dict[str, Any]) -> bytes:
-    """The RFC 8785 form: equal documents give equal bytes, whatever the order of their keys or their spacing."""
+    """Return the RFC 8785 form: equal documents give equal bytes, whatever the order of their keys or their spacing."""
     return rfc8785.dumps(document)
 
 

@@ -51,11 +51,30 @@ _STRUCTURE = (
 _GRAPH = (
     _error("id.repeated", "Rename one of them."),
     _error("inputs.unknown", "Use the id of a node in this pipeline."),
-    _error("inputs.count", "A node reads from exactly one node."),
+    _error("inputs.count", "A node reads from exactly one node; a transform node also from those that it joins with."),
     _error("inputs.is_target", "No node can read from a target. Read from the node before it."),
     _error("graph.cycle", "Remove one of the inputs so that rows flow in one direction."),
     _error("node.feeds_nothing", "Let a node read from it, or remove it."),
     _error("validate.must_feed_target", "Move the validate node after the last transform."),
+)
+
+_JOINS = (
+    _error("join.with_unknown", "Write the id of an input of this node after the first."),
+    _error("join.reference_branches", "Look rows up in a node before the branch, or in the source."),
+    _error("join.reference_joins", "Join with each reference in the nodes of the main rows, one after the other."),
+    _error("join.main_and_reference", "Add a second source node for the reference."),
+    _error("join.reference_moves_files", "Remove atomicity. Every run reads the files of a reference again."),
+    _error("join.columns_required", "Name columns to add, or use semi or anti to only filter rows."),
+    _error("join.columns_unused", "Remove columns, or use the type left or inner."),
+    _error("join.key_type", "Cast one of the two columns first, so that both have the same type."),
+)
+
+_BRANCHES = (
+    _error("branch.to_unknown", "Name a node that reads from the branch node, or let that node read from it."),
+    _error("branch.to_repeated", "Join the two conditions with OR, or let one of them lead to another node."),
+    _error("branch.reader_unnamed", "Add a branch that leads to it, make it the default branch, or remove the input."),
+    _error("branch.settings_differ", "Give all targets below the branch node the same setting."),
+    _warning("branch.unreachable", "Remove the branch, or move it before the one that takes its rows."),
 )
 
 _KINDS = (
@@ -103,8 +122,8 @@ _MODES = (
         "watermark.lag_mismatch", "Use a duration for dates and times, and a number for numbers. Remove it for texts."
     ),
     _error("cdc.source_required", "Set cdcSource to the name of the stream."),
-    _error("cdc.streaming_disabled", "Choose another load mode. See docs/cdc-mirror.md."),
-    _error("cdc.connector_missing", "Choose another load mode. See docs/cdc-mirror.md."),
+    _error("cdc.streaming_disabled", "Choose another load mode. See docs/reference/cdc-mirror.md."),
+    _error("cdc.connector_missing", "Choose another load mode. See docs/reference/cdc-mirror.md."),
     _error("target.not_loadable", "Load a table that can be written."),
     _error("target.loaded_twice", "Load the table from one target, or use append or upsert in all of them."),
     _warning(
@@ -160,6 +179,16 @@ _EXPRESSIONS = (
     _error("expression.ambiguous", "Add parentheses to make it unambiguous."),
 )
 
+_OPS = (
+    _error("regex.group_unknown", "Put the part to take in parentheses, or use group 0 for the whole match."),
+    _error("json_path.malformed", "Write a path such as $.customer.name, $.items[0].price or $['unit price']."),
+    _error("flatten.path", "Write a path of names, such as $.customer.name. jsonPath takes an element of an array."),
+    _error("window.column_required", "Name the column that the function takes."),
+    _error("window.field_unused", "Remove it."),
+    _warning("window.part_of_rows", "You can keep it. To compute over all rows, use truncate or blue_green."),
+    _error("sql.malformed", "Write SELECT, columns and expressions, FROM input, and a WHERE if needed."),
+)
+
 _HOOKS = (
     _error("hook.when_unused", "Remove `when`, or use the load mode blue_green and a post-hook."),
     _error("hook.sql_malformed", "Write one valid PostgreSQL statement."),
@@ -181,6 +210,8 @@ CODES: KindTable[Code] = KindTable(
             _DOCUMENT,
             _STRUCTURE,
             _GRAPH,
+            _JOINS,
+            _BRANCHES,
             _KINDS,
             _NAMES,
             _MODES,
@@ -189,6 +220,7 @@ CODES: KindTable[Code] = KindTable(
             _SOURCES,
             _SCHEDULES,
             _EXPRESSIONS,
+            _OPS,
             _HOOKS,
         )
         for code in family

@@ -15,7 +15,7 @@ from ir.pointers import Pointer
 
 
 def check_config(validator: Validator, config: Any, at: Pointer) -> Iterator[Diagnostic]:
-    """Everything that a schema finds wrong in a connector's settings, which stand at `at`."""
+    """Yield all errors that a schema finds in a connector's settings, which are at `at`."""
     for error in validator.iter_errors(config):
         yield from _diagnostics_of(error, at)
 
@@ -30,7 +30,7 @@ def _diagnostics_of(error: ValidationError, at: Pointer) -> Iterator[Diagnostic]
 
 
 def _missing(error: ValidationError, at: Pointer) -> Iterator[Diagnostic]:
-    # jsonschema reports each missing name by itself, and the name only within the message's quotes.
+    # jsonschema reports each missing name separately, and the name only in quotes in the message.
     for name in error.validator_value:
         if name not in error.instance and error.message.startswith(repr(name)):
             yield faults.missing(at, name)
@@ -68,7 +68,7 @@ def _out_of_range(error: ValidationError, at: Pointer) -> Iterator[Diagnostic]:
 
 
 def _no_branch(error: ValidationError, at: Pointer) -> Iterator[Diagnostic]:
-    """Tell what is wrong on the branch that the value's tag picks, rather than that none fits."""
+    """Yield the errors of the branch that the value's tag selects, instead of the error that no branch matches."""
     branches: dict[Any, list[ValidationError]] = defaultdict(list)
     for sub in error.context or ():
         branches[sub.relative_schema_path[0]].append(sub)
@@ -81,7 +81,7 @@ def _no_branch(error: ValidationError, at: Pointer) -> Iterator[Diagnostic]:
 
 
 def _is_tag(error: ValidationError) -> bool:
-    """Whether this is a tag that is not that of the branch, or a value of a wholly different type."""
+    """Whether the error is a wrong tag or a wholly different type, so that the branch is not the selected one."""
     return (error.validator == "const" and len(error.relative_path) == 1) or (
         error.validator == "type" and not error.relative_path
     )
@@ -101,7 +101,7 @@ def _wrong_tag(errors: Sequence[ValidationError], error: ValidationError, at: Po
 
 
 def _missing_tag(errors: Iterable[ValidationError], value: Any) -> str | None:
-    """The first field that every branch asks for and the value lacks."""
+    """Return the first field that every branch requires and the value lacks."""
     required = [sub.validator_value for sub in errors if sub.validator == "required" and not sub.relative_path]
     common = [name for name in required[0] if all(name in names for names in required)] if required else []
     return next((name for name in common if name not in value), None)

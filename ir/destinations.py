@@ -30,20 +30,20 @@ class DestinationColumn:
 
 @dataclass(frozen=True, slots=True)
 class Replacing:
-    """What stands against replacing all rows of a table by a swap, and against doing so by DELETE and INSERT."""
+    """Why all rows of a table cannot be replaced by a swap, and why not by DELETE and INSERT."""
 
     against_swap: tuple[str, ...] = ()
     against_delete: tuple[str, ...] = ()
 
     @property
     def strategy(self) -> Literal["swap", "replace"] | None:
-        """The better way of those that are possible."""
+        """The best possible strategy."""
         if not self.against_swap:
             return "swap"
         return None if self.against_delete else "replace"
 
     def sentence(self, table: str) -> str:
-        """What will be done to the table, and why not something better."""
+        """What the load does to the table, and why it does not use the better strategy."""
         if self.strategy == "swap":
             return f"All rows of {table} are to be replaced by a swap of tables."
         if self.strategy == "replace":
@@ -60,7 +60,7 @@ class Replacing:
 @dataclass(frozen=True, slots=True)
 class Destination:
     """A target table. `unique_keys` holds the column sets of valid, immediate, full unique indexes, `null_keys` those
-    of them for which NULL equals NULL; `replacing` is None where nobody looked what depends on the table."""
+    for which NULL equals NULL; `replacing` is None if the dependencies of the table are unknown."""
 
     schema: str
     table: str
@@ -77,7 +77,8 @@ class Destination:
 
 
 Destinations = Mapping[tuple[str, str, str], Destination | None]
-"""Tables by (connection, schema, table). None says that the table does not exist; a missing key, that nobody looked."""
+"""Tables by (connection, schema, table). None means that the table does not exist, a missing key that this is
+unknown."""
 
 LOADABLE_KINDS = ("table", "partitioned table")
 """The kinds of `Destination.kind` that rows can be loaded into."""

@@ -18,7 +18,7 @@ Patch = list[dict[str, Any]]
 
 @dataclass(frozen=True, slots=True)
 class Diagnostic:
-    """One fault or warning. `line` and `column` count characters from 1; `fixes` are patches to offer."""
+    """An error or warning. `line` and `column` count characters from 1; `fixes` are JSON Patches to offer."""
 
     path: Pointer
     code: str
@@ -43,7 +43,7 @@ class Diagnostic:
 
 
 def diagnose(code: str, at: Pointer, message: str, *, hint: str = "", fixes: Iterable[Patch] = ()) -> Diagnostic:
-    """A diagnostic with the severity that `ir.codes` gives its code, and its hint where none is passed."""
+    """Make a diagnostic with the severity of its code, and with the code's hint unless another is given."""
     spec = CODES[code]
     return Diagnostic(at, code, spec.severity, message, hint or spec.hint, fixes=tuple(fixes))
 
@@ -61,7 +61,7 @@ class Skipped:
 
 
 class InvalidPipeline(FlowError):
-    """A document that is no pipeline. Holds every diagnostic, warnings included, and the rules that were skipped."""
+    """An invalid document. Holds all diagnostics, warnings included, and the rules that were skipped."""
 
     diagnostics: tuple[Diagnostic, ...]
     skipped: tuple[Skipped, ...]
@@ -81,12 +81,12 @@ class InvalidPipeline(FlowError):
 
 
 def shown(value: object, limit: int = 60) -> str:
-    """A value of the document as a message shows it: short, on one line."""
+    """Format a value of the document for a message: short, on one line."""
     text = repr(value) if not isinstance(value, bool) else str(value).lower()
     return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
 def listed(words: Iterable[str], limit: int = 40) -> str:
-    """`a, b, c`, for "allowed are …"; the first ones of many."""
+    """Format a list for a message: `a, b, c`; of many only the first ones."""
     first = list(islice(words, limit + 1))
     return ", ".join(first) if len(first) <= limit else ", ".join(first[:limit]) + ", …"

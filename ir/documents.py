@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from datetime import date, time
 from decimal import Decimal
+from functools import cached_property
 from typing import Any, Literal
 
 from ir.budget import spend
@@ -16,23 +17,25 @@ from ir.diagnostics import Diagnostic, InvalidPipeline, diagnose, shown
 from ir.json_text import JsonReader, JsonSyntaxError, not_exact, not_finite
 from ir.limits import MAX_BYTES, MAX_DEPTH, MAX_SAFE_INTEGER, MAX_VALUES
 from ir.pointers import ROOT, Pointer
-from ir.toml_text import TomlSyntaxError, TomlTooLarge, find_lines, read_toml
+from ir.toml_positions import find_offsets
+from ir.toml_text import TomlSyntaxError, TomlTooLarge, read_toml
 
 Syntax = Literal["json", "toml"]
-TextPosition = tuple[int, int | None]
+TextPosition = tuple[int, int]
 """A line and a column, from 1."""
 
 
 @dataclass(frozen=True)
 class Document:
-    """A document's plain value, the faults found while reading it, and where its parts stand in the text, if any."""
+    """The plain value of a document, the errors found while reading it, and the positions of its parts in the text, if
+    any."""
 
     value: Any
     faults: list[Diagnostic] = field(default_factory=list)
     position_of: Callable[[Pointer], TextPosition] | None = None
 
     def with_position(self, diagnostic: Diagnostic) -> Diagnostic:
-        """The diagnostic with its line and column, those of the nearest part that was written."""
+        """Add line and column to a diagnostic: those of its part, or of the nearest part that the text contains."""
         if self.position_of is None or diagnostic.line is not None:
             return diagnostic
         line, column = self.position_of(diagnostic.path)
@@ -40,20 +43,24 @@ class Document:
 
 
 def read_document(document: str | bytes | dict[str, Any], syntax: Syntax = "json") -> Document:
-    """Read a document; raises InvalidPipeline if there is nothing to go on with."""
+    """Read a document; raises InvalidPipeline if it cannot be read at all."""
     if not isinstance(document, str | bytes):
         return _plain(document)
-    text = _text(document)
+    text = read_text(document)
     return _read_toml(text) if syntax == "toml" else _read_json(text)
 
 
-def _text(document: str | bytes) -> str:
+def read_text(document: str | bytes) -> str:
+    """Return the text of a file; raises InvalidPipeline."""
     if len(document) > MAX_BYTES:
-        raise _stop("document.too_large", f"The document is larger than {MAX_BYTES} bytes.")
+        raise _stop("document.too_large", f"The document is larger than {MAX_BYTES} bytes.", 1, 1)
     try:
         text = document.decode() if isinstance(document, bytes) else document
     except UnicodeDecodeError as error:
-        raise _stop("document.encoding", f"Byte {error.start} of the document is not UTF-8.") from error
+        # What is before the byte is UTF-8.
+        before = error.object[: error.start].decode()
+        line, column = _Offsets(before, {}).at(len(before))
+        raise _stop("document.encoding", f"Byte {error.start} of the document is not UTF-8.", line, column) from error
     return text.removeprefix("\ufeff")
 
 
@@ -73,16 +80,15 @@ def _read_toml(text: str) -> Document:
     try:
         value = read_toml(text)
     except TomlTooLarge as error:
-        raise _stop(error.code, str(error), text.count("\n", 0, error.offset) + 1) from error
+        raise _stop(error.code, str(error), *_Offsets(text, {}).at(error.offset)) from error
     except TomlSyntaxError as error:
         code = "document.repeated_key" if error.is_repeated_key else "document.syntax"
-        line = error.line or text.count("\n") + 1
-        raise _stop(code, f"{error}.", line, error.column) from error
+        line, column = (error.line, error.column) if error.line else _Offsets(text, {}).at(len(text))
+        raise _stop(code, f"{error}.", line, column) from error
     except RecursionError as error:
-        raise _stop("document.too_deep", f"Values are nested more than {MAX_DEPTH} levels deep.") from error
-    lines = find_lines(text)
+        raise _stop("document.too_deep", f"Values are nested more than {MAX_DEPTH} levels deep.", 1, 1) from error
     document = _plain(value)
-    return Document(document.value, document.faults, lambda pointer: (_nearest(lines, pointer), None))
+    return Document(document.value, document.faults, _TomlPositions(text))
 
 
 def _stop(code: str, message: str, line: int | None = None, column: int | None = None) -> InvalidPipeline:
@@ -90,7 +96,7 @@ def _stop(code: str, message: str, line: int | None = None, column: int | None =
 
 
 class _Offsets:
-    """Turns pointers into lines and columns by the offsets that a reader noted."""
+    """Converts pointers to lines and columns with the offsets from the reader."""
 
     def __init__(self, text: str, offsets: dict[Pointer, int]) -> None:
         self._offsets = offsets
@@ -99,13 +105,27 @@ class _Offsets:
     def __call__(self, pointer: Pointer) -> TextPosition:
         return self.at(_nearest(self._offsets, pointer))
 
-    def at(self, offset: int) -> tuple[int, int]:
+    def at(self, offset: int) -> TextPosition:
         line = bisect_right(self._line_starts, offset)
         return line, offset - self._line_starts[line - 1] + 1
 
 
+class _TomlPositions:
+    """Converts pointers to lines and columns. The text is scanned when the first position is asked for."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    def __call__(self, pointer: Pointer) -> TextPosition:
+        return self._offsets(pointer)
+
+    @cached_property
+    def _offsets(self) -> _Offsets:
+        return _Offsets(self._text, find_offsets(self._text))
+
+
 def _nearest(known: dict[Pointer, int], pointer: Pointer) -> int:
-    """What is known of the pointer itself, or of the nearest part above it."""
+    """Return the entry of the pointer, or of the nearest parent that has one."""
     while pointer not in known:
         pointer = pointer.parent
     return known[pointer]
@@ -115,7 +135,7 @@ def _nearest(known: dict[Pointer, int], pointer: Pointer) -> int:
 
 
 def _plain(value: Any) -> Document:
-    """A copy of the value in plain JSON types. What JSON cannot hold is a fault, and None in the copy."""
+    """Copy a value to plain JSON types. A value that JSON cannot represent is an error, and None in the copy."""
     copier = _Copier()
     copy = copier.copy(value, ROOT)
     return Document(copy, copier.faults)
@@ -155,7 +175,7 @@ class _Copier:
 
 
 def _as_plain(value: Any) -> Any:
-    """The value without any subclass around it, or None where JSON has no such value."""
+    """Return the value as a plain JSON type, or None if JSON has no such type."""
     if isinstance(value, str):
         return _storable(value)
     if isinstance(value, bool):
@@ -204,5 +224,5 @@ def _not_storable(text: str, at: Pointer) -> Diagnostic:
 
 
 def _storable(text: str) -> str:
-    """The text with a mark for what was told as a fault, so that later phases can go on."""
+    """Replace characters that were reported as errors, so that later phases can continue."""
     return _NOT_STORABLE.sub("\ufffd", text)

@@ -10,7 +10,7 @@ _DURATION = re.compile(r"([1-9][0-9]{0,6})([smhdw])")
 
 
 def parse_duration(text: str) -> timedelta:
-    """The duration that a text such as `15m` names; raises ValueError. Zero and negative ones do not exist."""
+    """Parse a duration such as `15m`; raises ValueError. Durations are positive."""
     match = _DURATION.fullmatch(text)
     if match is None:
         raise ValueError(f"{text!r} is not a duration such as 15m, 24h or 1d")

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 
 class FlowError(Exception):
-    """Something a person can act on.
+    """An error that a person can act on.
 
-    `code` is stable, `message` says what happened to what, `hint` what to do, `node` where (a node id, if any).
-    None of them ever holds a secret or a row value.
+    `code` is stable, `message` says what happened to what, `hint` what to do, and `node` is the id of the node, if any.
+    None of them contains a secret or a row value.
     """
 
     def __init__(self, code: str, message: str, *, hint: str = "", node: str | None = None) -> None:

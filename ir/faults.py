@@ -14,12 +14,12 @@ _NAMES = {"string": "text", "array": "list", "null": "null"}
 
 
 def missing(at: Pointer, name: str) -> Diagnostic:
-    """A field that the object at `at` lacks; reported where it would stand."""
+    """The diagnostic of a field that the object at `at` lacks; its path is the place of the missing field."""
     return diagnose("field.missing", at / name, f"The field {name} is missing.")
 
 
 def unknown_field(at: Pointer, name: str, known: Sequence[str]) -> Diagnostic:
-    """A field of the object at `at` that means nothing there."""
+    """The diagnostic of an unknown field of the object at `at`."""
     near = guess(name, known)
     guessed = f" Did you mean {near}?" if near else ""
     hint = f"Known fields: {listed(known)}." if known else ""
@@ -30,14 +30,14 @@ def unknown_field(at: Pointer, name: str, known: Sequence[str]) -> Diagnostic:
 
 
 def wrong_type(at: Pointer, value: Any, expected: str) -> Diagnostic:
-    """A value of another JSON type. `expected` is worded as JSON Schema does."""
+    """The diagnostic of a value with a wrong JSON type. `expected` uses the words of JSON Schema."""
     words = " or ".join(_NAMES.get(word, word) for word in expected.split(" or "))
     found = _JSON_TYPES.get(type(value), "null")
     return diagnose("value.type", at, f"{shown(value)} has the type {found}. Expected: {words}.")
 
 
 def not_allowed(at: Pointer, value: Any, allowed: Sequence[Any]) -> Diagnostic:
-    """A value that is none of a few."""
+    """The diagnostic of a value that is not one of the allowed values."""
     near = guess(value, [word for word in allowed if isinstance(word, str)])
     guessed = f" Did you mean {near}?" if near else ""
     return diagnose(

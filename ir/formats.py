@@ -22,7 +22,7 @@ BAD_ROW: OnBadRow = Field(
     "reject",
     title="On bad row",
     description="What happens to a row that cannot be read.",
-    json_schema_extra={"labels": {"reject": "reject the row", "abort": "fail the run"}},
+    json_schema_extra={"labels": {"reject": "reject the row", "abort": "fail the run"}, "advanced": True},
 )
 
 ENCODINGS = words(
@@ -33,7 +33,7 @@ ENCODINGS = words(
     koi8-u mac-roman shift_jis euc_jp euc_kr gbk gb2312 gb18030 big5
     """
 )
-"""Python's names of encodings of text; it has codecs of other kinds as well."""
+"""Python's names of text encodings; other codecs are excluded."""
 
 
 class Format(Spec):
@@ -50,7 +50,11 @@ class Delimited(Format):
 
     header: bool = Field(True, description="Whether the first line holds the names of the columns.")
     delimiter: OneCharacter = Field(",", description="The character between two values.")
-    quote: OneCharacter = Field('"', description="The character around values that hold a delimiter or a line break.")
+    quote: OneCharacter = Field(
+        '"',
+        description="The character around values that hold a delimiter or a line break.",
+        json_schema_extra={"advanced": True},
+    )
     encoding: str = Field("utf-8", description="The text encoding, by its Python name.", examples=["cp1252"])
     null_values: list[str] = Field(
         default=[], title="Texts for NULL", description="Texts that are read as NULL.", examples=[["NA", "\\N"]]

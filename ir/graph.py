@@ -20,7 +20,7 @@ from ir.structure import DraftNode
 
 
 class Graph:
-    """The nodes of a draft by id (the first of each) and by whom they feed."""
+    """The nodes of a draft by id (the first of each), and the nodes that read from each."""
 
     def __init__(self, nodes: Sequence[DraftNode]) -> None:
         self.nodes = nodes
@@ -34,13 +34,21 @@ class Graph:
                     self.readers[name].append(node)
 
     def inputs_of(self, node: DraftNode) -> Iterator[tuple[Pointer, DraftNode]]:
-        """The nodes it reads from, each with the place of the reference; unknown ones are left out."""
+        """Return the nodes that a node reads from, each with the place of the reference; unknown ones are left out."""
         for i, name in enumerate(node.inputs):
             if name is not None and name in self.by_id:
                 yield node.at / "inputs" / i, self.by_id[name]
 
+    def first_input_of(self, node: DraftNode) -> DraftNode | None:
+        """Return the node that the rows of a node come from; None if it is unknown, or if there are several and the
+        node does not join."""
+        if len(node.inputs) != 1 and node.kind != "transform":
+            return None
+        name = node.inputs[0] if node.inputs else None
+        return self.by_id.get(name) if name is not None else None
+
     def source_of(self, node: DraftNode) -> DraftNode | None:
-        """The node at the head of its chain of first inputs; None for a cycle."""
+        """Return the first node of the chain of first inputs; None for a cycle."""
         seen: set[Pointer] = set()
         while node.at not in seen:
             spend(2)
@@ -73,7 +81,8 @@ def _check_inputs(node: DraftNode, graph: Graph) -> Iterator[Diagnostic]:
     for pointer, source in graph.inputs_of(node):
         if source.kind in _TARGETS:
             yield diagnose("inputs.is_target", pointer, f"{source.id} is a target. No node can read from it.")
-    if node.kind in _READERS and len(node.inputs) != 1:
+    may_join = node.kind == "transform" and len(node.inputs) > 1  # see ir.joins
+    if node.kind in _READERS and len(node.inputs) != 1 and not may_join:
         message = f"{node.id} reads from {len(node.inputs)} nodes instead of one."
         yield diagnose("inputs.count", node.at / "inputs", message)
 
@@ -103,7 +112,7 @@ def _check_readers(node: DraftNode, graph: Graph) -> Iterator[Diagnostic]:
 
 
 def _check_cycles(graph: Graph) -> Iterator[Diagnostic]:
-    """Report each reference that closes a cycle. Without recursion, for chains may be long."""
+    """Report each reference that closes a cycle. Iterative, because chains may be long."""
     done: set[Pointer] = set()
     for start in graph.nodes:
         if start.at in done:
@@ -128,28 +137,27 @@ def _check_cycles(graph: Graph) -> Iterator[Diagnostic]:
 
 
 def known_columns(graph: Graph, seen: Mapping[str, Sequence[str]] | None = None) -> dict[Pointer, Columns]:
-    """What is known of the columns that arrive at each node, by the node's place. `seen` are those that sources have
-    had so far, by their ids."""
+    """Return what is known of the columns of each node's first input, by the node's place. `seen` are the columns of
+    sources so far, by their ids."""
     arriving: dict[Pointer, Columns] = {}
     for node in graph.nodes:
         chain = [node]
-        while chain[-1].at not in arriving and len(above := list(graph.inputs_of(chain[-1]))) == 1:
+        while chain[-1].at not in arriving and (above := graph.first_input_of(chain[-1])) is not None:
             spend(2)
             if len(chain) > len(graph.nodes):  # a cycle
                 break
-            chain.append(above[0][1])
+            chain.append(above)
         for reached in reversed(chain):
-            sources = [source for _, source in graph.inputs_of(reached)]
-            arriving.setdefault(reached.at, _columns_after(sources, arriving, seen or {}))
+            above = graph.first_input_of(reached)
+            arriving.setdefault(reached.at, columns_of(above, arriving, seen or {}) if above else Columns())
     return arriving
 
 
-def _columns_after(
-    sources: list[DraftNode], arriving: dict[Pointer, Columns], seen: Mapping[str, Sequence[str]]
-) -> Columns:
-    if len(sources) != 1 or sources[0].spec is None or sources[0].at not in arriving:
+def columns_of(node: DraftNode, arriving: Mapping[Pointer, Columns], seen: Mapping[str, Sequence[str]]) -> Columns:
+    """Return what is known of the columns that a node passes on, given what arrives at each node."""
+    if node.spec is None or node.at not in arriving:
         return Columns()
-    spend(10 + len(arriving[sources[0].at].present))
-    columns = sources[0].spec.columns_after(arriving[sources[0].at])
-    names = seen.get(sources[0].id or "") if isinstance(sources[0].spec, Source) else None
+    spend(10 + len(arriving[node.at].present))
+    columns = node.spec.columns_after(arriving[node.at])
+    names = seen.get(node.id or "") if isinstance(node.spec, Source) else None
     return columns if names is None else replace(columns, seen=tuple(names))

@@ -34,7 +34,7 @@ LEFT_OUT = ("$dynamicRef", "$dynamicAnchor", "$recursiveRef", "unevaluatedItems"
 
 
 def check_instance_schema(schema: dict[str, Any], at: Pointer) -> Iterator[Diagnostic]:
-    """What is wrong with a schema, so that nothing is left to go wrong at a run."""
+    """Yield all errors of a schema, so that no run fails because of it."""
     size = len(json.dumps(schema).encode())
     if size > MAX_BYTES:
         yield diagnose("json_schema.not_allowed", at, f"The schema takes more than {MAX_BYTES:,} bytes.")
@@ -68,7 +68,7 @@ def _check_references(schema: dict[str, Any], at: Pointer) -> Iterator[Diagnosti
     resolver = Registry().resolver_with_root(DRAFT202012.create_resource(schema))
     parts = list(_parts(schema))
     for part in parts:
-        spend(50 + len(parts))  # an anchor is looked for in all of them
+        spend(50 + len(parts))  # an anchor may be in any of them
         try:
             if "$ref" in part:
                 resolver.lookup(part["$ref"])
@@ -97,7 +97,7 @@ _SAMPLES: tuple[Any, ...] = (None, True, 0, "", {}, [])
 
 
 def _parts(schema: Any) -> Iterator[dict[str, Any]]:
-    """The schema and all schemas in it; not what stands in `enum` or `const`."""
+    """Yield the schema and all schemas in it, except those in `enum` or `const`."""
     if isinstance(schema, dict):
         yield schema
         for part in DRAFT202012.subresources_of(schema):
@@ -108,7 +108,8 @@ def _parts(schema: Any) -> Iterator[dict[str, Any]]:
 
 
 def instance_check(schema: dict[str, Any]) -> Callable[[str], bool]:
-    """Tells whether a text is JSON that follows the schema. Never raises for the text."""
+    """Return a function that checks whether a text is JSON that matches the schema. It never raises because of the
+    text."""
     validator = _validator(json.dumps(schema))
 
     def follows(text: str) -> bool:
@@ -133,19 +134,19 @@ def _refuse(word: str) -> Any:
 
 @lru_cache(maxsize=32)
 def _validator(schema: str) -> Any:
-    # A registry of one's own is one that fetches nothing.
+    # A separate registry fetches nothing.
     return _Validator(_read(schema), registry=Registry())
 
 
 class _TooDear(Exception):
-    """A value takes more steps than a value may."""
+    """The value takes more steps than allowed."""
 
 
 _left: ContextVar[list[int]] = ContextVar("steps left")
 
 
 class _steps:  # noqa: N801
-    """Counts the steps of what runs within."""
+    """Count the steps of the block."""
 
     def __enter__(self) -> None:
         self._token = _left.set([MAX_STEPS])
@@ -197,7 +198,7 @@ def _unique_items(validator: Any, wanted: Any, instance: Any, schema: Any) -> It
 
 
 def _key(value: Any) -> Any:
-    """Equal for values that JSON Schema calls equal: 1 and 1.0 are, 1 and true are not."""
+    """Return a key that is equal for values that JSON Schema considers equal: 1 and 1.0 are, 1 and true are not."""
     if isinstance(value, dict):
         return ("object", frozenset((name, _key(part)) for name, part in value.items()))
     if isinstance(value, list):

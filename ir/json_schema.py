@@ -17,7 +17,7 @@ DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 
 class SchemaGenerator(GenerateJsonSchema):
-    """Leaves out defaults of null: a field that may be absent is not one that may be null."""
+    """Omits null defaults: a field that may be absent may still not be null."""
 
     def default_schema(self, schema: core_schema.WithDefaultSchema) -> JsonSchemaValue:
         made = super().default_schema(schema)
@@ -30,7 +30,7 @@ class SchemaGenerator(GenerateJsonSchema):
 
 
 def schema_of(model: type[BaseModel], mode: JsonSchemaMode = "validation") -> dict[str, Any]:
-    """The JSON Schema of a part of the document."""
+    """Return the JSON Schema of a part of the document."""
     return {"$schema": DIALECT} | model.model_json_schema(by_alias=True, schema_generator=SchemaGenerator, mode=mode)
 
 
@@ -40,11 +40,11 @@ def _is_integer(checker: Any, value: Any) -> bool:
 
 _Validator = extend(
     Draft202012Validator,
-    # The dialect takes 1.0 for an integer, we do not.
+    # JSON Schema accepts 1.0 as an integer, Flow does not.
     type_checker=Draft202012Validator.TYPE_CHECKER.redefine("integer", _is_integer),
 )
 
 
 def validator_for(schema: dict[str, Any]) -> Validator:
-    """A validator for which `1.0` is no integer, as for our types."""
+    """Return a validator for which `1.0` is not an integer, like for the types of the document."""
     return _Validator(schema)

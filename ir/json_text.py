@@ -14,7 +14,8 @@ from ir.limits import MAX_DEPTH, MAX_SAFE_INTEGER, MAX_VALUES
 from ir.pointers import ROOT, Pointer
 
 _SPACE = re.compile(r"[ \t\r\n]*+")
-_STRING = re.compile(r'"[^"\\\x00-\x1f]*+(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\\x00-\x1f]*+)*+"')
+# A repeated group stands in (?>…): before Python 3.11.5, a possessive repeat of a group loses its place in the text.
+_STRING = re.compile(r'"[^"\\\x00-\x1f]*+(?>(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\\x00-\x1f]*+)*)"')
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*+)(\.[0-9]++)?([eE][+-]?[0-9]++)?")
 _WORD = re.compile(r"-?[A-Za-z_][A-Za-z0-9_]*+")
 _CONSTANTS = {"true": True, "false": False, "null": None}
@@ -23,7 +24,7 @@ _LONGEST_NUMBER = 400
 
 
 class JsonSyntaxError(ValueError):
-    """The text cannot be read on from `offset`, counted in characters."""
+    """The text cannot be parsed beyond `offset`, counted in characters."""
 
     def __init__(self, code: str, message: str, offset: int) -> None:
         super().__init__(message)
@@ -31,7 +32,8 @@ class JsonSyntaxError(ValueError):
 
 
 class JsonReader:
-    """Reads one text. `faults` are those that do not stop the reading, `offsets` where values (members: keys) stand."""
+    """Parses one text. `faults` are errors that do not stop the parser, `offsets` the positions of values (for members,
+    of their keys)."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -40,7 +42,7 @@ class JsonReader:
         self.offsets: dict[Pointer, int] = {ROOT: 0}
 
     def read(self) -> Any:
-        """The value of the whole text; raises JsonSyntaxError."""
+        """Return the value of the whole text; raises JsonSyntaxError."""
         self._skip_space()
         value = self._value(ROOT)
         self._skip_space()
@@ -91,7 +93,7 @@ class JsonReader:
         return found
 
     def _goes_on(self, opening: str, closing: str) -> bool:
-        """Whether another member or item follows: passes the opening sign or comma, or the closing sign."""
+        """Whether another member or item follows; skips the opening sign or comma, or the closing sign."""
         self._skip_space()
         sign = self.text[self.at : self.at + 1]
         if opening == "," and sign == closing:
@@ -137,7 +139,7 @@ class JsonReader:
         elif word not in _CONSTANTS:
             self._fail(f"{shown(word)} is not a value. Put text in double quotes")
         self.at = end
-        return _CONSTANTS.get(word, 0)  # 0 for what was noted as a fault
+        return _CONSTANTS.get(word, 0)  # 0 for a number that was reported as a fault
 
     def _skip_space(self) -> None:
         match = _SPACE.match(self.text, self.at)
@@ -151,7 +153,7 @@ class JsonReader:
 
 
 def is_exact(number: str) -> bool:
-    """Whether a double, and so every JSON reader, holds the number that these digits write."""
+    """Whether a double, and thus every JSON parser, holds exactly the number that these digits represent."""
     if len(number) > _LONGEST_NUMBER:
         return False
     if number.lstrip("-+").isdecimal():
@@ -160,7 +162,7 @@ def is_exact(number: str) -> bool:
     try:
         return math.isfinite(value) and Decimal(number) == Decimal(repr(value))
     except InvalidOperation:
-        return False  # the exponent is an absurd one, such as 1e-99999999999999999999
+        return False  # the exponent is too long, such as 1e-99999999999999999999
 
 
 def not_exact(pointer: Pointer, number: str) -> Diagnostic:

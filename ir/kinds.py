@@ -9,7 +9,7 @@ Kind = TypeVar("Kind")
 
 
 class KindTable(Mapping[str, Kind]):
-    """Kinds by name, in the order given. Refuses two of one name; a miss lists what is known."""
+    """Kinds by name, in the given order. Refuses duplicate names; a lookup of an unknown name lists the known ones."""
 
     def __init__(self, family: str, kinds: Iterable[tuple[str, Kind]]) -> None:
         self.family = family

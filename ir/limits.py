@@ -6,11 +6,11 @@ MAX_VALUES = 25_000
 MAX_NODES = 1_000
 MAX_INPUTS = 100
 MAX_COLUMNS = 1_600
-"""What a PostgreSQL table can have."""
+"""The maximum number of columns of a PostgreSQL table."""
 MAX_KEY_COLUMNS = 32
-"""What a PostgreSQL index can have."""
+"""The maximum number of columns of a PostgreSQL index."""
 MAX_FAULTS = 1_000
-"""Faults of structure that are told one by one."""
+"""The maximum number of structural errors that are reported one by one."""
 MAX_STEPS = 5_000_000
-"""Steps that checking a document takes, of about a microsecond each."""
+"""The maximum number of steps for checking a document, of about a microsecond each."""
 MAX_SAFE_INTEGER = 2**53 - 1

@@ -5,9 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import reduce
+from typing import TypeVar
 
 from ir.diagnostics import shown
 from ir.expressions import parse_expression
+from ir.expressions.select import Item
+from ir.nodes import Source, Transform
+from ir.nodes.branch import Take
 from ir.ops import (
     Cast,
     Deduplicate,
@@ -15,21 +19,30 @@ from ir.ops import (
     Drop,
     FillNull,
     Filter,
+    Flatten,
+    Join,
+    JsonPath,
     Op,
+    RegexExtract,
     Rename,
     Select,
     SqlQuery,
     Trim,
+    Window,
 )
 from ir.pipeline import Path, Pipeline
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """Where a value comes from: the source's columns, and in words what was done on the way, in order."""
+    """The origin of a value: the columns of the source, and the operations on the way in words, in order. `references`
+    are (node, column) of the nodes that joins have looked it up in."""
 
     sources: tuple[str, ...]
     steps: tuple[str, ...] = ()
+    references: tuple[tuple[str, str], ...] = ()
 
     def then(self, step: str) -> Trace:
         return replace(self, steps=(*self.steps, step))
@@ -37,9 +50,10 @@ class Trace:
 
 @dataclass(frozen=True, slots=True)
 class Traces:
-    """The columns that are known, in order. Others pass as they are where `has_others`, less those that are `gone`.
+    """The traces of the known columns, in order.
 
-    `is_opaque` says that a query stands on the way, behind which nothing is known.
+    Other columns pass unchanged if `has_others`, except those in `gone`. `is_opaque` says that a query is on the way,
+    after which nothing is known.
     """
 
     known: Mapping[str, Trace] = field(default_factory=dict)
@@ -48,12 +62,16 @@ class Traces:
     is_opaque: bool = False
 
     def of(self, name: str) -> Trace:
-        """A column's trace. One that nothing has named yet is a source's own; one that is not there has none."""
+        """Return the trace of a column. A column that no operation has named is a column of the source; a column that
+        does not exist has no trace."""
         is_source = self.has_others and name not in self.gone and not self.is_opaque
         return self.known.get(name) or Trace((name,) if is_source else ())
 
     def stepped(self, names: Iterable[str], step: Callable[[str], str]) -> Traces:
         return replace(self, known={**self.known, **{name: self.of(name).then(step(name)) for name in names}})
+
+    def added(self, name: str, trace: Trace) -> Traces:
+        return replace(self, known={**self.known, name: trace}, gone=self.gone - {name})
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,23 +86,45 @@ class Lineage:
 
     @property
     def sources(self) -> tuple[str, ...]:
-        """The source's columns that something is made of, in the order of first use."""
+        """Return the columns of the source from which a column is made, in the order of first use."""
         return _union(trace.sources for trace in self.columns.values())
+
+    @property
+    def references(self) -> tuple[tuple[str, str], ...]:
+        """Return the columns of references from which a column is made, as (node, column), in the order of first
+        use."""
+        return _union(trace.references for trace in self.columns.values())
 
 
 def lineages_of(pipeline: Pipeline) -> list[Lineage]:
     return [_lineage(pipeline.path_to(target)) for target in pipeline.targets()]
 
 
+def sources_of(path: Path, node: str, column: str) -> tuple[str, ...]:
+    """Return the columns of the source from which a column is made that leaves a node or that the node reads; none if
+    the document does not determine them."""
+    places = [transform.id for transform in path.transforms]
+    before = 0 if node == path.source.id else places.index(node) if node in places else len(places)
+    after = before if node == path.source.id else before + 1
+    for transforms in (path.transforms[:after], path.transforms[:before]):
+        if sources := _trace(path.source, transforms).of(column).sources:
+            return sources
+    return ()
+
+
+def _trace(source: Source, transforms: Iterable[Transform]) -> Traces:
+    given = Traces({column.name: Trace((column.name,)) for column in source.columns or ()})
+    ops = [op for transform in transforms for op in transform.ops]
+    return reduce(lambda traces, op: FLOWS[type(op)](traces, op), ops, given)
+
+
 def _lineage(path: Path) -> Lineage:
-    given = Traces({column.name: Trace((column.name,)) for column in path.source.columns or ()})
-    ops = [op for transform in path.transforms for op in transform.ops]
-    found = reduce(lambda traces, op: FLOWS[type(op)](traces, op), ops, given)
+    found = _trace(path.source, path.transforms)
     return Lineage(path.source.id, path.target.id, found.known, found.has_others, found.is_opaque)
 
 
 def _rename(traces: Traces, op: Rename) -> Traces:
-    """All at once, so that names can be exchanged."""
+    """Rename columns simultaneously, so that names can be exchanged."""
     moved = {new: traces.of(old).then(f"renamed from {old}") for old, new in op.columns.items()}
     renamed = {op.columns.get(name, name): moved.get(op.columns.get(name, name), t) for name, t in traces.known.items()}
     gone = (traces.gone | op.columns.keys()) - moved.keys()
@@ -106,13 +146,18 @@ def _drop(traces: Traces, op: Drop) -> Traces:
 
 
 def _derive(traces: Traces, op: Derive) -> Traces:
-    """Every expression sees the columns before this op."""
-    made = {}
-    for name, text in op.columns.items():
-        read = [traces.of(column) for column in parse_expression(text).columns]
-        before = _union(trace.steps for trace in read)
-        made[name] = Trace(_union(trace.sources for trace in read), (*before, f"= {text}"))
+    """Every expression reads the columns before this op."""
+    made = {name: _computed(traces, text) for name, text in op.columns.items()}
     return replace(traces, known={**traces.known, **made}, gone=traces.gone - made.keys())
+
+
+def _computed(traces: Traces, text: str) -> Trace:
+    read = [traces.of(column) for column in parse_expression(text).columns]
+    return Trace(
+        _union(trace.sources for trace in read),
+        (*_union(trace.steps for trace in read), f"= {text}"),
+        _union(trace.references for trace in read),
+    )
 
 
 def _fill_null(traces: Traces, op: FillNull) -> Traces:
@@ -123,13 +168,59 @@ def _trim(traces: Traces, op: Trim) -> Traces:
     return traces.stepped(op.columns, lambda name: "trimmed")
 
 
+def _regex_extract(traces: Traces, op: RegexExtract) -> Traces:
+    part = f"group {op.group} of {op.pattern}" if op.group else f"match of {op.pattern}"
+    return traces.added(op.as_, traces.of(op.field).then(part))
+
+
+def _json_path(traces: Traces, op: JsonPath) -> Traces:
+    return traces.added(op.as_, traces.of(op.field).then(f"value at {op.path} as {op.type}"))
+
+
+def _flatten(traces: Traces, op: Flatten) -> Traces:
+    before = traces.of(op.field)
+    for path, kind in op.columns.items():
+        traces = traces.added(op.name_of(path), before.then(f"value at {path} as {kind}"))
+    return traces
+
+
 def _rows_only(traces: Traces, op: Op) -> Traces:
-    """Leaves rows out, and changes no value."""
+    """An op that removes rows and changes no value."""
+    return traces
+
+
+def _join(traces: Traces, op: Join) -> Traces:
+    keys = " and ".join(f"{own} = {other}" for own, other in op.on.items())
+    step = f"looked up in {op.with_} by {keys}"
+    added = {name: Trace((), (step,), ((op.with_, column),)) for column, name in op.columns.items()}
+    return replace(traces, known={**traces.known, **added}, gone=traces.gone - added.keys())
+
+
+def _window(traces: Traces, op: Window) -> Traces:
+    within = ", ".join([*op.partition_by, *(f"{by.column} {by.direction}" for by in op.order_by)])
+    before = traces
+    for function in op.columns:
+        read = before.of(function.column) if function.column is not None else Trace(())
+        traces = traces.added(function.as_, read.then(f"{function.function} by {within}"))
     return traces
 
 
 def _query(traces: Traces, op: SqlQuery) -> Traces:
-    return Traces(is_opaque=True)
+    """Every expression reads the columns before this op."""
+    query = op.parsed()
+    if query is None:
+        return Traces(is_opaque=True)
+    made = {item.name: _selected(traces, item) for item in query.items}
+    if query.has_all:
+        return replace(traces, known={**traces.known, **made}, gone=traces.gone - made.keys())
+    return replace(traces, known=made, has_others=False)
+
+
+def _selected(traces: Traces, item: Item) -> Trace:
+    if item.column is None:
+        return _computed(traces, item.text)
+    trace = traces.of(item.column)
+    return trace if item.name == item.column else trace.then(f"renamed from {item.column}")
 
 
 FLOWS: dict[type[Op], Callable[..., Traces]] = {
@@ -141,11 +232,17 @@ FLOWS: dict[type[Op], Callable[..., Traces]] = {
     Filter: _rows_only,
     FillNull: _fill_null,
     Trim: _trim,
+    RegexExtract: _regex_extract,
+    JsonPath: _json_path,
+    Flatten: _flatten,
     Deduplicate: _rows_only,
+    Window: _window,
+    Join: _join,
     SqlQuery: _query,
+    Take: _rows_only,
 }
-"""What each op does to the traces of columns."""
+"""The effect of each op on the traces of columns."""
 
 
-def _union(parts: Iterable[Iterable[str]]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(name for part in parts for name in part))
+def _union(parts: Iterable[Iterable[T]]) -> tuple[T, ...]:
+    return tuple(dict.fromkeys(item for part in parts for item in part))

@@ -10,20 +10,22 @@ from ir.diagnostics import Diagnostic, diagnose, shown
 from ir.pointers import Pointer
 
 MAX_BYTES = 63
-"""PostgreSQL cuts longer names off, in bytes of UTF-8 and without an error."""
+"""PostgreSQL truncates longer names without an error. Counted in bytes of UTF-8."""
 
 RESERVED_SCHEMAS = (*FLOW_SCHEMAS, "pg_catalog", "information_schema", "pg_toast")
 RESERVED_PREFIX = "_flow_"
+SYSTEM_COLUMNS = frozenset({"tableoid", "xmin", "cmin", "xmax", "cmax", "ctid"})
+"""Columns that every table of PostgreSQL has, so that no other can be called so."""
 
 _PART = r'(?:"((?:[^"]|"")+)"|([^".\s]+))'
 _TABLE_NAME = re.compile(rf"{_PART}\.{_PART}")
 
 
 def parse_table_name(text: str) -> tuple[str, str]:
-    """The schema and table that `schema.table` names; raises ValueError.
+    """Parse `schema.table`; raises ValueError.
 
-    A part in double quotes may hold dots and spaces, and `""` for a quote: `"my.schema"."Orders 2025"`. Case is kept
-    with and without quotes, for Flow quotes every name that it sends.
+    A part in double quotes may contain dots and spaces, and `""` for a quote: `"my.schema"."Orders 2025"`. Case is
+    significant with and without quotes, because Flow quotes every name that it sends.
     """
     match = _TABLE_NAME.fullmatch(text)
     if match is None:
@@ -37,7 +39,7 @@ def _part(quoted: str | None, bare: str | None) -> str:
 
 
 def check_identifier(name: str, at: Pointer, what: str) -> Iterator[Diagnostic]:
-    """Whether PostgreSQL can carry this name. `what` is `column`, `table` or `schema`."""
+    """Check that PostgreSQL supports the name. `what` is `column`, `table` or `schema`."""
     if name == "":
         yield diagnose("identifier.empty", at, f"The {what} has an empty name.")
     size = len(name.encode())
@@ -50,7 +52,7 @@ def check_identifier(name: str, at: Pointer, what: str) -> Iterator[Diagnostic]:
 
 
 def check_column(name: str, at: Pointer) -> Iterator[Diagnostic]:
-    """Whether a column that reaches a table may have this name."""
+    """Check that a column of this name may be loaded."""
     yield from check_identifier(name, at, "column")
     if name.startswith(RESERVED_PREFIX):
         yield diagnose(
@@ -65,14 +67,15 @@ def check_schema(name: str, at: Pointer) -> Iterator[Diagnostic]:
 
 
 def check_readable(schema: str, table: str, at: Pointer) -> Iterator[Diagnostic]:
-    """Whether pipelines may read the table of that schema."""
+    """Check that pipelines may read the table of that schema."""
     yield from check_identifier(schema, at, "schema")
     if why := why_not_read(schema, table):
         yield diagnose("identifier.not_readable", at, why)
 
 
 def check_table_name(text: str, at: Pointer, *, writes: bool) -> Iterator[Diagnostic]:
-    """Whether `schema.table` reads as a name, of a table that Flow may read, or where it `writes` to it may load."""
+    """Check that `schema.table` is the name of a table that Flow may read, or may load if the pipeline `writes` to
+    it."""
     try:
         schema, table = parse_table_name(text)
     except ValueError:
@@ -83,7 +86,7 @@ def check_table_name(text: str, at: Pointer, *, writes: bool) -> Iterator[Diagno
 
 
 def check_repeated(names: Iterable[str], at: Pointer) -> Iterator[Diagnostic]:
-    """Whether a list of columns names one twice; the second is reported."""
+    """Check that a list of columns has no duplicates; the second occurrence is reported."""
     seen: set[str] = set()
     for i, name in enumerate(names):
         if name in seen:

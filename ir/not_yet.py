@@ -1,7 +1,6 @@
 """Features that this release can parse but not run. Documents that use them are refused."""
 
 NOT_YET: tuple[tuple[str, str], ...] = (
-    ("op", "sql"),
     ("source connector", "s3"),
     ("source connector", "gcs"),
     ("source connector", "azure_blob"),
@@ -11,4 +10,4 @@ NOT_YET: tuple[tuple[str, str], ...] = (
     ("format", "avro"),
     ("format", "xml"),
 )
-"""(family, name) of each."""
+"""(family, name) of each kind."""

@@ -16,7 +16,7 @@ _UNORDERED = {"json", "xml", "point", "line", "lseg", "box", "path", "polygon", 
 
 
 def has_order(kind: ColumnType) -> bool:
-    """Whether of two values of a column type one is the higher."""
+    """Whether values of a column type are ordered."""
     return kind.kind != "json" and not (kind.kind == "pg" and kind.pg_name in _UNORDERED)
 
 
@@ -25,7 +25,8 @@ def has_direction(order_by: str) -> bool:
 
 
 def check_order(order_by: str, at: Pointer) -> Iterator[Diagnostic]:
-    """Whether a direction follows the column, as in SQL. `desc` means what orderBy does anyway: the highest first."""
+    """Refuse a direction after the column, as in SQL. `desc` describes what orderBy does anyway: the highest value is
+    first."""
     match = _DIRECTED.fullmatch(order_by)
     if match is None:
         return

@@ -19,7 +19,7 @@ from ir.structure import read_structure
 
 @dataclass(frozen=True, slots=True)
 class Parsed:
-    """A pipeline without faults, the plain document it was read from, and what there is to say about it."""
+    """A valid pipeline, the plain document that it was read from, and the warnings."""
 
     pipeline: Pipeline
     document: dict[str, Any]
@@ -37,14 +37,14 @@ def parsePipelineIR(
     allowances: Allowances | None = None,
     seconds: float | None = None,
 ) -> Parsed:
-    """Read a pipeline from text (JSON, or TOML by `syntax`) or from parsed JSON.
+    """Parse a pipeline from text (JSON, or TOML by `syntax`) or from parsed JSON.
 
-    Raises InvalidPipeline holding every diagnostic of all three phases: text, structure, meaning. Only text that cannot
-    be read at all ends it early. Rules that need to know the tables are skipped, and listed, without `destinations`.
-    `sources` are the columns that the newest file of a source has, by the source's id, as far as somebody has looked.
-    `allowances` are what admins allow the queries over each connection, `streaming` is the installation's
-    FLOW_STREAMING_ENABLED. `seconds` of processor time are what a text of anybody may take; without them the bounds are
-    counts alone, so that a stored document is read alike everywhere.
+    Raises InvalidPipeline with all diagnostics of the three phases: text, structure, semantics. Only text that cannot
+    be parsed ends it early. Without `destinations`, rules that depend on tables are skipped and listed. `sources` are
+    the columns of the newest file of a source by the source's id, if known. `allowances` are what admins allow the
+    queries over each connection, `streaming` is the installation's FLOW_STREAMING_ENABLED. `seconds` limits the CPU
+    time for untrusted text; without it only steps are limited, so that a stored document gives the same result
+    everywhere.
     """
     try:
         with budget(seconds):
@@ -76,20 +76,20 @@ def _parse(
 
 
 def _without_echoes(later: list[Diagnostic], faults: list[Diagnostic]) -> list[Diagnostic]:
-    """Those of a later phase that do not stand at or below a value that is faulty already."""
+    """Return the diagnostics of a later phase that are not at or below an invalid value."""
     spend(10 * len(later))
     faulty_paths = {fault.path for fault in faults if fault.path} | _meant(faults)
     return [d for d in later if not any(Pointer(d.path[:i]) in faulty_paths for i in range(1, len(d.path) + 1))]
 
 
 def _without_misspelt(diagnostics: list[Diagnostic]) -> list[Diagnostic]:
-    """Without the fields that are missing only because they are misspelt."""
+    """Remove missing fields that are merely misspelt."""
     meant = _meant(diagnostics)
     return [d for d in diagnostics if d.code != "field.missing" or d.path not in meant]
 
 
 def _meant(diagnostics: list[Diagnostic]) -> set[Pointer]:
-    """Where misspelt fields would stand: next to where they do."""
+    """Return the places of the fields that misspelt ones stand for: beside them."""
     return {
         d.path.parent / step["path"].rsplit("/", 1)[-1]
         for d in diagnostics
@@ -101,7 +101,7 @@ def _meant(diagnostics: list[Diagnostic]) -> set[Pointer]:
 
 
 def _in_order(read: Document, diagnostics: list[Diagnostic]) -> list[Diagnostic]:
-    """With lines and columns, in the order of the text where there is one; what is said twice, once."""
+    """Add lines and columns, sort by position in the text if there is one, and remove duplicates."""
     once = {(d.path, d.code, d.message): d for d in diagnostics}
     found = [read.with_position(diagnostic) for diagnostic in once.values()]
     return sorted(found, key=lambda d: (d.line or 0, d.column or 0))

@@ -12,7 +12,7 @@ _LONGEST = 1000
 
 
 def check_folder(path: str, at: Pointer, *, tokens: bool) -> Iterator[Diagnostic]:
-    """Whether a folder stays below where it starts. `tokens` allows date tokens such as `{YYYY-MM-DD}`."""
+    """Check that a folder does not leave its root. `tokens` allows date tokens such as `{YYYY-MM-DD}`."""
     if path.startswith(("/", "~")) or "\\" in path or ".." in path.split("/") or path[1:2] == ":":
         yield diagnose("path.not_inside", at, f"The path {shown(path)} can lead outside the workspace's folder.")
     if len(path.encode()) > _LONGEST:

@@ -37,14 +37,14 @@ _UNITS = re.compile(r"\[(!?)(\]?[^\]]*)\]|(\[)|(\*+)|(\?)|([^\[*?]+)")
 
 
 def expand(pattern: Pattern, now: datetime) -> str:
-    """The glob or regex that a pattern stands for at the moment `now` (aware)."""
+    """Return the glob or regex of a pattern at the time `now` (aware)."""
     if pattern.type != "date_template":
         return pattern.value
     return expand_tokens(pattern.value, now.astimezone(timezone(pattern.timezone)))
 
 
 def expand_tokens(text: str, moment: datetime) -> str:
-    """The text with its date tokens replaced by the moment's own date and time."""
+    """Replace the date tokens of a text by the date and time `now`."""
     return _TOKEN.sub(lambda token: moment.strftime(TOKENS[token[0]]) if token[0] in TOKENS else token[0], text)
 
 
@@ -53,21 +53,26 @@ def unknown_tokens(text: str) -> list[str]:
 
 
 def compile_pattern(pattern: Pattern, now: datetime) -> Matcher:
-    """What tells whether a file's name matches at the moment `now` (aware); raises ValueError."""
+    """Return a function that matches file names at the time `now` (aware); raises ValueError."""
     text = expand(pattern, now)
     return _regex_matcher(text) if pattern.type == "regex" else glob_matcher(text)
 
 
 def glob_matcher(glob: str) -> Matcher:
-    """What tells whether a name matches a glob; raises ValueError, saying what is wrong with it."""
+    """Return a function that matches names against a glob. Raises ValueError that says what is wrong with it."""
     matches = _regex_matcher(_glob_to_regex(glob))
     shows_hidden = glob.startswith(".")
     return lambda name: name == glob or (matches(name) and (shows_hidden or not name.startswith(".")))
 
 
+def literal_glob(name: str) -> str:
+    """The glob that matches this name and no other."""
+    return re.sub(r"([\[*?])", r"[\1]", name)
+
+
 def _regex_matcher(regex: str) -> Matcher:
     compiled = compile_regex(regex)
-    # A name that is no UTF-8 is matched with a question mark for each broken byte.
+    # In a name that is not UTF-8, each invalid byte is matched as a question mark.
     return lambda name: compiled.fullmatch(name.encode(errors="replace").decode()) is not None
 
 
@@ -109,7 +114,7 @@ _WAYS: dict[str, Callable[[str], object]] = {
 
 
 def check_pattern(kind: str, text: str, at: Pointer) -> Iterator[Diagnostic]:
-    """Whether a pattern's text can be read as its kind."""
+    """Check that the text of a pattern is valid for its kind."""
     if kind == "date_template" and (unknown := unknown_tokens(text)):
         message = f"Unknown date token {shown(unknown[0])}. Tokens: {listed(TOKENS)}."
         yield diagnose("pattern.malformed", at, message)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Literal
 
 from pydantic import Field
@@ -9,7 +10,9 @@ from pydantic import Field
 from ir.annotations import JsonScalar
 from ir.base import Id, PositiveNumber, Spec, Text
 from ir.limits import MAX_NODES
-from ir.nodes import Node, Source, Target, Transform, Validate
+from ir.nodes import Branch, Node, Source, Target, Transform, Validate
+from ir.nodes.branch import take
+from ir.ops import Join
 from ir.schedules import Schedule
 
 
@@ -81,14 +84,17 @@ class Pipeline(Spec):
         description="When the pipeline runs automatically. Without a schedule, it runs only manually.",
     )
     error_handling: ErrorHandling = Field(
-        ErrorHandling(), title="Error handling", description="When a run is tried again, and when it is stopped."
+        ErrorHandling(),
+        title="Error handling",
+        description="When a run is tried again, and when it is stopped.",
+        json_schema_extra={"advanced": True},
     )
     nodes: Annotated[list[Node], Field(min_length=1, max_length=MAX_NODES)] = Field(
         title="Nodes", description="Sources, transforms, validations and targets, in any order."
     )
 
     def node(self, node_id: str) -> Node:
-        """The node of that id; raises KeyError."""
+        """Return the node of that id; raises KeyError."""
         for node in self.nodes:
             if node.id == node_id:
                 return node
@@ -98,25 +104,48 @@ class Pipeline(Spec):
         return [node for node in self.nodes if isinstance(node, Target)]
 
     def path_to(self, target: Target) -> Path:
-        """The chain of nodes that feeds a target, from its source on."""
-        chain: list[Node] = []
-        node: Node = target
-        while not isinstance(node, Source):
-            node = self.node(node.inputs[0])
-            chain.append(node)
+        """Return the chain of nodes that feeds a target, beginning with its source, and the chains that it joins."""
+        return self._path_to(self.node(target.inputs[0]), target)
+
+    def _path_to(self, last: Node, target: Target) -> Path:
+        chain = [last]
+        while not isinstance(first := chain[-1], Source):
+            chain.append(self.node(first.inputs[0]))
         chain.reverse()
-        return Path(
-            node,
-            tuple(n for n in chain if isinstance(n, Transform)),
-            tuple(n for n in chain if isinstance(n, Validate)),
-            target,
+        readers = [node.id for node in (*chain[1:], target)]
+        transforms = tuple(
+            take(node, reader) if isinstance(node, Branch) else node
+            for node, reader in zip(chain, readers, strict=True)
+            if isinstance(node, Transform | Branch)
         )
+        # A value that cannot be read would be missing from the rows that look it up, whatever the target allows.
+        strict = target.model_copy(update={"on_type_mismatch": "abort"})
+        references = {name: self._path_to(self.node(name), strict) for node in transforms for name in node.inputs[1:]}
+        validates = tuple(node for node in chain if isinstance(node, Validate))
+        return Path(first, transforms, validates, target, references)
 
 
 class Path:
-    """One source, its transforms and validate nodes in order, and one target."""
+    """One source, its transforms and validate nodes in order, and one target.
+
+    `references` are the paths of the nodes that the transforms join with, by their ids; `given` may have more. Their
+    target is that of the path, for its settings.
+    """
 
     def __init__(
-        self, source: Source, transforms: tuple[Transform, ...], validates: tuple[Validate, ...], target: Target
+        self,
+        source: Source,
+        transforms: tuple[Transform, ...],
+        validates: tuple[Validate, ...],
+        target: Target,
+        given: Mapping[str, Path] | None = None,
     ) -> None:
         self.source, self.transforms, self.validates, self.target = source, transforms, validates, target
+        names = [op.with_ for node in transforms for op in node.ops if isinstance(op, Join)]
+        self.references: Mapping[str, Path] = {name: (given or {})[name] for name in names}
+
+    @property
+    def reference_nodes(self) -> frozenset[str]:
+        """The ids of all nodes that belong to references."""
+        parts = (node for path in self.references.values() for node in (path.source, *path.transforms))
+        return frozenset(node.id for node in parts)

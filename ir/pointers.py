@@ -18,7 +18,7 @@ class Pointer(tuple[str | int, ...]):
 
     @property
     def parent(self) -> Pointer:
-        """The place of the object or list that holds this one."""
+        """The place of the object or list that contains this one."""
         return Pointer(self[:-1])
 
 
@@ -26,7 +26,7 @@ ROOT = Pointer()
 
 
 def value_at(document: Any, at: Pointer) -> Any:
-    """What stands there; None if nothing does."""
+    """Return the value at the place; None if there is none."""
     for part in at:
         if isinstance(document, dict):
             document = document.get(part)

@@ -21,7 +21,7 @@ MAX_BYTES = 100_000
 
 
 class QueryRefused(ValueError):
-    """A query that must not run. `code` is that of the diagnostic."""
+    """A query that is not allowed to run. `code` is that of the diagnostic."""
 
     def __init__(self, code: str, message: str) -> None:
         super().__init__(message)
@@ -30,11 +30,12 @@ class QueryRefused(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """The statement without what may follow it, and what it names, as (schema or '', name).
+    """A statement without trailing text, and the names in it as (schema or '', name).
 
-    `functions` are all that it calls. `fields` are names behind an expression, `(x).name`, which PostgreSQL also takes
-    for a call of a function. Of `operators` and `types` only those stand here that PostgreSQL does not bring. `spelled`
-    are the result columns that it spells, here or in a part of it, so that no star gives them unasked.
+    `functions` are all functions that it calls. `fields` are names after an expression, `(x).name`, which PostgreSQL
+    may also treat as a function call. `operators` and `types` contain only those that PostgreSQL does not provide.
+    `spelled` are the result columns that the query or a part of it names, which a star therefore does not add by
+    accident.
     """
 
     text: str
@@ -47,12 +48,12 @@ class Query:
 
     @property
     def foreign_functions(self) -> tuple[Name, ...]:
-        """Those that PostgreSQL does not bring: an admin allows them, or they are refused."""
+        """The functions that PostgreSQL does not provide. An admin allows them, or they are refused."""
         return tuple(name for name in self.functions if name[0] not in ("", CATALOG))
 
 
 def check_query(text: str, at: Pointer, *, given: tuple[str, ...] = ()) -> Iterator[Diagnostic]:
-    """Whether this may run, functions that PostgreSQL does not bring left aside."""
+    """Check that the query may run, except for functions that PostgreSQL does not provide."""
     try:
         read_query(text, given)
     except QueryRefused as refused:
@@ -61,7 +62,7 @@ def check_query(text: str, at: Pointer, *, given: tuple[str, ...] = ()) -> Itera
 
 @lru_cache(maxsize=64)
 def read_query(text: str, given: tuple[str, ...] = ()) -> Query:
-    """The one SELECT of a text; raises QueryRefused. `given` are tables that it may name without a schema."""
+    """Parse a text with one SELECT; raises QueryRefused. `given` are tables that it may name without a schema."""
     statement, location = _parsed(text)
     query = read_select(statement, text.encode()[location].decode().strip())
     bare = [name for schema, name in query.tables if not schema and name not in given]
@@ -71,8 +72,8 @@ def read_query(text: str, given: tuple[str, ...] = ()) -> Query:
 
 
 def read_select(statement: Any, text: str) -> Query:
-    """What a parsed SELECT names; raises QueryRefused for what no query may hold. Tables without a schema stand in
-    `tables` too, unless a WITH names them."""
+    """Return the names in a parsed SELECT; raises QueryRefused for constructs that no query may contain. Tables without
+    a schema are in `tables` too, unless a WITH names them."""
     nodes = list(_nodes(statement))
     for node in nodes:
         kind = _kind(node)
@@ -92,12 +93,12 @@ def read_select(statement: Any, text: str) -> Query:
 
 
 def _parsed(text: str) -> tuple[Any, slice]:
-    """The tree of the one statement, and where it stands in the text's bytes."""
-    # Where there is no query no process pays for the grammar.
+    """Return the tree of the only statement, and its position in the bytes of the text."""
+    # Imported here, so that only processes with queries load the grammar.
     import postgast
     from google.protobuf.message import DecodeError
 
-    # The parser reads a C string: what stands behind a NUL it would not even see.
+    # The parser reads a C string and would ignore everything after a NUL.
     if "\0" in text or len(text.encode(errors="replace")) > MAX_BYTES:
         raise QueryRefused("query.malformed", f"A query has at most {MAX_BYTES:,} bytes and no NUL character.")
     spend(2 * len(text))
@@ -128,11 +129,11 @@ def _kind(node: Any) -> str:
 
 _OPERATOR = {"A_Expr": "name", "SubLink": "oper_name", "SortBy": "use_op"}
 _NAMED = {"FuncCall": "funcname", "TypeName": "names", "RangeTableSample": "method", **_OPERATOR}
-"""Where a node of the grammar holds a name that may have a schema."""
+"""Where nodes of the grammar contain names that may have a schema."""
 
 
 def _name(node: Any) -> Name:
-    """Raises QueryRefused for a name of three parts, of which the first is the database."""
+    """Raises QueryRefused for a name with three parts, of which the first is the database."""
     parts = [part.string.sval for part in getattr(node, _NAMED[_kind(node)])]
     if len(parts) > 2:
         raise QueryRefused("query.not_allowed", f"Write {shown('.'.join(parts))} without the database's name.")
@@ -151,7 +152,8 @@ def _fields(node: Any) -> list[str]:
 
 
 def _tables(nodes: list[Any]) -> tuple[Name, ...]:
-    """Sessions of Flow have no search path, so that a name never means another table than its author saw."""
+    """Check the tables of a query. Flow's sessions have no search path, so that a name always means the table that its
+    author meant."""
     named = {node.ctename for node in nodes if _kind(node) == "CommonTableExpr"}
     tables = dict.fromkeys((node.schemaname, node.relname) for node in nodes if _kind(node) == "RangeVar")
     return tuple((schema, name) for schema, name in tables if schema or name not in named)
@@ -172,7 +174,7 @@ def _result_names(node: Any) -> list[str]:
 
 
 def _statement(kind: str) -> str | None:
-    """Statements other than SELECT, wherever they stand."""
+    """Refuse statements other than SELECT anywhere in the query."""
     if not kind.endswith("Stmt"):
         return None
     return f"A query only reads; {kind.removesuffix('Stmt').upper()} does more."
@@ -210,7 +212,7 @@ def _call(node: Any) -> str | None:
 
 
 def _indirection(node: Any) -> str | None:
-    """What the server itself does not have as a function is looked at there."""
+    """Check field names that PostgreSQL would resolve as functions."""
     taken = [name for name in _fields(node) if name.startswith("pg_") and name not in listed_functions()]
     return f"(…).{taken[0]} calls a function that does not only compute a value." if taken else None
 

@@ -22,7 +22,7 @@ from ir.structure import DraftNode
 
 @dataclass(frozen=True, slots=True)
 class _CheckedQuery:
-    """A query, where it stands, and the connections that it is sent to. A hook's is only planned."""
+    """A query, its place, and the connections that it is sent to. A hook's query is only planned."""
 
     at: Pointer
     query: Query
@@ -31,7 +31,7 @@ class _CheckedQuery:
 
 
 def check_allowances(graph: Graph, allowances: Allowances | None) -> Iterator[Diagnostic | Skipped]:
-    """Whether each query may run over its connections, as far as somebody has looked."""
+    """Check that each query may run over its connections, as far as the allowances are known."""
     known = allowances or {}
     for node in graph.nodes:
         for checked in _queries(node, graph):
@@ -55,7 +55,7 @@ def _check(checked: _CheckedQuery, connection: str, allowance: Allowance | None)
 
 
 def not_allowed(functions: list[Name], connection: str) -> str:
-    """`functions` that nobody has allowed, in a sentence."""
+    """Describe `functions` that nobody has allowed, in a sentence."""
     names = listed(f"{schema}.{name}" for schema, name in functions)
     are = "is not a function" if len(functions) == 1 else "are not functions"
     return f"{names} {are} built into PostgreSQL, and not allowed on the connection {shown(connection)}."
@@ -83,7 +83,7 @@ def _queries(node: DraftNode, graph: Graph) -> Iterator[_CheckedQuery]:
 
 
 def _read(at: Pointer, text: str, given: tuple[str, ...], connections: tuple[str, ...]) -> Iterator[_CheckedQuery]:
-    """Nothing for a query that is refused as it stands: that is told already."""
+    """Parse the query; returns None if it is refused as it is, because that is reported elsewhere."""
     try:
         yield _CheckedQuery(at, read_query(text, given), connections)
     except QueryRefused:
@@ -91,7 +91,7 @@ def _read(at: Pointer, text: str, given: tuple[str, ...], connections: tuple[str
 
 
 def _connections_below(node: DraftNode, graph: Graph) -> Iterator[str]:
-    """Those of all targets that a node feeds."""
+    """Return the connections of all targets that a node feeds."""
     seen, pending = {node.at}, [node]
     while pending:
         current = pending.pop()

@@ -22,13 +22,18 @@ _OPTIONS = _options()
 
 
 def compile_regex(pattern: str) -> Any:
-    """The compiled pattern; raises ValueError with RE2's own words."""
+    """Compile a pattern. Raises ValueError with RE2's message."""
     spend(100 + 10 * len(pattern))
     try:
         return re2.compile(pattern, _OPTIONS)
     except re2.error as error:
         reason = error.args[0]
         raise ValueError(reason.decode(errors="replace") if isinstance(reason, bytes) else str(reason)) from error
+
+
+def group_count(pattern: str) -> int:
+    """Return the number of groups of a pattern. Raises as `compile_regex`."""
+    return int(compile_regex(pattern).groups)
 
 
 def check_regex(pattern: str, at: Pointer) -> Iterator[Diagnostic]:

@@ -17,8 +17,8 @@ from ir.pointers import Pointer
 
 @dataclass(frozen=True, slots=True)
 class SoundPart:
-    """A part and where it stands. One that is not `whole` lacks fields that were faulty, so that it cannot say what is
-    wrong with it as a whole."""
+    """A valid part and its place. A part that is not `whole` lacks invalid fields, so that it cannot be checked as a
+    whole."""
 
     spec: Spec
     at: Pointer
@@ -26,12 +26,12 @@ class SoundPart:
 
 
 def error_pointer(loc: tuple[int | str, ...]) -> Pointer:
-    """Where an error of pydantic's stands: without the steps into unions, which are negative."""
+    """Return the place of a pydantic error, without the steps into unions, which are negative."""
     return Pointer(step for step in loc if not (isinstance(step, int) and step < 0))
 
 
 def read_some(read: Callable[[Any], Any], raw: Any) -> Any:
-    """A part without those of its fields that are faulty, or None if it cannot do without them."""
+    """Read a part without its invalid fields; None if it needs them."""
     try:
         return read(raw)
     except ValidationError as error:
@@ -42,7 +42,7 @@ def read_some(read: Callable[[Any], Any], raw: Any) -> Any:
 
 
 def sound_parts(kind: type[Spec], raw: Any, at: Pointer) -> Iterator[SoundPart]:
-    """All parts of a raw value that should be of this kind, as far as they can be read."""
+    """Return all parts of a raw value that should be of this kind, as far as they can be read."""
     spend(20)
     spec = read_some(kind.read, raw)
     if spec is not None:
@@ -63,7 +63,7 @@ def _is_whole(spec: Spec, raw: Mapping[str, Any]) -> bool:
 
 
 def _parts_of_field(annotation: Any, metadata: list[Any], raw: Any, at: Pointer) -> Iterator[SoundPart]:
-    """The parts of a field's value, be it a part itself, one of several kinds, or a list of them."""
+    """Return the parts of a field's value, which is a part, one of several kinds, or a list of them."""
     for kind, key in _alternatives(annotation, metadata):
         if get_origin(kind) is list and isinstance(raw, list):
             for i, item in enumerate(raw):
@@ -79,7 +79,7 @@ def _is_kind_of(kind: Any, key: str | None, raw: Any) -> bool:
 
 
 def _alternatives(annotation: Any, metadata: list[Any]) -> Iterator[tuple[Any, str | None]]:
-    """The types that a value may have, each with the name of the tag that tells it from the others, if there is one."""
+    """Return the possible types of a value, each with the name of the tag that selects it, if there is one."""
     key = next((annotation_part.key for annotation_part in metadata if isinstance(annotation_part, ByTag)), None)
     if get_origin(annotation) is Annotated:
         inner, *annotations = get_args(annotation)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from typing import Annotated, ClassVar, Literal
 
 from cronsim import CronSim, CronSimError
@@ -17,8 +19,24 @@ from ir.pointers import Pointer
 from ir.timezones import check_timezone, timezone
 
 SHORTEST = timedelta(minutes=1)
+LONGEST_JITTER = timedelta(days=1)
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _LONGEST_EXPRESSION = 200
+
+CatchUp = Literal["latest", "skip", "all"]
+Jitter = Annotated[
+    str | None,
+    Field(
+        description="Moves every run later by a fixed time below this one. The time differs between pipelines, so that "
+        "those with the same schedule do not start at once.",
+        examples=["10m"],
+    ),
+]
+CATCH_UP = Field(
+    title="Missed times",
+    description="What happens to times at which no scheduler ran: latest runs once for all of them, skip waits for "
+    "the next time, all runs once for each, in order.",
+)
 
 
 class CronSchedule(Spec):
@@ -36,9 +54,12 @@ class CronSchedule(Spec):
         description="The IANA time zone in which the expression is read.",
         examples=["Europe/Berlin"],
     )
+    jitter: Jitter = None
+    catch_up: Annotated[CatchUp, CATCH_UP] = "latest"
 
     def check(self, at: Pointer) -> Iterator[Diagnostic]:
         yield from check_timezone(self.timezone, at / "timezone")
+        yield from _check_jitter(self.jitter, LONGEST_JITTER, at / "jitter")
         try:
             next(_cron(self.expression, _EPOCH))
         except ValueError as error:
@@ -46,13 +67,10 @@ class CronSchedule(Spec):
             yield diagnose("schedule.cron_malformed", at / "expression", message)
 
     def next_fire(self, after: datetime) -> datetime:
-        """As Debian's cron: a time that a clock change skips fires right after it, one that is repeated fires once.
-
-        Expressions whose minute or hour begins with `*` go on through both copies of a repeated hour.
-        """
-        times = _cron(self.expression, after.astimezone(timezone(self.timezone)))
-        # Within the second copy of a repeated hour CronSim first gives a time of the first copy, which is past.
-        return next(time for time in (local.astimezone(UTC) for local in times) if time > after)
+        """Return the next time like Debian's cron: a time that a clock change skips fires right after it, and a
+        repeated time fires once. Expressions whose minute or hour begins with `*` fire in both copies of a repeated
+        hour."""
+        return _next_cron(self.expression, self.timezone, after)
 
 
 class EverySchedule(Spec):
@@ -62,16 +80,20 @@ class EverySchedule(Spec):
     interval: str = Field(
         description="The time between two runs: a number with s, m, h, d or w. The shortest is 1m.", examples=["15m"]
     )
+    jitter: Jitter = None
+    catch_up: Annotated[CatchUp, CATCH_UP] = "latest"
     timezone: ClassVar[str] = "UTC"
 
     def check(self, at: Pointer) -> Iterator[Diagnostic]:
         try:
-            too_short = parse_duration(self.interval) < SHORTEST
+            interval = parse_duration(self.interval)
         except ValueError as error:
             yield diagnose("duration.malformed", at / "interval", f"{error}.")
+            yield from _check_jitter(self.jitter, LONGEST_JITTER, at / "jitter")
             return
-        if too_short:
+        if interval < SHORTEST:
             yield diagnose("value.out_of_range", at / "interval", "The shortest interval of a schedule is 1m.")
+        yield from _check_jitter(self.jitter, min(interval, LONGEST_JITTER), at / "jitter")
 
     def next_fire(self, after: datetime) -> datetime:
         interval = parse_duration(self.interval)
@@ -82,21 +104,49 @@ SCHEDULE_KINDS = (CronSchedule, EverySchedule)
 Schedule = Annotated[CronSchedule | EverySchedule, ByTag("kind")]
 
 
-def next_fire(schedule: Schedule, after: datetime) -> datetime:
-    """The first time, in UTC, at which the schedule fires after `after`, which must be aware.
-
-    A schedule that was parsed always has one.
-    """
+def next_fire(schedule: Schedule, after: datetime, key: str) -> datetime:
+    """Return the first time in UTC at which the schedule fires after `after`, which must be aware. A parsed schedule
+    always has one. `key` identifies the pipeline: its jitter depends on it."""
     if after.tzinfo is None:
         raise ValueError("`after` needs a time zone")
-    return schedule.next_fire(after)
+    offset = jitter_of(schedule, key)
+    return schedule.next_fire(after - offset) + offset
+
+
+def jitter_of(schedule: Schedule, key: str) -> timedelta:
+    """Return how much later than its schedule a pipeline runs: always the same time, in whole seconds."""
+    if schedule.jitter is None:
+        return timedelta()
+    number = int.from_bytes(hashlib.sha256(key.encode()).digest()[:8])
+    seconds = int(parse_duration(schedule.jitter).total_seconds())
+    return timedelta(seconds=number * seconds >> 64)
+
+
+def _check_jitter(jitter: str | None, longest: timedelta, at: Pointer) -> Iterator[Diagnostic]:
+    if jitter is None:
+        return
+    try:
+        too_long = parse_duration(jitter) > longest
+    except ValueError as error:
+        yield diagnose("duration.malformed", at, f"{error}.")
+        return
+    if too_long:
+        yield diagnose("value.out_of_range", at, "The jitter is longer than the interval, or than 1d.")
+
+
+@lru_cache(maxsize=4096)
+def _next_cron(expression: str, zone: str, after: datetime) -> datetime:
+    """Many pipelines have the same times: a scheduler asks for their next one again and again."""
+    times = _cron(expression, after.astimezone(timezone(zone)))
+    # Within the second copy of a repeated hour CronSim first gives a time of the first copy, which is past.
+    return next(time for time in (local.astimezone(UTC) for local in times) if time > after)
 
 
 def _cron(expression: str, after: datetime) -> CronSim:
-    """The times of a cron expression after a moment; raises ValueError, saying what is wrong."""
+    """Yield the times of a cron expression after a time. Raises ValueError that says what is wrong."""
     if len(expression) > _LONGEST_EXPRESSION:
         raise ValueError(f"it is longer than {_LONGEST_EXPRESSION} characters")
-    # CronSim would read a sixth field as seconds.
+    # CronSim would parse a sixth field as seconds.
     if len(fields := expression.split()) != 5:
         raise ValueError(f"it has {len(fields)} fields, not 5")
     try:

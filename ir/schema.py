@@ -21,7 +21,7 @@ _COMMENT = (
 
 
 def schema_document() -> dict[str, Any]:
-    """The schema (draft 2020-12) that editors, the server and the command line share."""
+    """Return the schema (draft 2020-12) for editors, the server and the command line."""
     configs = {connector.name: connector.config for connector in CONNECTORS.values() if connector.config is not None}
     models: list[type[BaseModel]] = [Pipeline, *configs.values()]
     refs, shared = models_json_schema(
@@ -35,7 +35,7 @@ def schema_document() -> dict[str, Any]:
 
 
 def _settings_of(connector: str, schema: dict[str, Any]) -> dict[str, Any]:
-    """What holds for the settings of sources with this connector."""
+    """Return the condition for the settings of sources with this connector."""
     return {
         "if": {"properties": {"connector": {"const": connector}}, "required": ["connector"]},
         "then": {"properties": {"config": schema}},

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from ir.allowances import Allowances
+from ir.branches import check_branches
 from ir.budget import spend
 from ir.checks.base import Check
 from ir.columns import Columns
@@ -18,6 +19,7 @@ from ir.diagnostics import Diagnostic, Skipped, diagnose, listed, shown
 from ir.expressions import ExpressionError, rename_column
 from ir.graph import Graph, check_graph, known_columns
 from ir.hooks.base import BaseHook, stage_at
+from ir.joins import check_join_columns, check_joins, joins_of
 from ir.kinds import KindTable
 from ir.load_modes.base import Findings
 from ir.nodes import Source, Target, Transform
@@ -32,6 +34,7 @@ from ir.schedules import CronSchedule, EverySchedule
 from ir.spelling import guess
 from ir.structure import Draft, DraftNode
 from ir.targets import check_targets
+from ir.windows import check_windows
 
 
 @dataclass(frozen=True)
@@ -57,7 +60,7 @@ def check_semantics(
     streaming: bool,
     allowances: Allowances | None,
 ) -> list[Diagnostic | Skipped]:
-    """What all rules find. `document` is what the draft was read from."""
+    """Yield the diagnostics of all rules. `document` is the one that the draft was read from."""
     subject = _Subject(draft, Graph(draft.nodes), document, destinations, sources, streaming, allowances)
     return [finding for rule in RULES for finding in rule(subject)]
 
@@ -71,8 +74,16 @@ def _check_graph(subject: _Subject) -> Findings:
     yield from check_graph(subject.graph)
 
 
+def _check_joins(subject: _Subject) -> Findings:
+    yield from check_joins(subject.graph)
+
+
+def _check_branches(subject: _Subject) -> Findings:
+    yield from check_branches(subject.graph)
+
+
 def _check_parts(subject: _Subject) -> Findings:
-    """What each part says of itself."""
+    """Yield the diagnostics of each part itself."""
     for part in subject.parts:
         spend(10)
         yield from _check_part(part)
@@ -96,11 +107,11 @@ def _rules_of(node: DraftNode) -> list[tuple[RowRule, Pointer]]:
 
 
 _OPEN_FAMILIES = {table.family: table for table in (CONNECTORS, TARGET_CONNECTORS)}
-"""Families whose names the types do not list, because packages may add to them."""
+"""Families whose names are not part of the types, because packages may add to them."""
 
 
 def _check_kinds(subject: _Subject) -> Findings:
-    """Kinds that nobody knows, and those that this release cannot run."""
+    """Report unknown kinds, and those that this release cannot run."""
     for part in subject.parts:
         yield from _check_names(part.spec.kinds(part.at))
     for node in subject.draft.nodes:
@@ -128,7 +139,7 @@ def _unknown_connector(name: str, at: Pointer, table: KindTable[Connector] | Kin
 
 
 def _check_config(source: dict[str, Any], at: Pointer) -> Findings:
-    """The settings of a source: their structure, then their meaning."""
+    """Check the settings of a source: their structure, then their semantics."""
     connector, config = source["connector"], source.get("config")
     if CONNECTORS[connector].connection_kind and source.get("connection") is None:
         message = f"The connector {connector} needs a connection."
@@ -142,7 +153,7 @@ def _check_config(source: dict[str, Any], at: Pointer) -> Findings:
 
 
 def _without_echoes(findings: Findings, faults: list[Diagnostic]) -> Findings:
-    """Those that do not stand at or below a value that is faulty already."""
+    """Return the diagnostics that are not at or below an invalid value."""
     faulty_paths = {fault.path for fault in faults}
     for finding in findings:
         if not any(Pointer(finding.path[:i]) in faulty_paths for i in range(1, len(finding.path) + 1)):
@@ -154,23 +165,40 @@ def _check_queries(subject: _Subject) -> Findings:
 
 
 def _check_columns(subject: _Subject) -> Findings:
-    """Columns that the document itself shows to be missing where they are needed, or that nobody has seen so far."""
+    """Report columns that are needed but missing, according to the document, and those that no row has had so far."""
     arriving = known_columns(subject.graph, subject.sources)
     for node in subject.draft.nodes:
         for name, pointer, columns in _reads(node, arriving[node.at]):
-            spend(5 + len(columns.present) // 10)
-            if columns.has(name) is False:
-                message = f"The rows have no column {shown(name)} here."
-                yield _missing("column.unknown", name, pointer, columns.present, message, subject.document)
-            elif columns.was_seen(name) is False:
-                message = f"The newest file has no column {shown(name)}."
-                known = (*columns.present, *(columns.seen or ()))
-                yield _missing("column.not_seen", name, pointer, known, message, subject.document)
+            yield from _check_column(name, pointer, columns, "The rows", subject.document)
+        yield from _check_added(node, arriving[node.at])
+        for join in joins_of(node, subject.graph, arriving, subject.sources):
+            yield from check_join_columns(join)
+            for name, pointer in join.reads():
+                rows = f"The rows of {join.op.with_}"
+                yield from _check_column(name, pointer, join.reference, rows, subject.document)
+
+
+def _check_added(node: DraftNode, columns: Columns) -> Findings:
+    """Check that columns which ops add are not there already, as far as the document says."""
+    for name, pointer, before in node.spec.adds(node.at, columns) if isinstance(node.spec, Transform) else ():
+        if before.has(name):
+            yield diagnose("column.repeated", pointer, f"The rows already have a column {shown(name)}.")
+
+
+def _check_column(name: str, at: Pointer, columns: Columns, rows: str, document: Any) -> Findings:
+    spend(5 + len(columns.present) // 10)
+    if columns.has(name) is False:
+        message = f"{rows} have no column {shown(name)} here."
+        yield _missing("column.unknown", name, at, columns.present, message, document)
+    elif columns.was_seen(name) is False:
+        message = f"The newest file has no column {shown(name)}."
+        known = (*columns.present, *(columns.seen or ()))
+        yield _missing("column.not_seen", name, at, known, message, document)
 
 
 def _reads(node: DraftNode, columns: Columns) -> Iterator[tuple[str, Pointer, Columns]]:
-    """The columns that a node needs; of a node that cannot be read as a whole, or lacks fields, those that its sound
-    parts need."""
+    """Yield the columns that a node needs. For a node that is invalid or lacks fields, those that its valid parts
+    need."""
     reported = set()
     for read in node.spec.reads(node.at, columns) if node.spec is not None else ():
         reported.add(read[1])
@@ -196,9 +224,9 @@ def _missing(code: str, name: str, at: Pointer, known: Sequence[str], message: s
 
 
 def _with_column(written: Any, name: str, near: str) -> str | None:
-    """What stands where a column is named, alone or in an expression, with another column in its place."""
+    """Return the text that names a column, alone or in an expression, with another column instead."""
     if written == name:
-        return near if near.isidentifier() else None  # in an expression others need backticks
+        return near if near.isidentifier() else None  # other names need backticks in an expression
     try:
         return rename_column(written, name, near) if isinstance(written, str) else None
     except ExpressionError:
@@ -206,7 +234,7 @@ def _with_column(written: Any, name: str, near: str) -> str | None:
 
 
 def _check_order(subject: _Subject) -> Findings:
-    """Rows without an order of their own have no last one, unless a column says which it is."""
+    """Check that rows without an order have a column that determines the last one."""
     for node in subject.draft.nodes:
         head = subject.graph.source_of(node)
         if isinstance(node.spec, Transform) and head is not None and isinstance(head.spec, Source):
@@ -218,7 +246,7 @@ def _check_order(subject: _Subject) -> Findings:
 
 
 def _check_empty(subject: _Subject) -> Findings:
-    """Files mean nothing by an empty cell; a database that holds an empty text holds it on purpose."""
+    """Warn about empty texts: in files they usually mean NULL; in a database they are intended."""
     for node in subject.draft.nodes:
         head = subject.graph.source_of(node)
         if not isinstance(node.spec, Target) or head is None or not isinstance(head.spec, Source):
@@ -235,14 +263,21 @@ def _check_targets(subject: _Subject) -> Findings:
     yield from check_targets(subject.graph, subject.destinations, subject.streaming)
 
 
+def _check_windows(subject: _Subject) -> Findings:
+    yield from check_windows(subject.graph)
+
+
 RULES: tuple[Callable[[_Subject], Findings], ...] = (
     _check_schedule,
     _check_graph,
+    _check_joins,
+    _check_branches,
     _check_parts,
     _check_kinds,
     _check_queries,
     _check_columns,
     _check_order,
     _check_empty,
+    _check_windows,
     _check_targets,
 )

@@ -11,12 +11,13 @@ _LONGEST = 64
 
 
 def words(text: str) -> frozenset[str]:
-    """The words of a text, for long tables of names."""
+    """Split a text into words, for long tables of names."""
     return frozenset(text.split())
 
 
 def guess(word: object, known: Iterable[str], most: int = 200) -> str | None:
-    """The known word nearest to `word`, or None. Among more than `most` words only one of the same letters is found."""
+    """Return the known word nearest to `word`, or None. Among more than `most` words, only one with the same letters is
+    found."""
     if not isinstance(word, str) or len(word) > _LONGEST:
         return None
     by_letters = {_letters(k): k for k in known}
@@ -28,5 +29,5 @@ def guess(word: object, known: Iterable[str], most: int = 200) -> str | None:
 
 
 def _letters(word: str) -> str:
-    """`load_mode`, `LoadMode` and `loadMode` are the same letters."""
+    """Normalise a name: `load_mode`, `LoadMode` and `loadMode` have the same letters."""
     return "".join(c for c in word.casefold() if c.isalnum())

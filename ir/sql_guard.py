@@ -40,7 +40,7 @@ SETTINGS = frozenset(
         "work_mem",
     }
 )
-"""What SET may set: how fast a load is, never what it does."""
+"""The parameters that SET may set: they affect the speed of a load, never its result."""
 
 EXPLAIN_OPTIONS = frozenset({"buffers", "costs", "format", "generic_plan", "memory", "settings", "summary", "verbose"})
 
@@ -50,8 +50,9 @@ _FIRST_WORD = re.compile(r"\s*(\w+)")
 
 @dataclass(frozen=True, slots=True)
 class HookStatement:
-    """A statement that may run. `setting` is what a SET sets, `explained` the query of an EXPLAIN, `names_tables` marks
-    a VACUUM or ANALYZE of some tables: PostgreSQL skips those that the role may not touch with a warning alone."""
+    """An allowed statement. `setting` is the parameter of a SET, `explained` the query of an EXPLAIN, and
+    `names_tables` marks a VACUUM or ANALYZE of named tables: PostgreSQL only warns and skips those that the role may
+    not process."""
 
     setting: tuple[str, str] | None = None
     explained: Query | None = None
@@ -59,7 +60,7 @@ class HookStatement:
 
 
 class StatementRefused(ValueError):
-    """`code` is one of `ir.codes`."""
+    """A statement that hooks may not run. `code` is one of `ir.codes`."""
 
     def __init__(self, code: str, message: str) -> None:
         super().__init__(message)
@@ -67,7 +68,7 @@ class StatementRefused(ValueError):
 
 
 def read_hook_statement(text: str) -> HookStatement:
-    """The statement, if a hook may run it; raises StatementRefused."""
+    """Parse a statement that a hook may run; raises StatementRefused."""
     kind, statement = _parsed(text)
     if kind not in _READERS:
         word = _FIRST_WORD.match(text)
@@ -78,12 +79,12 @@ def read_hook_statement(text: str) -> HookStatement:
 
 
 def _parsed(text: str) -> tuple[str, Any]:
-    """The kind of the one statement, as the grammar names it, and its tree."""
-    # Where nothing but a hook is guarded no process pays for the grammar.
+    """Return the grammar's name of the only statement, and its tree."""
+    # Imported here, so that only processes with hooks load the grammar.
     import postgast
     from google.protobuf.message import DecodeError
 
-    # The parser reads a C string: what stands behind a NUL it would not even see.
+    # The parser reads a C string and would ignore everything after a NUL.
     if found := _CONTROL.search(text):
         raise StatementRefused("hook.sql_malformed", f"The statement contains the control character {shown(found[0])}.")
     spend(4 * len(text))
@@ -123,7 +124,7 @@ def _read_explain(statement: Any) -> HookStatement:
             raise StatementRefused(
                 "hook.sql_not_allowed", f"EXPLAIN is for a plain SELECT in a hook; this holds {_words(kind)}."
             )
-    # Planning runs functions that call themselves immutable.
+    # Planning evaluates functions that are declared immutable.
     try:
         return HookStatement(explained=read_select(statement.query.select_stmt, ""))
     except QueryRefused as error:
@@ -131,7 +132,7 @@ def _read_explain(statement: Any) -> HookStatement:
 
 
 def _kinds_below(tree: Any) -> Iterator[str]:
-    """The names of all kinds of node in a tree."""
+    """Return the names of all kinds of nodes in a tree."""
     import postgast
 
     for _, node in postgast.walk(tree):
@@ -140,8 +141,8 @@ def _kinds_below(tree: Any) -> Iterator[str]:
 
 
 def _words(kind: str) -> str:
-    """`DeleteStmt` → `DELETE`."""
-    return {"IntoClause": "INTO", "LockingClause": "FOR UPDATE or the like"}.get(
+    """Convert the grammar's name of a statement to words: `DeleteStmt` to `DELETE`."""
+    return {"IntoClause": "INTO", "LockingClause": "FOR UPDATE or a similar lock"}.get(
         kind, re.sub(r"(?<=[a-z])(?=[A-Z])", " ", kind.removesuffix("Stmt")).upper()
     )
 
@@ -159,7 +160,7 @@ def _read_set(statement: Any) -> HookStatement:
 
 
 def _constant(argument: Any) -> str | None:
-    """A number, word or text as SET takes it; None for anything else."""
+    """Return a number, word or text in the form that SET takes; None for anything else."""
     constant = argument.a_const
     match constant.WhichOneof("val") if argument.HasField("a_const") else None:
         case "ival":

@@ -16,8 +16,8 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class StoredJson(Generic[T]):
-    """How values of a class are stored. `name` is what messages call one of them; `error` is the class of error that
-    refuses another version."""
+    """The storage format of a class. `name` is the class's name in messages; `error` is the error class for other
+    versions."""
 
     name: str
     kind: type[T]
@@ -29,11 +29,11 @@ class StoredJson(Generic[T]):
         return TypeAdapter(self.kind)
 
     def dump(self, value: T) -> dict[str, Any]:
-        """The value as JSON, with its version."""
+        """Return the value as JSON with its version."""
         return {"version": self.version, **self._adapter.dump_python(value, mode="json")}
 
     def load(self, stored: Mapping[str, Any]) -> T:
-        """The value that was stored. Raises `stored.version_unknown` for any version but this one."""
+        """Return the stored value. Raises `stored.version_unknown` for any other version."""
         fields = dict(stored)
         if (version := fields.pop("version", None)) != self.version:
             raise self.error(

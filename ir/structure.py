@@ -29,8 +29,8 @@ _SCHEDULE: TypeAdapter[Schedule] = TypeAdapter(Schedule)
 
 @dataclass(frozen=True, slots=True)
 class DraftNode:
-    """A node as far as it can be read. `spec` may lack fields that were faulty, or be None where those are needed.
-    `parts` are all parts that are sound in themselves, also those below a faulty field."""
+    """A node as far as it can be read. `spec` may lack invalid fields, or is None if those are required. `parts` are
+    all valid parts, also those below an invalid field."""
 
     at: Pointer
     id: str | None
@@ -42,7 +42,7 @@ class DraftNode:
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A document as far as it can be read. `pipeline` is None if any of it is faulty."""
+    """A document as far as it can be read. `pipeline` is None if any part is invalid."""
 
     pipeline: Pipeline | None
     schedule: Schedule | None
@@ -50,11 +50,11 @@ class Draft:
 
 
 def read_structure(document: Any) -> tuple[Draft, list[Diagnostic]]:
-    """The typed document, and what is wrong with its structure."""
+    """Return the typed document and its structural errors."""
     try:
         pipeline = Pipeline.read(document)
     except ValidationError as error:
-        return _salvage(document), list(_all_diagnostics(error))
+        return _salvage(document), list(structural_diagnostics(error, Pipeline))
     nodes = (_draft_node(raw, node, ROOT / "nodes" / i) for i, (raw, node) in enumerate(_zip(document, pipeline)))
     return Draft(pipeline, pipeline.schedule, tuple(nodes)), []
 
@@ -114,10 +114,11 @@ def _text(value: Any) -> str | None:
 # --- from pydantic's errors to diagnostics ------------------------------------------------------------------------
 
 
-def _all_diagnostics(error: ValidationError) -> Iterator[Diagnostic]:
+def structural_diagnostics(error: ValidationError, model: type[Spec]) -> Iterator[Diagnostic]:
+    """Word the errors of a document that is not valid as `model`."""
     errors = error.errors(include_url=False)
     for single in errors[:MAX_FAULTS]:
-        yield from _diagnostics_of(single)
+        yield from _diagnostics_of({**single, "model": model})
     if len(errors) > MAX_FAULTS:
         message = f"{len(errors) - MAX_FAULTS} more faults are not shown."
         yield diagnose("document.too_many_faults", ROOT, message)
@@ -140,7 +141,7 @@ def _missing(error: Any, at: Pointer) -> Diagnostic:
 
 
 def _unknown(error: Any, at: Pointer) -> Diagnostic:
-    model = _type_at(error["loc"][:-1])
+    model = _type_at(error["model"], error["loc"][:-1])
     known = [str(field.alias) for field in model.model_fields.values()]
     return faults.unknown_field(at.parent, str(at[-1]), known)
 
@@ -159,7 +160,7 @@ def _wrong_type(expected: str) -> Callable[[Any, Pointer], Diagnostic]:
 
 
 def _not_allowed(error: Any, at: Pointer) -> Diagnostic:
-    return faults.not_allowed(at, error["input"], get_args(_type_at(error["loc"])))
+    return faults.not_allowed(at, error["input"], get_args(_type_at(error["model"], error["loc"])))
 
 
 def _malformed(error: Any, at: Pointer) -> Diagnostic:
@@ -219,9 +220,9 @@ _DESCRIBERS: dict[str, Callable[[Any, Pointer], Diagnostic]] = {
 }
 
 
-def _type_at(loc: tuple[int | str, ...]) -> Any:
-    """The type that an error's place has in the document's types."""
-    kind: Any = Pipeline
+def _type_at(model: type[Spec], loc: tuple[int | str, ...]) -> Any:
+    """Return the type of the place of an error in a document of this model."""
+    kind: Any = model
     for step in loc:
         kind = _step_into(_bare(kind), step)
     return _bare(kind)
@@ -236,7 +237,7 @@ def _step_into(kind: Any, step: int | str) -> Any:
 
 
 def _bare(kind: Any) -> Any:
-    """A type without what annotates it and without None."""
+    """Return a type without its annotations and without None."""
     if get_origin(kind) is Annotated:
         return _bare(get_args(kind)[0])
     if get_origin(kind) is Literal or NoneType not in get_args(kind):

@@ -78,8 +78,9 @@ def _check_loadable(view: TargetView) -> Iterator[Diagnostic]:
 
 
 def _check_loaded_twice(views: Sequence[TargetView]) -> Iterator[Diagnostic]:
-    """A table that one target replaces would lose what another has just loaded. A watermark begins at the highest value
-    of the table, so that rows below what another target has just loaded would be left out."""
+    """Refuse two targets for a table if one would lose the rows of the other: a target that replaces the table deletes
+    rows that another has just loaded; a watermark begins at the highest value of the table, so that rows below those
+    that another has just loaded are left out."""
     first: dict[_Table, TargetView] = {}
     for view in views:
         other = first.setdefault(_table_of(view.target), view)
@@ -93,7 +94,8 @@ def _check_loaded_twice(views: Sequence[TargetView]) -> Iterator[Diagnostic]:
 
 
 def _check_quarantines(graph: Graph, views: Sequence[TargetView]) -> Iterator[Diagnostic]:
-    """A quarantine lies in the database of the targets that it serves, and must be none of their tables."""
+    """Check quarantine tables: each is in the database of the targets that it serves, and must not be one of their
+    tables."""
     tables = {table[1:] for view in views for table in [_table_of(view.target)]}
     for node in graph.nodes:
         quarantine = node.spec.quarantine if isinstance(node.spec, Validate) else None
@@ -106,4 +108,4 @@ def _parsed(text: str) -> tuple[str, str] | None:
     try:
         return parse_table_name(text)
     except ValueError:
-        return None  # told by the quarantine's own check
+        return None  # reported by the quarantine's own check

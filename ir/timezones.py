@@ -18,10 +18,18 @@ def _known() -> frozenset[str]:
 
 
 def timezone(name: str) -> ZoneInfo:
-    """The time zone of that name; raises ValueError. Only listed names are tried, for a name is also a file's path."""
+    """Return the time zone of that name; raises ValueError. Only listed names are accepted, because a name is also a
+    file path."""
     if name not in _known():
         raise ValueError(f"{name!r} is not a time zone")
     return ZoneInfo(name)
+
+
+@cache
+def list_timezones() -> list[str]:
+    """The names of places, such as `Europe/Berlin`, and UTC; without older names of the same zones."""
+    regions = ("Africa/", "America/", "Asia/", "Atlantic/", "Australia/", "Europe/", "Indian/", "Pacific/")
+    return ["UTC", *sorted(name for name in _known() if name.startswith(regions))]
 
 
 def check_timezone(name: str, at: Pointer) -> Iterator[Diagnostic]:

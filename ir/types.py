@@ -52,14 +52,14 @@ OTHER_NAMES = {
     "bytea": "binary",
     "bytes": "binary",
 }
-"""What other systems call these types, for hints alone: documents have one name for each."""
+"""Names of these types in other systems, only for hints: documents have one name for each type."""
 
 _DECIMAL = re.compile(r"decimal\((\d+),(\d+)\)")
 
 
 @dataclass(frozen=True, slots=True)
 class ColumnType:
-    """A column type taken apart. `kind` is a simple name, `decimal` or `pg`."""
+    """A parsed column type. `kind` is a simple name, `decimal` or `pg`."""
 
     kind: str
     precision: int = 0
@@ -68,7 +68,7 @@ class ColumnType:
 
     @classmethod
     def parse(cls, name: str) -> ColumnType:
-        """Read a type name that the schema has accepted; raises ValueError otherwise."""
+        """Parse a type name that the schema has accepted; raises ValueError otherwise."""
         if not re.match(TYPE_PATTERN[:-1] + r"\Z", name):
             raise ValueError(f"{name!r} is not a column type")
         if name.startswith("pg:"):
@@ -101,12 +101,12 @@ _VALUES = {
 
 
 def value_of(name: str) -> str:
-    """What a value of a type is called in messages, such as `a whole number`."""
+    """Return the words for a value of a type in messages, such as `a whole number`."""
     return _VALUES.get(name, f"of type {name}")
 
 
 def check_type(name: str, at: Pointer) -> Iterator[Diagnostic]:
-    """Whether PostgreSQL has a type of this name; `pg:` names are looked up where there is a database."""
+    """Check that PostgreSQL has a type of this name. `pg:` names are checked when a database is known."""
     kind = ColumnType.parse(name)
     if kind.kind == "decimal" and not (kind.precision <= 1000 and kind.scale <= kind.precision):
         yield diagnose("type.malformed", at, f"PostgreSQL has no numeric type {name}.")

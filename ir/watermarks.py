@@ -14,7 +14,7 @@ WatermarkFamily = Literal["number", "time", "text"]
 Lag = timedelta | Decimal
 
 LONGEST_LAG = timedelta(days=36525)
-"""A hundred years: beyond it the first moment that a database knows comes near."""
+"""A hundred years. A longer lag comes near the first time that a database supports."""
 
 _FAMILIES: dict[str, WatermarkFamily] = {
     "integer": "number",
@@ -25,13 +25,13 @@ _FAMILIES: dict[str, WatermarkFamily] = {
     "timestamptz": "time",
     "string": "text",
 }
-# Floats are left out: their texts are not what was written.
+# Floats are excluded, because their texts differ from the original values.
 _OTHER_NUMBERS = re.compile(r"(smallint|int2|numeric|decimal)(\(.*\))?")
 _WHOLE = re.compile(r"integer|bigint|smallint|int2")
 
 
 def watermark_family(kind: ColumnType) -> WatermarkFamily | None:
-    """How watermarks of a column type are compared; None for types that have no order to follow."""
+    """Return how watermarks of a column type are compared; None for types without an order."""
     if kind.kind == "pg":
         return "number" if _OTHER_NUMBERS.fullmatch(kind.pg_name) else None
     return _FAMILIES.get(kind.kind)
@@ -43,12 +43,13 @@ def is_whole(kind: ColumnType) -> bool:
 
 
 def parse_lag(written: str | float) -> Lag:
-    """The lag that a document writes; raises ValueError for a text that is no duration."""
+    """Parse the lag of a document; raises ValueError for an invalid duration."""
     return parse_duration(written) if isinstance(written, str) else Decimal(str(written))
 
 
 def lead_fault(lead: timedelta, kind: ColumnType) -> str | None:
-    """What is wrong with how far watermarks of a column type may go beyond the database's clock, if anything."""
+    """Return what is wrong with how far watermarks of a column type may be ahead of the database's clock, if
+    anything."""
     if lead > LONGEST_LAG:
         return "The lead is longer than 100 years."
     if watermark_family(kind) != "time":
@@ -57,7 +58,7 @@ def lead_fault(lead: timedelta, kind: ColumnType) -> str | None:
 
 
 def lag_fault(lag: Lag, kind: ColumnType) -> str | None:
-    """What is wrong with a lag for watermarks of a column type, if anything."""
+    """Return what is wrong with a lag for watermarks of a column type, if anything."""
     match watermark_family(kind):
         case "number" if isinstance(lag, timedelta):
             return f'The watermark is a number ({kind}). Use a number as lag: 100, not "15m".'

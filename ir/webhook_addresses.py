@@ -11,14 +11,14 @@ if TYPE_CHECKING:
 
 @cache
 def public_policy() -> Policy:
-    # Specs travel to machines that run tasks, and those need no guard.
+    # Imported here, because specs are sent to machines that run tasks and do not need the guard.
     from ssrfguard import Policy
 
     return Policy(allowed_schemes=frozenset({"https"}), allowed_ports=frozenset(range(1, 65536)))
 
 
 def is_public(url: str) -> bool:
-    """Whether the text alone lets something be sent there. A name is looked up only when it is sent."""
+    """Whether the address is public as far as its text shows. A name is resolved only when a request is sent."""
     from ssrfguard import SSRFGuardError
 
     try:

@@ -1,8 +1,43 @@
-"""Small words that all layers say alike."""
+"""Texts that all layers format alike."""
 
 from __future__ import annotations
 
+import re
+
 
 def counted(count: int, noun: str) -> str:
-    """`1 row`, `0 rows`, `2,000 rows`."""
+    """Format a count with its noun: `1 row`, `0 rows`, `2,000 rows`."""
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+
+
+def duration_text(seconds: float) -> str:
+    """Format seconds: 0.42 as `0.4 s`, 75 as `1 min 15 s`. Two units at most; the second one is rounded."""
+    if 0 < seconds < 0.05:
+        return "< 0.1 s"
+    if round(seconds, 1) < 60:
+        return f"{seconds:.1f} s"
+    if round(seconds) < 3600:
+        return "{} min {} s".format(*divmod(round(seconds), 60))
+    return "{} h {} min".format(*divmod(int(seconds / 60 + 0.5), 60))
+
+
+_DATE_PARTS = {
+    "%d": "DD",
+    "%m": "MM",
+    "%Y": "YYYY",
+    "%y": "YY",
+    "%b": "Mon",
+    "%B": "Month",
+    "%H": "hh",
+    "%I": "hh",
+    "%M": "mm",
+    "%S": "ss",
+    "%f": "ffffff",
+    "%p": "AM/PM",
+    "%z": "+hhmm",
+}
+
+
+def date_pattern(template: str) -> str:
+    """Format a strptime template as people write it: `%d/%m/%Y` as `DD/MM/YYYY`. Other parts stay as they are."""
+    return re.sub("%.", lambda part: _DATE_PARTS.get(part[0], part[0]), template)

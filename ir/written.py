@@ -32,7 +32,7 @@ FORMAT: Formats | None = Field(
 )
 DECIMAL_SEPARATOR: DecimalSeparator = Field(
     ".",
-    description="What stands before the fraction of a number.",
+    description="The character before the fraction of a number.",
     json_schema_extra={"labels": {".": "point", ",": "comma"}},
 )
 GROUP_SEPARATOR: GroupSeparator | None = Field(
@@ -44,7 +44,7 @@ GROUP_SEPARATOR: GroupSeparator | None = Field(
 
 
 def formats_of(written: str | Sequence[str] | None) -> tuple[str, ...]:
-    """One format, several or none, as several."""
+    """Return one format, several or none as a tuple."""
     if written is None:
         return ()
     return (written,) if isinstance(written, str) else tuple(written)
@@ -85,12 +85,12 @@ def _reads_back(text: str) -> bool:
 
 
 def _differ(one: str, other: str) -> bool:
-    """Whether some text means one day in one format and another day in the other."""
+    """Whether a text exists that the two formats read as different days."""
     return any(_day_of(day, one, other) not in (None, day.date()) for day in _SAMPLES)
 
 
 def _day_of(day: datetime, written: str, read: str) -> date | None:
     try:
         return datetime.strptime(day.strftime(written), read).date()
-    except (ValueError, re.error):  # strptime makes a regex of it, in which no part may stand twice
+    except (ValueError, re.error):  # strptime converts it to a regex, in which no part may be repeated
         return None

@@ -41,7 +41,7 @@ CHECKS: KindTable[type[Check]] = KindTable("dataset check", ((kind.kind, kind) f
 
 
 def _of(check: type[Check]) -> Any:
-    """An optional field for checks of a kind, with the title and the sentence of that kind."""
+    """Return an optional field for checks of a kind, with the kind's title and description."""
     schema = check.model_json_schema()
     return Field(None, title=schema["title"], description=schema["description"].partition("\n")[0])
 
@@ -63,7 +63,7 @@ class DatasetLevel(Spec):
     custom_sql: Annotated[CustomSql | list[CustomSql], OneOrMany()] | None = _of(CustomSql)
 
     def checks(self) -> list[tuple[str, Check]]:
-        """All checks as (kind in the document's spelling, check), in the order of the kinds."""
+        """Yield all checks as (kind in the document's spelling, check), in the order of the kinds."""
         values = (getattr(self, name) for name in type(self).model_fields)
         return [
             (check.kind, check)

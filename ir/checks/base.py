@@ -17,19 +17,19 @@ from ir.pointers import Pointer
 
 Count = Annotated[int, Field(ge=0)]
 Proportion = Annotated[int | float, JsonScalar(("number",), ge=0, le=1)]
-"""A part of a whole: 0.25 is a quarter."""
+"""A number from 0 to 1."""
 NumberBound = Annotated[int | float | str, JsonScalar(("number", "string"))]
-"""A number, in text where a double would not hold it."""
+"""A number; as text if a double cannot represent it."""
 
 
 class Check(Spec):
-    """What all checks share. `kind` is the key that holds them in a document, `sketch` the SQL over the staged rows,
-    `input`, in outline."""
+    """The base of all checks. `kind` is the key of the check in a document, `sketch` an outline of the SQL over the
+    staged rows, `input`."""
 
     kind: ClassVar[str]
     sketch: ClassVar[str]
     validates_rows: ClassVar[bool] = False
-    """Whether it looks at each row, so that it says something of a few of them as well."""
+    """Whether the check evaluates single rows, so that its result for some of them is meaningful."""
     on_fail: Literal["abort", "warn"] = Field(
         title="On fail",
         description="What happens if the check fails.",
@@ -38,23 +38,23 @@ class Check(Spec):
 
     @property
     def subject(self) -> str:
-        """What it looks at, to tell checks of one kind apart; "" where it looks at the rows as such."""
+        """The subject that distinguishes checks of one kind; "" if the check evaluates rows as such."""
         return ""
 
     @property
     def outline(self) -> str:
-        """What it asks of the staged rows, for people; what is sent also minds types and attempts."""
+        """An outline of the SQL for people. The SQL that is sent also handles types and attempts."""
         return self.sketch.format_map(self.names())
 
     def names(self) -> dict[str, str]:
-        """What stands in the sketch."""
+        """The names in the outline."""
         return {}
 
     def kinds(self, at: Pointer) -> Iterator[tuple[str, str, Pointer]]:
         yield "check", self.kind, at
 
     def reads(self, at: Pointer) -> Iterator[tuple[str, Pointer]]:
-        """The columns of the rows that it looks at, and where it names them."""
+        """Yield the columns that the check reads, each with the place that names it."""
         yield from ()
 
 
@@ -104,7 +104,7 @@ class SomeColumns(Check):
 
 
 class Amount(OneColumn):
-    """A number made of a column that lies within bounds, both included."""
+    """A number computed from a column that lies between two bounds, both included."""
 
     min: NumberBound | None = Field(None, title="Minimum", description="The smallest allowed number.")
     max: NumberBound | None = Field(None, title="Maximum", description="The largest allowed number.")
@@ -114,7 +114,7 @@ class Amount(OneColumn):
 
 
 class Ratio(OneColumn):
-    """A part of a column's values between 0 and 1 that lies within bounds, both included."""
+    """A ratio between 0 and 1 of a column's values that lies between two bounds, both included."""
 
     min: Proportion | None = Field(
         None, title="Minimum", description="The smallest allowed ratio, from 0 to 1: 0.25 is a quarter."

@@ -24,7 +24,10 @@ class FkIntegrity(OneColumn):
         " AND NOT EXISTS (SELECT FROM {table} AS r WHERE r.{ref_column} = s.{column})"
     )
     ref_table: str = Field(
-        title="Referenced table", description="The other table, as schema.name.", examples=["public.customers"]
+        title="Referenced table",
+        description="The other table, as schema.name.",
+        examples=["public.customers"],
+        json_schema_extra={"suggests": "qualified-tables"},
     )
     ref_column: str = Field(title="Referenced column", description="The column of the other table.", examples=["id"])
 

@@ -42,23 +42,23 @@ NODE_CONNECTORS: dict[object, KindTable[Connector] | KindTable[TargetConnector]]
     "source": CONNECTORS,
     "target": TARGET_CONNECTORS,
 }
-"""By kind of node."""
+"""The connectors by kind of node."""
 
 
 def connection_kinds() -> frozenset[str]:
-    """The kinds of stored connections that sources and targets can name."""
+    """Return the kinds of stored connections that sources and targets can name."""
     connectors = (connector for table in NODE_CONNECTORS.values() for connector in table.values())
     return frozenset(connector.connection_kind for connector in connectors if connector.connection_kind)
 
 
 def connection_kind_of(node: Mapping[str, Any]) -> str | None:
-    """The kind of stored connection that a node of a document needs; None if it needs none. Raises KeyError where that
-    is not known, for the node may be faulty."""
+    """Return the kind of stored connection that a node of a document needs; None if it needs none. Raises KeyError if
+    it is unknown, because the node may be invalid."""
     return NODE_CONNECTORS[str(node.get("kind"))][str(node.get("connector"))].connection_kind
 
 
 def config_schema(connector: str) -> dict[str, Any] | None:
-    """The JSON Schema of a source connector's settings, None while it has none; raises KeyError."""
+    """Return the JSON Schema of a source connector's settings, None if it has none; raises KeyError."""
     config = CONNECTORS[connector].config
     return schema_of(config) if config is not None else None
 
@@ -70,10 +70,10 @@ def _validator(connector: str) -> Validator | None:
 
 
 def check_settings(connector: str, config: Any, at: Pointer) -> tuple[list[SoundPart], list[Diagnostic]]:
-    """The parts of a source's settings that are sound, and what is wrong with their structure.
+    """Return the valid parts of a source's settings, and their errors. Neither is given for a connector without
+    settings.
 
-    Neither is given for a connector that declares no settings. The type decides; the schema words the faults, so that
-    they read alike for connectors that have a schema alone.
+    The type decides; the schema words the errors, so that they read alike for connectors that have only a schema.
     """
     kind, validator = CONNECTORS[connector].config, _validator(connector)
     if kind is None or validator is None:
@@ -88,7 +88,7 @@ def check_settings(connector: str, config: Any, at: Pointer) -> tuple[list[Sound
 
 
 def config_of(source: Source, kind: type[Config]) -> Config:
-    """The settings of a source that was parsed, in their own type. Raises TypeError for those of another connector, and
+    """Return the settings of a parsed source in their own type. Raises TypeError for those of another connector, and
     KeyError for a connector that is unknown or cannot run."""
     declared = CONNECTORS[source.connector].config
     if declared is None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -11,27 +11,29 @@ from ir.pointers import Pointer
 
 
 class SourceConfig(Spec):
-    """The settings of a source. Each connector derives its own type from this one or from `FilesConfig`."""
+    """The settings of a source. The settings of each connector derive from this class or from `FilesConfig`."""
 
     @property
     def location(self) -> str:
-        """Where the rows come from, in one line for lists of pipelines."""
+        """The location of the rows, in one line for lists of pipelines."""
         raise NotImplementedError
 
     def queries(self, at: Pointer) -> Iterator[tuple[Pointer, str]]:
-        """The SQL queries that the source sends over its connection, each with its place; `at` is that of the
-        settings."""
+        """Yield the SQL queries that the source sends over its connection, each with its place; `at` is the place of
+        the settings."""
         yield from ()
 
 
 @dataclass(frozen=True, slots=True)
 class Connector:
-    """A kind of system that rows come from. `config` is the type of its settings, None while the connector cannot run.
+    """A kind of system that rows are read from.
 
-    `reads` says whether it gives files, each a load unit, or the rows of a database as of one moment. `keeps_order`
-    says whether its rows come in an order of their own, in which the last one may win, `keeps_empty` that an empty
-    text in it is one that somebody meant. `connection_kind` is the kind of stored connection that it needs, if any.
-    `starts_with` are the settings of a new node.
+    `config` is the type of its settings, None if the connector cannot run. `reads` says whether it provides files, each
+    a load unit, or the rows of a database snapshot. `keeps_order` says whether its rows have an order, so that the last
+    one can be determined; `keeps_empty` that empty texts in it are intended. `connection_kind` is the kind of stored
+    connection that it needs, if any. `starts_with` are the settings of a new node. `table_settings` gives the settings
+    of a source that reads one table, from what all tables of a manifest have in common and the table's name; it raises
+    ValueError for a name that is none. None if the connector reads no tables by name.
     """
 
     name: str
@@ -42,6 +44,7 @@ class Connector:
     keeps_order: bool = True
     keeps_empty: bool = False
     starts_with: Mapping[str, Any] = field(default_factory=dict)
+    table_settings: Callable[[Mapping[str, Any], str], dict[str, Any]] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Annotated, Literal
 
 from pydantic import ConfigDict, Field
+from pydantic.config import JsonDict
 
 from ir.base import NonNegativeNumber, PositiveNumber, Spec
 from ir.connectors.base import SourceConfig
@@ -15,6 +16,8 @@ from ir.paths import check_folder
 from ir.patterns import check_pattern
 from ir.pointers import Pointer
 from ir.timezones import check_timezone
+
+ARRIVAL: JsonDict = {"group": "Order, waiting and archive folders", "advanced": True}
 
 
 class Pattern(Spec):
@@ -28,7 +31,12 @@ class Pattern(Spec):
     value: Annotated[str, Field(min_length=1, max_length=1000)] = Field(
         title="Pattern", description="The pattern for the file names.", examples=["orders-*.csv"]
     )
-    timezone: str = Field("UTC", title="Time zone", description="The IANA time zone of the dates in a date template.")
+    timezone: str = Field(
+        "UTC",
+        title="Time zone",
+        description="The IANA time zone of the dates in a date template.",
+        json_schema_extra={"advanced": True},
+    )
 
     def check(self, at: Pointer) -> Iterator[Diagnostic]:
         yield from check_pattern(self.type, self.value, at / "value")
@@ -114,9 +122,13 @@ class FilesConfig(SourceConfig):
         title="Order of files",
         description="process_all and lexicographic load all new files, by name. fifo_by_name does too, but a failed "
         "file holds back the files after it. latest_by_mtime loads only the newest file.",
+        json_schema_extra=ARRIVAL,
     )
     wait_policy: WaitPolicy = Field(
-        WaitPolicy(), title="Waiting", description="How long to wait for files, and what to do if there are none."
+        WaitPolicy(),
+        title="Waiting",
+        description="How long to wait for files, and what to do if there are none.",
+        json_schema_extra=ARRIVAL,
     )
 
     @property
@@ -125,17 +137,18 @@ class FilesConfig(SourceConfig):
 
     @property
     def moves_files(self) -> bool:
-        """Whether a run claims files by moving them, so that one that failed is no longer where it was listed."""
+        """Whether a run claims files by moving them, so that a failed file is no longer in its folder."""
         return False
 
 
 class MovableFilesConfig(FilesConfig):
-    """Files of a store in which a file can be moved: a run may claim and archive them."""
+    """Files of a storage that can move files: a run can claim and archive them."""
 
     atomicity: Atomicity | None = Field(
         None,
         title="Folders",
         description="Moves each file to another folder when its load begins and when it ends.",
+        json_schema_extra=ARRIVAL,
     )
 
     @property

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from pydantic import Field
 
@@ -26,13 +27,25 @@ class LocalFsConfig(MovableFilesConfig):
         yield from check_folder(self.path, at / "path", tokens=False)
 
 
+_STARTS_WITH = {
+    "path": "",
+    "pattern": {"type": "glob", "value": "*.csv"},
+    "format": {"type": "csv", "header": True},
+}
+
+
+def _table_settings(shared: Mapping[str, Any], table: str) -> dict[str, Any]:
+    """Return the settings of the folder of a table, below the folder of them all."""
+    if not table.strip("/"):
+        raise ValueError("it has no name")
+    folder = str(shared.get("path", "")).rstrip("/")
+    return {**_STARTS_WITH, **shared, "path": f"{folder}/{table}" if folder else table}
+
+
 CONNECTOR = Connector(
     "local_fs",
     "Files in the workspace's folder.",
     LocalFsConfig,
-    starts_with={
-        "path": "",
-        "pattern": {"type": "glob", "value": "*.csv"},
-        "format": {"type": "csv", "header": True},
-    },
+    starts_with=_STARTS_WITH,
+    table_settings=_table_settings,
 )

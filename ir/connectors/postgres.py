@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from pydantic import ConfigDict, Field
 
 from ir.base import Spec, Text
 from ir.connectors.base import Connector, SourceConfig
 from ir.diagnostics import Diagnostic, diagnose
-from ir.names import check_identifier, check_readable
+from ir.names import check_identifier, check_readable, parse_table_name
 from ir.pointers import Pointer
 from ir.queries import check_query
 
@@ -17,8 +18,16 @@ from ir.queries import check_query
 class SourceTable(Spec):
     """A table or view."""
 
-    schema_: str = Field(alias="schema", title="Schema", description="Its schema.", examples=["public"])
-    name: str = Field(title="Table", description="Its exact name.", examples=["orders"])
+    schema_: str = Field(
+        alias="schema",
+        title="Schema",
+        description="Its schema.",
+        examples=["public"],
+        json_schema_extra={"suggests": "schemas"},
+    )
+    name: str = Field(
+        title="Table", description="Its exact name.", examples=["orders"], json_schema_extra={"suggests": "tables"}
+    )
 
     def check(self, at: Pointer) -> Iterator[Diagnostic]:
         yield from check_readable(self.schema_, self.name, at / "schema")
@@ -56,6 +65,13 @@ class PostgresConfig(SourceConfig):
             yield at / "query", self.query
 
 
+def _table_settings(shared: Mapping[str, Any], table: str) -> dict[str, Any]:
+    """`table` has a schema of its own, or that of `shared`."""
+    schema, name = parse_table_name(table) if "." in table else (shared.get("schema", "public"), table)
+    others = {key: value for key, value in shared.items() if key != "schema"}
+    return {**others, "table": {"schema": schema, "name": name}}
+
+
 CONNECTOR = Connector(
     "postgres",
     "A table or query of a PostgreSQL database.",
@@ -65,4 +81,5 @@ CONNECTOR = Connector(
     keeps_order=False,
     keeps_empty=True,
     starts_with={"table": {"schema": "public", "name": ""}},
+    table_settings=_table_settings,
 )

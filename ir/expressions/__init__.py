@@ -27,10 +27,10 @@ MAX_LENGTH = 10_000
 MAX_TOKENS = 2_000
 MAX_NESTING = 30
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-"""Names that need no backticks, unless they are words of SQL."""
+"""Names that need no backticks, unless they are keywords of SQL."""
 
 _PARSER_FAULTS = (AttributeError, IndexError, KeyError, TypeError, ValueError)
-"""What sqlglot raises over texts that its authors did not foresee, such as `date[(1)]`."""
+"""What sqlglot raises for texts that it does not expect, such as `date[(1)]`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ def parse_expression(text: str) -> Expression:
 
 @lru_cache(maxsize=1024)
 def _check(text: str) -> Expression | ExpressionError:
-    """Refusals are kept as well: one expression is asked for what is wrong with it and for what it reads."""
+    """Cached, refusals included, because the same expression is checked and asked for its columns."""
     try:
         return _checked(text)
     except ExpressionError as error:
@@ -76,12 +76,12 @@ def _checked(text: str) -> Expression:
 
 
 def bind_expression(text: str, names: Mapping[str, str]) -> str:
-    """The text to run, with columns under the names that the engine gives them; raises ExpressionError."""
+    """Return the text to run, with the engine's names of the columns; raises ExpressionError."""
     return Writer(names).write(_parse(text))
 
 
 def rename_column(text: str, name: str, other: str) -> str | None:
-    """The expression as it was typed, reading another column instead; None where that cannot be done surely."""
+    """Return the expression as it was typed, with another column; None if that cannot be done reliably."""
     tokens = Dialect().tokenize(text)
     written, end = "", 0
     for before, token, after in zip([None, *tokens], tokens, [*tokens[1:], None], strict=False):
@@ -101,7 +101,7 @@ def rename_column(text: str, name: str, other: str) -> str | None:
 
 
 def parse_written(sql: str) -> exp.Expr:
-    """The tree of a text that was checked and written here; columns may have names of the engine's own."""
+    """Parse a text that was checked and written by this package; columns may have names of the engine."""
     return _parse(sql)
 
 
@@ -131,7 +131,7 @@ _CLOSING = (TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE, TokenType
 
 
 def _check_nesting(tokens: list[Token]) -> None:
-    """Before the parser runs, which calls itself some thirty times for each level."""
+    """Check the nesting before the parser runs, which recurses about thirty times for each level."""
     depth = 0
     for token in tokens:
         depth += (token.token_type in _OPENING) - (token.token_type in _CLOSING)
@@ -140,7 +140,7 @@ def _check_nesting(tokens: list[Token]) -> None:
 
 
 def _check_literal(written: str, understood: str) -> None:
-    """Whether Spark reads this literal as the parser did."""
+    """Check that Spark reads the literal like the parser."""
     try:
         meant = decode_literal(written)
     except ValueError as error:

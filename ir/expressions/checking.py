@@ -17,7 +17,7 @@ def check_expression(text: str, at: Pointer) -> Iterator[Diagnostic]:
 
 
 def expression_reads(text: str, at: Pointer) -> Iterator[tuple[str, Pointer]]:
-    """The columns of an expression that can be read."""
+    """Return the columns of an expression; none if it cannot be parsed."""
     try:
         columns = parse_expression(text).columns
     except ExpressionError:

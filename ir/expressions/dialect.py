@@ -15,11 +15,11 @@ from ir.budget import spend
 _WRITTEN = "written"
 
 MAX_TRIES = 100
-"""How often the parser may pass each token of an expression. Those that people write take about 5."""
+"""The number of times that the parser may pass each token of an expression. Ordinary expressions need about 5."""
 
 
 class Dialect(Spark):
-    """Spark without sqlglot's knowledge of functions: each stays as it was written."""
+    """Spark without sqlglot's knowledge of functions: calls are kept as they were written."""
 
     class Parser(SparkParser):
         FUNCTIONS: ClassVar[dict[str, Any]] = {}
@@ -28,7 +28,7 @@ class Dialect(Spark):
         }
         NO_PAREN_FUNCTIONS: ClassVar[dict[Any, Any]] = {}
         NO_PAREN_FUNCTION_PARSERS: ClassVar[dict[str, Any]] = {"CASE": SparkParser.NO_PAREN_FUNCTION_PARSERS["CASE"]}
-        # The parser drops a unary plus, which makes a number of a text in Spark.
+        # The parser drops a unary plus, which in Spark converts a text to a number.
         UNARY_PARSERS: ClassVar[dict[Any, Any]] = {
             sign: parse for sign, parse in SparkParser.UNARY_PARSERS.items() if sign != TokenType.PLUS
         }
@@ -39,8 +39,8 @@ class Dialect(Spark):
             self._steps = 0
 
         def _advance(self, times: int = 1) -> None:
-            """Every token that is passed, forwards or back. The parser tries one reading after another, and some texts
-            make it try twice as many with each level of nesting."""
+            """Count every token that the parser passes. It backtracks, and for some texts each level of nesting doubles
+            the number of attempts."""
             self._steps += 1
             if self._steps > MAX_TRIES * len(self._tokens) + MAX_TRIES:
                 raise ParseError.new("it can be read in too many ways")
@@ -54,14 +54,14 @@ class Dialect(Spark):
             allow_identifiers: bool = True,
             with_collation: bool = False,
         ) -> exp.Expr | None:
-            """`date(` calls a function. Reading it as a type with a size first reads all that follows twice, at each
-            level again."""
+            """Parse `date(` as a function call. Parsing it as a type with a size first would parse the rest twice, at
+            each level again."""
             if check_func and self._curr.token_type in self.TYPE_TOKENS and self._next.token_type == TokenType.L_PAREN:
                 return None
             return super()._parse_types(check_func, schema, allow_identifiers, with_collation)
 
         def _parse_paren(self) -> exp.Expr | None:
-            """Mark parentheses that were written, for the parser puts in others of its own."""
+            """Mark parentheses of the text, because the parser adds others."""
             node = super()._parse_paren()
             if isinstance(node, exp.Paren):
                 node.meta[_WRITTEN] = True
@@ -69,5 +69,5 @@ class Dialect(Spark):
 
 
 def is_written(node: exp.Paren) -> bool:
-    """Whether these parentheses stand in the text."""
+    """Whether the parentheses are in the text."""
     return _WRITTEN in node.meta

@@ -44,7 +44,7 @@ NOT_REPEATABLE: frozenset[str] = words(
     input_file_block_start
     """
 )
-"""What may differ from one try of a run to the next, or from machine to machine."""
+"""Functions whose results may differ between attempts of a run or between machines."""
 
 WITHOUT_PARENTHESES: frozenset[str] = words(
     """
@@ -52,7 +52,7 @@ WITHOUT_PARENTHESES: frozenset[str] = words(
     grouping__id localtimestamp session_user user
     """
 )
-"""Those that Spark calls when their bare name is no column."""
+"""Functions that Spark calls by their bare name if there is no such column."""
 
 REFUSED: tuple[tuple[frozenset[str], str], ...] = (
     (
@@ -80,4 +80,4 @@ REFUSED: tuple[tuple[frozenset[str], str], ...] = (
         "it returns several rows",
     ),
 )
-"""Functions that people may well try, and why they are refused."""
+"""Functions that people are likely to try, and why they are refused."""

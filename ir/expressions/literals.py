@@ -16,7 +16,7 @@ _ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|.)", re.DOTALL)
 
 
 def decode_literal(written: str) -> str:
-    """The text that a literal, quotes included, stands for; raises ValueError."""
+    """Decode a literal, quotes included; raises ValueError."""
     quote, body = written[0], written[1:-1]
     if quote not in "'\"" or written[-1] != quote or len(written) < 2:
         raise ValueError("Only plain text literals in quotes are allowed")
@@ -33,5 +33,5 @@ def _decode(match: re.Match[str]) -> str:
 
 
 def encode_literal(text: str) -> str:
-    """A literal that stands for the text. `\\%` and `\\_` are written as they are: LIKE reads them as escapes."""
+    """Encode a text as a literal. `\\%` and `\\_` are written unchanged, because LIKE reads them as escapes."""
     return "'" + _TO_ENCODE.sub(lambda match: _ENCODED.get(match[0], match[0]), text) + "'"

@@ -40,7 +40,7 @@ _BINARY: dict[type[exp.Expr], str] = {
     exp.ILike: "ILIKE",
     exp.RegexpLike: "RLIKE",
 }
-"""Operators of two sides. `==` and `!=` are read as `=` and `<>`."""
+"""Binary operators. `==` and `!=` are parsed as `=` and `<>`."""
 
 _COMPARISONS = (exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.NullSafeEQ)
 _PREDICATES = (exp.Like, exp.ILike, exp.RegexpLike, exp.In, exp.Between, exp.Is)
@@ -57,7 +57,8 @@ _AMBIGUOUS: tuple[tuple[tuple[type[exp.Expr], ...], tuple[type[exp.Expr], ...]],
     ((exp.DPipe,), (*_TERMS, *_BITS)),
     (_TERMS, (exp.DPipe,)),
 )
-"""Parent and child without parentheses between them, where Spark and the parser may bind differently."""
+"""Parent and child operators without parentheses between them, for which Spark and the parser may have different
+precedence."""
 
 _CAST_TYPES: dict[exp.DType, str] = {
     exp.DType.BOOLEAN: "BOOLEAN",
@@ -79,7 +80,7 @@ _INTERVAL_UNITS = ("YEAR", "MONTH", "WEEK", "DAY", "HOUR", "MINUTE", "SECOND")
 
 
 class Writer:
-    """Writes checked nodes; refuses what it has no way to write. Collects the columns on its way."""
+    """Writes the text of checked nodes and refuses all others. Collects the columns."""
 
     def __init__(self, names: Mapping[str, str] = MappingProxyType({})) -> None:
         self.columns: dict[str, None] = {}
@@ -108,7 +109,7 @@ class Writer:
     def _require_clear(self, node: exp.Expr) -> None:
         children = [_without_made_parens(child) for child in node.iter_expressions()]
         for parents, kinds in _AMBIGUOUS:
-            # `a & b & c` and `a || b || c` read the same either way; two tests in a row do not.
+            # `a & b & c` and `a || b || c` are associative; two comparisons in a row are not.
             if not isinstance(node, parents) or node.args.get("query"):
                 continue
             for child in children:
@@ -116,7 +117,7 @@ class Writer:
                     raise refused("Part of this expression can be read in two ways", code="expression.ambiguous")
 
     def paren(self, node: exp.Expr) -> str:
-        return self.write(node.this)  # operators write parentheses of their own
+        return self.write(node.this)  # operators write their own parentheses
 
     def negated(self, node: exp.Expr) -> str:
         if isinstance(node.this, exp.Is):
@@ -224,7 +225,7 @@ def _without_made_parens(node: exp.Expr) -> exp.Expr:
 
 
 def _require_only(node: exp.Expr, *names: str) -> None:
-    """Refuse parts of a node that would not be written."""
+    """Refuse parts of a node that the text would not contain."""
     for name, value in node.args.items():
         if name not in names and value:
             raise refused(f"{describe(node)} with {name.rstrip('_')} is not allowed in an expression")

@@ -17,7 +17,7 @@ Stage = Literal["preHook", "preSwap", "postHook"]
 
 
 class BaseHook(Spec):
-    """Something that is done before or after a load. `needs_admin`: only an admin may save such a hook."""
+    """An action before or after a load. `needs_admin`: only an admin may save such a hook."""
 
     needs_admin: ClassVar[bool] = False
     type: str
@@ -32,12 +32,12 @@ class BaseHook(Spec):
         yield "hook", self.type, at / "type"
 
     def check_stage(self, stage: Stage, at: Pointer) -> Iterator[Diagnostic]:
-        """Whether this hook makes sense at that stage."""
+        """Check that the hook can run at that stage."""
         yield from ()
 
 
 def stage_at(hook: BaseHook, at: Pointer) -> Stage:
-    """When a hook runs that stands at this place of a document."""
+    """Return the stage of a hook by its place in a document."""
     if hook.when == "pre_swap":
         return "preSwap"
     return "preHook" if "preHook" in at else "postHook"
@@ -45,7 +45,7 @@ def stage_at(hook: BaseHook, at: Pointer) -> Stage:
 
 @dataclass(frozen=True, slots=True)
 class TargetHook:
-    """A hook of a target. `id` names it in runs: target, field and place in the field's list."""
+    """A hook of a target. `id` identifies it in runs: target, field and index in the field's list."""
 
     id: str
     stage: Stage

@@ -20,7 +20,8 @@ GROUP = "flow.hooks"
 
 @cache
 def installed_functions() -> tuple[str, ...]:
-    """The names that packages have registered; one that is installed later is known after a restart."""
+    """Return the names that installed packages register. Names of packages that are installed later are known after a
+    restart."""
     return tuple(sorted({found.name for found in entry_points(group=GROUP)}))
 
 

@@ -38,7 +38,7 @@ class SqlHook(BaseHook):
 
     @property
     def explained(self) -> Query | None:
-        """The query of an EXPLAIN; None for other statements and for those that are refused."""
+        """Return the query of an EXPLAIN; None for other statements and for refused ones."""
         try:
             return read_hook_statement(self.statement).explained
         except StatementRefused:
@@ -46,7 +46,7 @@ class SqlHook(BaseHook):
 
     @property
     def setting(self) -> tuple[str, str] | None:
-        """What a SET sets; None for other statements and for those that are refused."""
+        """Return the parameter of a SET; None for other statements and for refused ones."""
         try:
             return read_hook_statement(self.statement).setting
         except StatementRefused:

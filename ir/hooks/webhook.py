@@ -16,7 +16,7 @@ from ir.pointers import Pointer
 from ir.webhook_addresses import is_public
 
 _PATH = re.compile(r"(/(?!\.{1,2}(/|$))[A-Za-z0-9._~!$&'()*+,;=:@%-]+)+/?|/")
-"""What stands behind a connection's base URL: it cannot leave that."""
+"""The path after a connection's base URL, which it cannot leave."""
 
 
 class Webhook(BaseHook):
@@ -48,8 +48,8 @@ class Webhook(BaseHook):
 
 
 def check_webhook_url(url: str, at: Pointer) -> Iterator[Diagnostic]:
-    """Whether a url may be posted to and holds no secret in plain sight. It is not shown: what stands before an @ or
-    behind a ? may be one."""
+    """Check that requests may be sent to a URL and that it contains no visible secret. Messages do not show it: the
+    part before an @ or after a ? may be one."""
     if not _is_bare(url):
         yield diagnose("webhook.address", at, "The URL must be https, without user, query and fragment.")
     elif not is_public(url):

@@ -17,11 +17,11 @@ LOAD_MODE_KINDS = (
 LOAD_MODES: KindTable[LoadMode] = KindTable("load mode", ((mode.name, mode) for mode in LOAD_MODE_KINDS))
 
 MODE_FIELDS = frozenset().union(*(mode.fields for mode in LOAD_MODE_KINDS))
-"""The target's attributes that some modes use and others do not."""
+"""The attributes of the target that only some modes use."""
 
 
 def load_mode(name: str) -> LoadMode:
-    """The load mode of that name; raises KeyError, listing what is known."""
+    """Return the load mode of that name. Raises KeyError that lists the known ones."""
     return LOAD_MODES[name]
 
 

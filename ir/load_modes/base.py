@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class TargetView:
-    """A target, where it stands, and what is known around it.
+    """A target with its place and what is known of its surroundings.
 
-    `projected` are the columns of the rows that arrive; `destination` is the table as found in the database, None if
-    there is none; `looked` says whether anybody looked. `sources` and `targets` count the pipeline's nodes. `streaming`
-    says whether the installation lets streams in.
+    `projected` are the columns of the rows that arrive; `destination` is the table in the database, None if there is
+    none; `looked` says whether the database was queried. `sources` and `targets` count the pipeline's nodes.
+    `streaming` says whether the installation allows streams.
     """
 
     target: Target
@@ -36,7 +36,7 @@ class TargetView:
     streaming: bool = False
 
     def table_columns(self) -> tuple[str, ...] | None:
-        """The columns that the table has or will have, None if that is not known."""
+        """The current or future columns of the table, None if unknown."""
         if self.destination is not None:
             return tuple(column.name for column in self.destination.columns)
         if self.target.columns is not None:
@@ -44,7 +44,7 @@ class TargetView:
         return self.projected.present if self.projected.closed else None
 
     def type_of(self, column: str) -> ColumnType | None:
-        """The type of a column of the table, None if that is not known."""
+        """Return the type of a column of the table, None if unknown."""
         if self.destination is not None:
             found = self.destination.column(column)
             return found.type if found is not None else None
@@ -57,10 +57,11 @@ Findings = Iterator[Diagnostic | Skipped]
 
 @dataclass(frozen=True, slots=True)
 class LoadMode:
-    """A load mode. `runs` says what is sent to the database, `needs` what a target must have, both for people.
+    """A load mode.
 
-    `fields` are the target's attributes that this mode uses and not every mode does. `adds_rows` says that all rows are
-    new ones beside those that the table has.
+    `runs` says what is sent to the database, `needs` what a target must have; people read both. `fields` are attributes
+    of the target that this mode uses and not every mode does. `adds_rows` says that all rows are added to those of the
+    table.
     """
 
     name: str
@@ -77,7 +78,7 @@ class LoadMode:
 
 
 def check_known(code: str, name: str, at: Pointer, view: TargetView) -> Findings:
-    """Whether the table has a column; skipped where its columns are not known."""
+    """Check that the table has a column; skipped if its columns are unknown."""
     known = view.table_columns()
     if known is None:
         yield Skipped(code, at, "the columns of the table are unknown without access to it")

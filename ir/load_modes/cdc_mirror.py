@@ -14,7 +14,7 @@ def check(view: TargetView) -> Findings:
 
 
 def _check_gates(view: TargetView) -> Findings:
-    """No connector of this release reads a stream, so that the second gate stays shut to all."""
+    """No connector of this release reads a stream, so the second condition is never met."""
     at, source = view.at / "loadMode", view.target.cdc_source
     if not view.streaming:
         message = "streaming disabled: cdc_mirror needs FLOW_STREAMING_ENABLED."

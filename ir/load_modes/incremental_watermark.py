@@ -65,7 +65,7 @@ def _check_lead(kind: ColumnType, view: TargetView) -> Findings:
     try:
         lead = parse_duration(view.target.watermark_lead) if view.target.watermark_lead else None
     except ValueError:
-        return  # told by the target's own check
+        return  # reported by the target's own check
     if lead is not None and (fault := lead_fault(lead, kind)):
         yield diagnose("watermark.lead_mismatch", view.at / "watermarkLead", fault)
 
@@ -74,7 +74,7 @@ def _lag(view: TargetView) -> Lag | None:
     try:
         return None if view.target.watermark_lag is None else parse_lag(view.target.watermark_lag)
     except ValueError:
-        return None  # told by the target's own check
+        return None  # reported by the target's own check
 
 
 def _check_nullable(column: str, view: TargetView) -> Findings:

@@ -38,7 +38,8 @@ def _check_order(view: TargetView) -> Findings:
 
 
 def _check_rest(key: Iterable[str], view: TargetView) -> Findings:
-    """Whether a column is left to update. Rows have no more columns than the table, so its own will do."""
+    """Check that a column remains to be updated. Rows have no more columns than the table, so checking the table's
+    columns is enough."""
     at = view.at / "upsertKey"
     known = view.projected.present if view.projected.closed else view.table_columns()
     if known is None:
@@ -62,7 +63,7 @@ def _check_unique(key: list[str], view: TargetView) -> Findings:
 
 
 def _unique_keys(view: TargetView) -> list[Patch]:
-    """The unique keys that the table has, each as a patch that makes it the upsertKey."""
+    """Return the unique keys of the table, each as a patch that makes it the upsertKey."""
     if view.destination is None:
         return []
     columns = [column.name for column in view.destination.columns]
@@ -72,7 +73,7 @@ def _unique_keys(view: TargetView) -> list[Patch]:
 
 
 def _constraint(key: list[str], view: TargetView) -> str:
-    """The statement that would make the key unique, for a person to run."""
+    """Return the statement that makes the key unique, for a person to run."""
     table = f"{_quoted(view.target.schema_)}.{_quoted(view.target.table)}"
     return f"ALTER TABLE {table} ADD UNIQUE ({listed(_quoted(column) for column in key)})"
 

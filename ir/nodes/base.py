@@ -24,7 +24,7 @@ class Position(Spec):
 
 
 class NodeSpec(Spec):
-    """A node. What it does to the set of columns, and which it must find, it says itself."""
+    """A node. It defines which columns it needs and how it changes the set of columns."""
 
     id: Id = Field(
         title="ID",
@@ -40,17 +40,19 @@ class NodeSpec(Spec):
     ui: Position | None = Field(None, title="Position", description="Where the canvas draws the node.")
 
     def reads(self, at: Pointer, columns: Columns) -> Iterator[tuple[str, Pointer, Columns]]:
-        """The columns it needs, where it names them, and what is known of the columns there."""
+        """Yield the columns that the node needs, the places that name them, and what is known of the columns there."""
         yield from ()
 
     def columns_after(self, columns: Columns) -> Columns:
-        """What is known of the columns behind this node."""
+        """Return what is known of the columns after this node."""
         return columns
 
 
 class InnerNode(NodeSpec):
-    """A node that reads from others: from exactly one, until there are nodes that join."""
+    """A node that reads from another node; a transform node that joins reads from several."""
 
     inputs: Annotated[list[Id], Field(max_length=MAX_INPUTS)] = Field(
-        title="Reads from", description="The ID of the node that the rows come from."
+        title="Reads from",
+        description="The ID of the node that the rows come from. A transform node has further ones, of the nodes that "
+        "its join operations look rows up in.",
     )

@@ -88,5 +88,6 @@ class Source(NodeSpec):
             seen.add(column.name)
 
     def columns_after(self, columns: Columns) -> Columns:
-        """The declared ones; a file may hold more."""
-        return Columns(tuple(column.name for column in self.columns or ()))
+        """Return the declared columns; a file may have more."""
+        declared = {column.name: column.type for column in self.columns or ()}
+        return Columns(tuple(declared), types=declared)

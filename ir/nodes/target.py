@@ -30,7 +30,7 @@ WatermarkLag = Annotated[str | int | float, JsonScalar(("string", "number"))]
 NEW_TABLE = "Columns of a new table"
 LOCATION: JsonDict = {"group": "Location"}
 LOAD: JsonDict = {"group": "Load settings"}
-SAFEGUARDS: JsonDict = {"group": "Safeguards"}
+SAFEGUARDS: JsonDict = {"group": "Safeguards", "advanced": True}
 HOOKS_GROUP: JsonDict = {"group": "Hooks", "advanced": True}
 
 
@@ -96,12 +96,12 @@ class Target(InnerNode):
         title="Schema",
         description="The schema of the table.",
         examples=["public"],
-        json_schema_extra=LOCATION,
+        json_schema_extra=LOCATION | {"suggests": "schemas"},
     )
     table: str = Field(
         description="The table to load. Flow creates it if it does not exist.",
         examples=["orders"],
-        json_schema_extra=LOCATION,
+        json_schema_extra=LOCATION | {"suggests": "tables"},
     )
     columns: Annotated[list[TargetColumn], Field(max_length=MAX_COLUMNS)] | None = Field(
         None,
@@ -172,8 +172,7 @@ class Target(InnerNode):
         "abort",
         title="On type mismatch",
         description="What happens to a value that does not fit the type of its column.",
-        json_schema_extra=SAFEGUARDS
-        | {"labels": {"abort": "fail the run", "skip": "reject the row", "null": "load NULL"}},
+        json_schema_extra=SAFEGUARDS | {"labels": {"abort": "fail the run", "skip": "reject row", "null": "load NULL"}},
     )
     empty_as_null: bool = Field(
         True,
@@ -190,7 +189,7 @@ class Target(InnerNode):
     hold: Hold | None = Field(
         None,
         title="Approval",
-        description="A load that exceeds one of these limits waits, staged, until a person approves or rejects it.",
+        description="A load that exceeds one of these limits waits, staged, until a person approves or discards it.",
         json_schema_extra=SAFEGUARDS,
     )
     expected_row_count_delta: ExpectedRowCountDelta | None = Field(
@@ -203,13 +202,13 @@ class Target(InnerNode):
     pre_hook: Annotated[Hook | list[Hook], OneOrMany()] | None = Field(
         None,
         title="Before the load",
-        description="Hooks that run before the load, in order. See docs/hooks.md.",
+        description="Hooks that run before the load, in order. See docs/reference/hooks.md.",
         json_schema_extra=HOOKS_GROUP,
     )
     post_hook: Annotated[Hook | list[Hook], OneOrMany()] | None = Field(
         None,
         title="After the load",
-        description="Hooks that run after the load, in order. See docs/hooks.md.",
+        description="Hooks that run after the load, in order. See docs/reference/hooks.md.",
         json_schema_extra=HOOKS_GROUP,
     )
 
@@ -245,7 +244,7 @@ class Target(InnerNode):
             yield diagnose("value.out_of_range", at, f"{self.watermark_lag} must be at least 0.")
 
     def hooks(self) -> list[TargetHook]:
-        """All hooks in their order, with their stages."""
+        """Yield all hooks in their order, with their stages."""
         return [target_hook for target_hook, _ in self._target_hooks(Pointer())]
 
     def _target_hooks(self, at: Pointer) -> Iterator[tuple[TargetHook, Pointer]]:

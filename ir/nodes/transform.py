@@ -9,7 +9,7 @@ from pydantic import ConfigDict, Field
 
 from ir.columns import Columns
 from ir.nodes.base import InnerNode
-from ir.ops import AnyOp
+from ir.ops import AnyOp, Join
 from ir.pointers import Pointer
 
 
@@ -30,6 +30,20 @@ class Transform(InnerNode):
             for column, pointer in op.reads(at / "ops" / i):
                 yield column, pointer, columns
             columns = op.columns_after(columns)
+
+    def adds(self, at: Pointer, columns: Columns) -> Iterator[tuple[str, Pointer, Columns]]:
+        """Yield the columns that ops add and that may not be there already, each with its place and what is known of
+        the columns before."""
+        for i, op in enumerate(self.ops):
+            for column, pointer in op.adds(at / "ops" / i):
+                yield column, pointer, columns
+            columns = op.columns_after(columns)
+
+    def joins(self, at: Pointer) -> Iterator[tuple[Join, Pointer]]:
+        """Yield the joins, each with its place."""
+        for i, op in enumerate(self.ops):
+            if isinstance(op, Join):
+                yield op, at / "ops" / i
 
     def columns_after(self, columns: Columns) -> Columns:
         for op in self.ops:

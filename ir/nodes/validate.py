@@ -69,7 +69,7 @@ class Validate(InnerNode):
 
 
 def check_rule_ids(rules: Iterable[tuple[RowRule, Pointer]]) -> Iterator[Diagnostic]:
-    """Whether the rules of a node, each with its place, can be told apart."""
+    """Check that the rules of a node have distinct ids. Each comes with its place."""
     seen: set[str] = set()
     for rule, pointer in rules:
         name = rule_id(rule)

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from ir.annotations import ByTag, tag_of
 from ir.kinds import KindTable
-from ir.rules.base import FieldRule, RowOnFail, RowRule, rule_id
+from ir.rules.base import ON_FAIL_LABELS, FieldRule, RowOnFail, RowRule, rule_id
 from ir.rules.email import Email
 from ir.rules.expression import Expression
 from ir.rules.field_type import FieldType
@@ -55,6 +55,7 @@ Rule = Annotated[
 ]
 
 __all__ = [
+    "ON_FAIL_LABELS",
     "RULES",
     "RULE_KINDS",
     "Email",

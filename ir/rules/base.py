@@ -19,19 +19,21 @@ from ir.names import check_identifier
 from ir.pointers import Pointer
 
 RowOnFail = Literal["abort", "warn", "skip"]
+ON_FAIL_LABELS = {"abort": "fail the run", "warn": "load and warn", "skip": "reject row"}
+"""What happens when a rule or a check fails, in words. Documents have the keys."""
 Percent = Annotated[int | float, JsonScalar(("number",), ge=0, le=100)]
 LIMITS: JsonDict = {"group": "Condition and limits", "advanced": True}
 _LAST = ("onFail", "when", "maxViolations", "maxViolationPct", "id")
 
 
 def _own_fields_first(schema: dict[str, Any]) -> None:
-    """In the schema, and so in forms, what makes a rule comes before what all rules have."""
+    """Order the fields in the schema, and thus in forms: those of the rule come before those that all rules have."""
     fields = schema["properties"]
     schema["properties"] = {name: fields[name] for name in sorted(fields, key=lambda n: (n in _LAST, n != "field"))}
 
 
 class RowRule(Spec):
-    """What all row rules share. Where `id` is not given, `rule_id` makes one of the content."""
+    """The base of all row rules. Without `id`, `rule_id` derives one from the content."""
 
     model_config = ConfigDict(json_schema_extra=_own_fields_first)
 
@@ -39,7 +41,7 @@ class RowRule(Spec):
     on_fail: RowOnFail = Field(
         title="On fail",
         description="What happens to a row that fails.",
-        json_schema_extra={"labels": {"abort": "fail the run", "warn": "load and warn", "skip": "reject row"}},
+        json_schema_extra={"labels": {**ON_FAIL_LABELS}},
     )
     when: Text | None = Field(
         None,
@@ -77,7 +79,7 @@ class RowRule(Spec):
                 yield diagnose("rule.limit_unused", at / name, f"With onFail abort, {name} has no effect.")
 
     def reads(self, at: Pointer) -> Iterator[tuple[str, Pointer]]:
-        """The columns that it looks at, and where it names them."""
+        """Yield the columns that the rule reads, each with the place that names it."""
         if self.field is not None:
             yield self.field, at / "field"
         if self.when is not None:
@@ -88,7 +90,7 @@ class RowRule(Spec):
         return self.max_violations is not None or self.max_violation_pct is not None
 
     def excess(self, violations: int, evaluated: int) -> str | None:
-        """How so many violations among the rows that the rule looked at go beyond its limit; None if they do not."""
+        """Describe how the number of violations exceeds the rule's limit; None if it does not."""
         if self.max_violations is not None and violations > self.max_violations:
             return f"more than {self.max_violations:,}"
         percent = self.max_violation_pct
@@ -104,7 +106,8 @@ class FieldRule(RowRule):
 
 
 def rule_id(rule: RowRule) -> str:
-    """The rule's own id, else a short hash of its content: the same rule keeps it across edits elsewhere."""
+    """Return the rule's own id, else a short hash of its content: an unchanged rule keeps it when other rules
+    change."""
     if rule.id is not None:
         return rule.id
     content = rule.model_dump(mode="json", by_alias=True, exclude_none=True)

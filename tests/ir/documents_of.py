@@ -84,6 +84,7 @@ source_columns = st.lists(
     max_size=4,
     unique_by=lambda column: column["name"],
 )
+added = ids.map(lambda name: f"added {name}")
 ops = st.one_of(
     objects({"op": st.just("trim"), "columns": _distinct(columns)}),
     objects({"op": st.just("cast"), "columns": st.dictionaries(columns, types, min_size=1, max_size=3)}),
@@ -94,6 +95,64 @@ ops = st.one_of(
         }
     ),
     objects({"op": st.just("filter"), "where": st.sampled_from(["1 = 1", "length('x') > 0"])}),
+    objects(
+        {
+            "op": st.just("regexExtract"),
+            "field": columns,
+            "pattern": st.sampled_from(["(a+)", "x(y)?"]),
+            "as": columns,
+            "onNoMatch": st.sampled_from(["null", "reject"]),
+        },
+        {"group": st.integers(0, 1)},
+    ),
+    objects(
+        {
+            "op": st.just("jsonPath"),
+            "field": columns,
+            "path": st.sampled_from(["$", "$.a[0]", "$['b c'][-1]"]),
+            "as": columns,
+            "type": types,
+            "onMissing": st.sampled_from(["null", "reject"]),
+        }
+    ),
+    objects(
+        {
+            "op": st.just("flatten"),
+            "field": columns,
+            "columns": st.dictionaries(st.sampled_from(["$.a", "$['b c'].d"]), types, min_size=1),
+            "onMissing": st.sampled_from(["null", "reject"]),
+            "onUnknown": st.sampled_from(["ignore", "reject"]),
+            "prefix": ids.map(lambda name: f"flat {name} "),
+        }
+    ),
+    objects(
+        {
+            "op": st.just("window"),
+            "orderBy": st.lists(
+                objects({"column": columns}, {"direction": st.sampled_from(["ascending", "descending"])}),
+                min_size=1,
+                max_size=2,
+                unique_by=lambda by: by["column"],
+            ),
+            "columns": st.lists(
+                objects(
+                    {"as": ids.map(lambda name: f"window {name}"), "function": st.sampled_from(["rowNumber", "rank"])}
+                )
+                | objects(
+                    {
+                        "as": added,
+                        "function": st.sampled_from(["lag", "lead"]),
+                        "column": columns,
+                    },
+                    {"offset": st.integers(1, 9)},
+                ),
+                min_size=1,
+                max_size=2,
+                unique_by=lambda function: function["as"],
+            ),
+        },
+        {"partitionBy": _distinct(columns)},
+    ),
     objects({"op": st.just("derive"), "columns": st.dictionaries(columns, st.just("1 + 1"), min_size=1, max_size=3)}),
 )
 on_fail = st.sampled_from(["abort", "warn", "skip"])
@@ -154,16 +213,17 @@ dataset_level = objects(
         "customSql": objects({"query": st.just("SELECT * FROM input"), "onFail": st.just("warn")}, {"message": texts}),
     },
 )
+schedule_options = {"jitter": st.sampled_from(["1s", "1m"]), "catchUp": st.sampled_from(["latest", "skip", "all"])}
 schedules = objects(
     {"kind": st.just("cron"), "expression": st.sampled_from(["0 2 * * *", "*/5 8-18 * * MON-FRI"])},
-    {"timezone": st.sampled_from(["UTC", "America/New_York"])},
-) | objects({"kind": st.just("every"), "interval": st.sampled_from(["1m", "15m", "24h", "2w"])})
+    {"timezone": st.sampled_from(["UTC", "America/New_York"]), **schedule_options},
+) | objects({"kind": st.just("every"), "interval": st.sampled_from(["1m", "15m", "24h", "2w"])}, schedule_options)
 
 
 @st.composite
 def pipelines(draw: st.DrawFn) -> dict[str, Any]:
     """A valid document: one source, any number of transforms and validate nodes, one or two targets."""
-    names = draw(st.lists(ids, min_size=6, max_size=6, unique=True))
+    names = draw(st.lists(ids, min_size=7, max_size=7, unique=True))
     shared = objects({}, {"name": texts, "description": texts, "ui": objects({"x": numbers, "y": numbers})})
     files = objects({"connector": st.just("local_fs"), "config": configs})
     chain = [{"kind": "source"} | draw(files | tables) | draw(objects({}, {"columns": source_columns}))]
@@ -173,10 +233,16 @@ def pipelines(draw: st.DrawFn) -> dict[str, Any]:
         different = st.lists(rules, max_size=3, unique_by=lambda rule: json.dumps(rule, sort_keys=True))
         chain.append({"kind": "validate"} | draw(objects({}, {"rowLevel": different, "datasetLevel": dataset_level})))
     targets = [draw(_targets(table)) for table in ("t", "u")[: draw(st.integers(1, 2))]]
-    nodes = []
+    nodes: list[dict[str, Any]] = []
+    joined = {}
+    if chain[1:2] and chain[1]["kind"] == "transform" and draw(st.booleans()):
+        nodes.append({"id": names[-1], "kind": "source", "connector": "local_fs", "config": draw(configs)})
+        join = {"op": "join", "with": names[-1], "type": draw(st.sampled_from(["semi", "anti"])), "on": {"a key": "k"}}
+        chain[1]["ops"] = [*chain[1]["ops"], join]
+        joined[1] = [names[-1]]
     for i, node in enumerate([*chain, *targets]):
         above = names[min(i, len(chain)) - 1]
-        nodes.append({"id": names[i]} | draw(shared) | node | ({"inputs": [above]} if i else {}))
+        nodes.append({"id": names[i]} | draw(shared) | node | ({"inputs": [above, *joined.get(i, ())]} if i else {}))
     head = {"kind": "pipeline", "version": "1.0", "id": draw(ids), "nodes": nodes}
     return head | draw(objects({}, {"schedule": schedules, "metadata": objects({}, {"tags": st.lists(texts)})}))
 

@@ -26,7 +26,7 @@ def unknown(ops: list[dict[str, Any]], field: str = "id") -> list[str]:
 RULE = "/nodes/2/rowLevel/0/field"
 
 
-def test_a_file_may_hold_columns_that_nobody_declared():
+def test_a_file_may_have_undeclared_columns():
     assert unknown([{"op": "trim", "columns": ["x"]}], "anything") == []
 
 
@@ -85,3 +85,12 @@ def test_columns_stay_in_order():
     columns = Columns(("a", "b", "c"), closed=True).renamed({"b": "x"}).with_added(["d", "a"]).without(["c"])
     assert columns.present == ("a", "x", "d")
     assert [columns.has(name) for name in ("a", "b", "c", "d")] == [True, False, False, True]
+
+
+def test_the_types_that_the_document_states_go_with_their_columns():
+    columns = Columns(("a", "b"), types={"a": "integer", "b": "date"})
+    assert columns.renamed({"a": "b", "b": "a"}).types == {"b": "integer", "a": "date"}
+    assert columns.cast({"a": "string"}).types == {"a": "string", "b": "date"}
+    assert columns.selected(["b"]).types == {"b": "date"}
+    assert columns.without(["b"]).types == {"a": "integer"}
+    assert columns.with_added(["b"]).types == {"a": "integer"}

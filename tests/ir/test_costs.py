@@ -107,7 +107,7 @@ def test_json_schemas_that_ask_themselves_again_and_again_end_with_the_budget():
     assert codes_within_budget(with_rules(*rules)) == {"document.too_costly"}
 
 
-def test_a_json_schema_of_a_long_chain_of_references_is_reported_about_within_the_budget():
+def test_a_json_schema_with_a_long_chain_of_references_is_checked_within_the_budget():
     chain = {f"d{i}": {"$ref": f"#/$defs/d{i + 1}"} for i in range(2_500)}
     assert codes_within_budget(with_rules(schema_rule({"$defs": {**chain, "d2500": {}}, "$ref": "#/$defs/d0"})))
 

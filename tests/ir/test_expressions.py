@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from ir.expressions import ExpressionError, parse_expression, rename_column
 from ir.expressions.functions import FUNCTIONS, NOT_REPEATABLE, REFUSED
 from ir.expressions.literals import decode_literal, encode_literal
+from tests.properties import examples
 
 ALLOWED = {
     "dep_delay / 60": ("(`dep_delay` / 60)", ("dep_delay",)),
@@ -245,7 +246,7 @@ def test_absurd_expressions_are_refused_and_never_break_anything(text):
 
 
 @given(st.text("ab1.'\"`\\()+-*/%&|^~!=<>?:;,[]{}@$ \n_%nu0", max_size=25))
-@settings(max_examples=1_000, deadline=None)
+@settings(max_examples=examples(1_000), deadline=None)
 def test_any_text_is_an_expression_or_an_expression_error(text):
     try:
         written = parse_expression(text)
@@ -255,7 +256,7 @@ def test_any_text_is_an_expression_or_an_expression_error(text):
 
 
 @given(st.text(st.characters(exclude_categories=["Cs"]), max_size=30))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 def test_any_text_survives_as_a_literal(text):
     # LIKE reads \% and \_ as escapes, so both spellings of them are kept: what is written means the same to Spark.
     written = encode_literal(text)
@@ -265,7 +266,7 @@ def test_any_text_survives_as_a_literal(text):
 
 
 @given(st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1, max_size=20))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 def test_any_name_in_backticks_survives_as_a_column(name):
     quoted = "`" + name.replace("`", "``") + "`"
     if not name.startswith("_flow_"):
@@ -291,7 +292,7 @@ trees = st.recursive(
 
 
 @given(trees)
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 def test_a_tree_in_parentheses_is_written_as_it_is(text):
     assert parse_expression(text).sql == text
 

@@ -42,7 +42,7 @@ def test_the_values_that_have_a_name_are_values_of_the_field(field):
 
 
 @pytest.mark.parametrize("node", list(NODES.values()), ids=lambda node: node.__name__)
-def test_every_field_of_a_node_stands_in_one_of_its_groups(node):
+def test_every_field_of_a_node_belongs_to_one_of_its_groups(node):
     schema = DEFINITIONS[node.__name__]
     groups = {part.get("group") for name, part in schema["properties"].items() if name not in WITHOUT_GROUP}
     assert groups == set(schema["groups"])

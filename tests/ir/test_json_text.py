@@ -14,10 +14,11 @@ from ir.limits import MAX_SAFE_INTEGER
 from tests.ir.cases import document
 from tests.ir.documents_of import json_values
 from tests.ir.mutations import mutate_text
+from tests.properties import examples
 
 
 @given(json_values, st.sampled_from([None, 0, 2]), st.booleans())
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 def test_it_reads_what_python_writes(value, indent, escape):
     reader = JsonReader(json.dumps(value, indent=indent, ensure_ascii=escape))
     assert reader.read() == value

@@ -5,11 +5,14 @@ from __future__ import annotations
 import pytest
 
 from ir import parsePipelineIR
-from ir.lineage import FLOWS, Lineage, Trace, lineages_of
+from ir.lineage import FLOWS, Lineage, Trace, lineages_of, sources_of
+from ir.nodes.branch import Take
 from ir.ops import OP_KINDS
+from ir.pipeline import Pipeline
+from tests.ir.cases import document
 
 
-def lineage(*ops: dict, columns: tuple[str, ...] = ("a", "b")) -> Lineage:
+def pipeline(*ops: dict, columns: tuple[str, ...] = ("a", "b")) -> Pipeline:
     document = {
         "kind": "pipeline",
         "version": "1.0",
@@ -35,7 +38,11 @@ def lineage(*ops: dict, columns: tuple[str, ...] = ("a", "b")) -> Lineage:
             },
         ],
     }
-    (found,) = lineages_of(parsePipelineIR(document).pipeline)
+    return parsePipelineIR(document).pipeline
+
+
+def lineage(*ops: dict, columns: tuple[str, ...] = ("a", "b")) -> Lineage:
+    (found,) = lineages_of(pipeline(*ops, columns=columns))
     return found
 
 
@@ -48,7 +55,7 @@ def derive(**columns: str) -> dict:
 
 
 def test_every_op_says_what_it_does_to_columns():
-    assert set(FLOWS) == set(OP_KINDS)
+    assert set(FLOWS) == {*OP_KINDS, Take}
 
 
 def test_columns_that_nothing_touches_come_from_themselves():
@@ -101,3 +108,57 @@ def test_casts_fills_and_trims_are_steps_on_the_way():
 
 def test_the_sources_are_reported_once_in_the_order_of_first_use():
     assert lineage(derive(c="b || a")).sources == ("a", "b")
+
+
+@pytest.mark.parametrize(
+    ("node", "column", "sources"),
+    [
+        ("load", "c", ("a",)),
+        ("load", "both", ("a", "b")),
+        ("shape", "c", ("a",)),
+        ("shape", "a", ("a",)),  # as a cast names it that stands before the rename
+        ("files", "a", ("a",)),
+        ("load", "unknown", ("unknown",)),
+    ],
+)
+def test_a_column_of_any_node_is_traced_to_the_source(node, column, sources):
+    found = pipeline({"op": "cast", "columns": {"a": "integer"}}, rename(a="c"), derive(both="c + b"))
+    assert sources_of(found.path_to(found.targets()[0]), node, column) == sources
+
+
+def test_a_joined_column_comes_from_its_reference():
+    pipeline = parsePipelineIR(document("join")).pipeline
+    (found,) = lineages_of(pipeline)
+    step = "looked up in customers by customer_id = id"
+    assert found.columns["customer_name"] == Trace((), (step,), (("customers", "name"),))
+    assert found.references == (("customers", "name"), ("regions", "region"))
+    assert "customer_name" not in found.sources
+
+
+def test_an_expression_over_a_joined_column_has_both_origins():
+    made = document("join")
+    made["nodes"][-2]["ops"].append({"op": "derive", "columns": {"label": "concat(country, customer_name)"}})
+    (found,) = lineages_of(parsePipelineIR(made).pipeline)
+    assert found.columns["label"].sources == ("country",)
+    assert found.columns["label"].references == (("customers", "name"),)
+
+
+def test_what_is_taken_out_of_a_text_comes_from_its_column():
+    extract = {"op": "regexExtract", "field": "a", "pattern": "(x)", "as": "x", "onNoMatch": "null"}
+    path = {"op": "jsonPath", "field": "b", "path": "$.n", "as": "n", "type": "integer", "onMissing": "null"}
+    found = lineage(extract, path).columns
+    assert found["x"] == Trace(("a",), ("group 1 of (x)",))
+    assert found["n"] == Trace(("b",), ("value at $.n as integer",))
+    assert found["a"] == Trace(("a",))
+
+
+def test_members_of_an_object_come_from_its_column():
+    op = {"op": "flatten", "field": "b", "columns": {"$.x.y": "date"}, "onMissing": "null", "onUnknown": "ignore"}
+    assert lineage(op).columns["x_y"] == Trace(("b",), ("value at $.x.y as date",))
+
+
+def test_what_a_window_computes_comes_from_the_column_that_it_takes():
+    columns = [{"as": "n", "function": "rowNumber"}, {"as": "total", "function": "runningSum", "column": "b"}]
+    found = lineage({"op": "window", "partitionBy": ["a"], "orderBy": [{"column": "b"}], "columns": columns}).columns
+    assert found["n"] == Trace((), ("rowNumber by a, b ascending",))
+    assert found["total"] == Trace(("b",), ("runningSum by a, b ascending",))

@@ -9,8 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ir.connectors.files import Pattern
-from ir.patterns import compile_pattern, expand, expand_tokens, glob_matcher
+from ir.patterns import compile_pattern, expand, expand_tokens, glob_matcher, literal_glob
 from ir.pointers import ROOT
+from tests.properties import examples
 
 NOW = datetime(2025, 3, 4, 23, 5, 6, tzinfo=UTC)
 
@@ -65,7 +66,7 @@ def test_a_glob_does_not_match(glob, name):
 
 
 @given(st.text("ab*?[]-!^.é\\", min_size=1, max_size=8), st.text("ab*?[]-!^.é\\", max_size=8))
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=examples(500), deadline=None)
 def test_any_glob_is_read_or_refused_and_matches_its_own_text(glob, name):
     try:
         matches = glob_matcher(glob)
@@ -118,3 +119,9 @@ def test_percent_signs_in_a_folder_stay():
 
 def test_a_quantifier_in_a_regex_is_no_token():
     assert list(Pattern(type="regex", value="a{2,3}").check(ROOT)) == []
+
+
+@pytest.mark.parametrize("name", ["a[1].csv", "a[.csv", "a*.csv", "a?.csv", "[!a].csv", "a]b.csv"])
+def test_a_literal_glob_matches_its_name_alone(name):
+    matches = glob_matcher(literal_glob(name))
+    assert [other for other in (name, "a1.csv", "ab.csv", "b.csv", "abcb.csv") if matches(other)] == [name]

@@ -109,7 +109,7 @@ def test_a_given_table_needs_no_schema_and_others_do():
         'SELECT {}::text COLLATE "C"',
     ],
 )
-def test_a_function_is_found_wherever_it_stands(place):
+def test_a_function_is_found_anywhere_in_the_query(place):
     read_query(place.format("abs(1)"))
     for call in ("pg_sleep(1)", 'U&"pg_slee\\0070"(1)'):
         with pytest.raises(QueryRefused, match="pg_sleep"):

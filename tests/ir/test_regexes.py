@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from ir.pointers import ROOT
 from ir.regexes import check_regex, compile_regex
+from tests.properties import examples
 
 CORPUS = [
     "",
@@ -91,7 +92,7 @@ def test_it_takes_what_the_engine_takes(pattern):
 
 
 @given(st.text(r"ab(|)*+?{}[]^$.\dpLz1,:=!<>-é", max_size=12))
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=examples(500), deadline=None)
 def test_it_takes_what_the_engine_takes_whatever_is_typed(pattern):
     assert check_takes(pattern) == arrow_takes(pattern)
 

@@ -11,10 +11,12 @@ from hypothesis import strategies as st
 
 from ir.durations import parse_duration
 from ir.pointers import ROOT
-from ir.schedules import CronSchedule, EverySchedule, next_fire
+from ir.schedules import CronSchedule, EverySchedule, jitter_of, next_fire
 from ir.timezones import timezone
+from tests.properties import examples
 
 BERLIN = ZoneInfo("Europe/Berlin")
+KEY = "orders"
 
 
 def cron(expression: str, zone: str = "Europe/Berlin") -> CronSchedule:
@@ -25,13 +27,13 @@ def every(interval: str) -> EverySchedule:
     return EverySchedule(kind="every", interval=interval)
 
 
-def fires(schedule, after: datetime, until: datetime) -> list[str]:
+def fires(schedule, after: datetime, until: datetime, key: str = KEY) -> list[str]:
     """The local times at which a schedule fires, asked one after the other as a scheduler does."""
     found: list[str] = []
-    moment = next_fire(schedule, after)
+    moment = next_fire(schedule, after, key)
     while moment <= until:
         found.append(moment.astimezone(BERLIN).isoformat(timespec="minutes"))
-        moment = next_fire(schedule, moment)
+        moment = next_fire(schedule, moment, key)
     return found
 
 
@@ -77,15 +79,17 @@ def test_an_interval_of_a_day_is_24_hours_whatever_clocks_do(date, hour):
     assert datetime.fromisoformat(second) - datetime.fromisoformat(first) == timedelta(hours=24)
 
 
-def test_an_interval_keeps_to_its_multiples_however_late_it_is_asked():
+def test_an_interval_fires_at_its_multiples_whenever_it_is_computed():
     late = datetime(2025, 1, 1, 10, 7, 33, tzinfo=UTC)
-    assert next_fire(every("15m"), late) == datetime(2025, 1, 1, 10, 15, tzinfo=UTC)
-    assert next_fire(every("15m"), datetime(2025, 1, 1, 10, 15, tzinfo=UTC)) == datetime(2025, 1, 1, 10, 30, tzinfo=UTC)
+    assert next_fire(every("15m"), late, KEY) == datetime(2025, 1, 1, 10, 15, tzinfo=UTC)
+    assert next_fire(every("15m"), datetime(2025, 1, 1, 10, 15, tzinfo=UTC), KEY) == datetime(
+        2025, 1, 1, 10, 30, tzinfo=UTC
+    )
 
 
 def test_a_time_in_the_second_copy_of_an_hour_is_never_answered_with_a_time_that_is_past():
     second_copy = datetime(2025, 10, 26, 1, 10, tzinfo=UTC)  # 02:10 in Berlin, the second one
-    assert next_fire(cron("30 2 * * *"), second_copy) == datetime(2025, 10, 27, 1, 30, tzinfo=UTC)
+    assert next_fire(cron("30 2 * * *"), second_copy, KEY) == datetime(2025, 10, 27, 1, 30, tzinfo=UTC)
 
 
 @given(
@@ -97,23 +101,23 @@ def test_a_time_in_the_second_copy_of_an_hour_is_never_answered_with_a_time_that
     ),
     st.datetimes(datetime(1990, 1, 1), datetime(2060, 1, 1)),
 )
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 def test_the_next_time_lies_ahead(expression, zone, naive):
     after = naive.replace(tzinfo=UTC)
-    assert next_fire(cron(expression, zone), after) > after
+    assert next_fire(cron(expression, zone), after, KEY) > after
 
 
 @given(st.text("0123456789*/,-LWF#MON ?@", max_size=30))
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=examples(500), deadline=None)
 def test_any_text_is_a_cron_expression_or_a_diagnostic(text):
     schedule = cron(text, "UTC")
     if not list(schedule.check(ROOT)):
-        assert next_fire(schedule, datetime(2025, 1, 1, tzinfo=UTC)) > datetime(2025, 1, 1, tzinfo=UTC)
+        assert next_fire(schedule, datetime(2025, 1, 1, tzinfo=UTC), KEY) > datetime(2025, 1, 1, tzinfo=UTC)
 
 
 def test_a_time_without_a_zone_is_refused():
     with pytest.raises(ValueError, match="time zone"):
-        next_fire(every("1h"), datetime(2025, 1, 1))
+        next_fire(every("1h"), datetime(2025, 1, 1), KEY)
 
 
 @pytest.mark.parametrize(
@@ -137,3 +141,36 @@ def test_anything_else_is_no_duration(text):
 def test_only_listed_time_zones_are_known(name):
     with pytest.raises(ValueError, match="is not a time zone"):
         timezone(name)
+
+
+@given(
+    st.text(max_size=20),
+    st.sampled_from([cron("30 2 * * *"), every("15m")]),
+    st.datetimes(datetime(2000, 1, 1), datetime(2060, 1, 1)),
+)
+@settings(max_examples=examples(100), deadline=None)
+def test_a_jitter_moves_every_time_by_the_same_part_of_it(key, schedule, naive):
+    after = naive.replace(tzinfo=UTC)
+    moved = schedule.model_copy(update={"jitter": "10m"})
+    offset = jitter_of(moved, key)
+    assert timedelta() <= offset < timedelta(minutes=10)
+    assert next_fire(moved, after + offset, key) == next_fire(schedule, after, key) + offset
+
+
+def test_pipelines_of_one_schedule_are_spread_over_its_jitter():
+    schedule = EverySchedule(kind="every", interval="1h", jitter="10m")
+    minutes = [jitter_of(schedule, f"pipeline-{i}") // timedelta(minutes=1) for i in range(1000)]
+    assert min(minutes.count(minute) for minute in range(10)) > 50
+
+
+@pytest.mark.parametrize(
+    ("schedule", "code"),
+    [
+        (EverySchedule(kind="every", interval="15m", jitter="16m"), "value.out_of_range"),
+        (EverySchedule(kind="every", interval="2w", jitter="25h"), "value.out_of_range"),
+        (CronSchedule(kind="cron", expression="* * * * *", jitter="25h"), "value.out_of_range"),
+        (CronSchedule(kind="cron", expression="* * * * *", jitter="soon"), "duration.malformed"),
+    ],
+)
+def test_a_jitter_is_a_duration_of_at_most_the_interval_and_a_day(schedule, code):
+    assert [found.code for found in schedule.check(ROOT)] == [code]

@@ -20,6 +20,7 @@ from tests.ir.cases import document, list_cases
 from tests.ir.documents_of import pipelines
 from tests.ir.mutations import mutate
 from tests.ir.test_parse_properties import ORIGINALS
+from tests.properties import examples
 
 SCHEMA = schema_document()
 VALIDATOR = validator_for(SCHEMA)
@@ -74,13 +75,13 @@ def test_the_schema_refuses_what_is_wrong_in_structure(case):
 
 
 @given(pipelines())
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 def test_the_schema_takes_every_generated_document(made):
     assert list(VALIDATOR.iter_errors(made)) == []
 
 
 @given(st.integers(0, 2**32), st.sampled_from(ORIGINALS))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 def test_types_and_schema_accept_the_same_damaged_documents(seed, name):
     damaged = mutate(serialize(document(name)), random.Random(seed))
     if isinstance(damaged, dict) and is_json(damaged) and not _means_something_wrong(damaged):

@@ -179,7 +179,7 @@ def test_cdc_mirror_is_stopped_at_the_gate_that_is_shut_and_leads_to_its_page(st
 
     assert (reported.code, str(reported.path), reported.severity) == (code, "/nodes/3/loadMode", "error")
     assert reported.message.startswith(words)
-    assert "docs/cdc-mirror.md" in reported.hint
+    assert "docs/reference/cdc-mirror.md" in reported.hint
 
 
 def test_modes_say_what_they_are_like():

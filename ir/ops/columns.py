@@ -1,21 +1,20 @@
-"""Transform operations. Each is one small class; `OPS` is the table of them."""
+"""Ops that change columns of each row."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Annotated, Literal
 
 from pydantic import Field
 
-from ir.annotations import ByTag, JsonScalar, TextOrObject, tag_of
+from ir.annotations import TextOrObject
 from ir.base import Spec, Text
 from ir.columns import Columns
 from ir.diagnostics import Diagnostic, diagnose, shown
 from ir.expressions.checking import check_expression, expression_reads
-from ir.kinds import KindTable
 from ir.limits import MAX_COLUMNS
 from ir.names import check_column, check_repeated
-from ir.ordering import check_order, has_direction
+from ir.ops.base import Column, ColumnList, Op, Reads, Scalar, items, keys
 from ir.pointers import Pointer
 from ir.types import TypeName, check_type
 from ir.written import (
@@ -29,35 +28,13 @@ from ir.written import (
     check_separators,
 )
 
-Column = Annotated[str, Field(max_length=1000)]
-ColumnList = Annotated[list[Column], Field(min_length=1, max_length=MAX_COLUMNS)]
-Scalar = Annotated[str | bool | int | float, JsonScalar(("string", "boolean", "number"))]
-Reads = Iterator[tuple[str, Pointer]]
-
-
-class Op(Spec):
-    """What all ops share: how an op changes the set of columns, and which columns it must find."""
-
-    op: str
-
-    def kinds(self, at: Pointer) -> Iterator[tuple[str, str, Pointer]]:
-        yield "op", self.op, at / "op"
-
-    def reads(self, at: Pointer) -> Reads:
-        """The columns that it needs, and where it names them."""
-        yield from ()
-
-    def columns_after(self, columns: Columns) -> Columns:
-        """What is known of the columns behind this op."""
-        return columns
-
 
 class Rename(Op):
     """Gives columns new names."""
 
     op: Literal["rename"]
     columns: Annotated[dict[Column, Column], Field(min_length=1, max_length=MAX_COLUMNS)] = Field(
-        description="The old names with the new names."
+        description="The old names with the new names.", json_schema_extra={"valueTitle": "New name"}
     )
 
     def check(self, at: Pointer) -> Iterator[Diagnostic]:
@@ -70,7 +47,7 @@ class Rename(Op):
             given.add(new)
 
     def reads(self, at: Pointer) -> Reads:
-        yield from _keys(self.columns, at)
+        yield from keys(self.columns, at)
 
     def columns_after(self, columns: Columns) -> Columns:
         return columns.renamed(self.columns)
@@ -99,7 +76,8 @@ class Cast(Op):
     op: Literal["cast"]
     columns: Annotated[dict[Column, TypeOrObject], Field(min_length=1, max_length=MAX_COLUMNS)] = Field(
         description="The columns with their new types. Where dates or numbers are written in another way than usual, "
-        "an object with type, format, decimalSeparator and groupSeparator."
+        "an object with type, format, decimalSeparator and groupSeparator.",
+        json_schema_extra={"valueTitle": "Type"},
     )
 
     def check(self, at: Pointer) -> Iterator[Diagnostic]:
@@ -108,7 +86,10 @@ class Cast(Op):
             yield from check_type(to, place) if isinstance(to, str) else to.check(place)
 
     def reads(self, at: Pointer) -> Reads:
-        yield from _keys(self.columns, at)
+        yield from keys(self.columns, at)
+
+    def columns_after(self, columns: Columns) -> Columns:
+        return columns.cast({name: to if isinstance(to, str) else to.type for name, to in self.columns.items()})
 
 
 class Select(Op):
@@ -121,7 +102,7 @@ class Select(Op):
         yield from check_repeated(self.columns, at / "columns")
 
     def reads(self, at: Pointer) -> Reads:
-        yield from _items(self.columns, at / "columns")
+        yield from items(self.columns, at / "columns")
 
     def columns_after(self, columns: Columns) -> Columns:
         return columns.selected(self.columns)
@@ -137,7 +118,7 @@ class Drop(Op):
         yield from check_repeated(self.columns, at / "columns")
 
     def reads(self, at: Pointer) -> Reads:
-        yield from _items(self.columns, at / "columns")
+        yield from items(self.columns, at / "columns")
 
     def columns_after(self, columns: Columns) -> Columns:
         return columns.without(self.columns)
@@ -150,6 +131,7 @@ class Derive(Op):
     columns: Annotated[dict[Column, Text], Field(min_length=1, max_length=MAX_COLUMNS)] = Field(
         description="The columns with their expressions. Every expression sees the columns before this operation.",
         examples=[{"total": "price * quantity"}],
+        json_schema_extra={"valueTitle": "Expression"},
     )
 
     def check(self, at: Pointer) -> Iterator[Diagnostic]:
@@ -165,24 +147,6 @@ class Derive(Op):
         return columns.with_added(self.columns)
 
 
-class Filter(Op):
-    """Keeps only the rows for which a condition is true."""
-
-    op: Literal["filter"]
-    where: Text = Field(
-        title="Condition",
-        description="A Spark SQL condition. Rows for which it is false or NULL are filtered out.",
-        examples=["status <> 'test'"],
-        json_schema_extra={"multiline": True},
-    )
-
-    def check(self, at: Pointer) -> Iterator[Diagnostic]:
-        yield from check_expression(self.where, at / "where")
-
-    def reads(self, at: Pointer) -> Reads:
-        yield from expression_reads(self.where, at / "where")
-
-
 class FillNull(Op):
     """Replaces NULL with a value."""
 
@@ -192,7 +156,7 @@ class FillNull(Op):
     )
 
     def reads(self, at: Pointer) -> Reads:
-        yield from _keys(self.columns, at)
+        yield from keys(self.columns, at)
 
 
 class Trim(Op):
@@ -205,59 +169,4 @@ class Trim(Op):
         yield from check_repeated(self.columns, at / "columns")
 
     def reads(self, at: Pointer) -> Reads:
-        yield from _items(self.columns, at / "columns")
-
-
-class Deduplicate(Op):
-    """Keeps the last row of each key.
-
-    Rows of a database that are equally last but differ in the columns that remain fail the run. NULLs in keys are equal
-    to each other. Types that Spark does not have are compared as text.
-    """
-
-    op: Literal["deduplicate"]
-    keys: ColumnList = Field(title="Key columns", description="The columns that identify a row.")
-    order_by: Column | None = Field(
-        None,
-        title="Order by",
-        description="The row with the highest value in this column is kept; NULL is lowest. Without it, the last row "
-        "in the "
-        "order of the files is kept.",
-    )
-
-    def check(self, at: Pointer) -> Iterator[Diagnostic]:
-        yield from check_repeated(self.keys, at / "keys")
-        if self.order_by is not None:
-            yield from check_order(self.order_by, at / "orderBy")
-
-    def reads(self, at: Pointer) -> Reads:
-        yield from _items(self.keys, at / "keys")
-        if self.order_by is not None and not has_direction(self.order_by):
-            yield self.order_by, at / "orderBy"
-
-
-class SqlQuery(Op):
-    """Replaces the rows with those of a query."""
-
-    op: Literal["sql"]
-    query: Text = Field(
-        description="One SELECT over input, the rows that arrive.", json_schema_extra={"multiline": True}
-    )
-
-    def columns_after(self, columns: Columns) -> Columns:
-        return Columns()
-
-
-OP_KINDS = (Rename, Cast, Select, Drop, Derive, Filter, FillNull, Trim, Deduplicate, SqlQuery)
-OPS: KindTable[type[Op]] = KindTable("op", ((tag_of(kind, "op"), kind) for kind in OP_KINDS))
-AnyOp = Annotated[
-    Rename | Cast | Select | Drop | Derive | Filter | FillNull | Trim | Deduplicate | SqlQuery, ByTag("op")
-]
-
-
-def _items(columns: Iterable[str], at: Pointer) -> Reads:
-    return ((column, at / i) for i, column in enumerate(columns))
-
-
-def _keys(columns: Iterable[str], at: Pointer) -> Reads:
-    return ((column, at / "columns" / column) for column in columns)
+        yield from items(self.columns, at / "columns")

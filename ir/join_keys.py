@@ -1,0 +1,39 @@
+"""Which types of columns a join can compare."""
+
+from __future__ import annotations
+
+from ir.types import ColumnType
+
+MOST_DIGITS = 38
+"""Of the decimals that Spark compares exactly."""
+
+_DIGITS = {"integer": 10, "bigint": 19}
+_AS_THEY_ARE = frozenset({"string", "boolean", "date", "timestamp", "timestamptz"})
+
+
+def common_key_type(one: ColumnType, other: ColumnType) -> ColumnType | None:
+    """Return the type in which values of both types are compared exactly; None if there is none.
+
+    Floats are rounded, and types that Spark does not have have several texts for one value, so that they are not
+    compared.
+    """
+    if one.kind in _AS_THEY_ARE:
+        return one if one == other else None
+    digits = [_digits(one), _digits(other)]
+    if None in digits:
+        return None
+    if one.kind in _DIGITS and other.kind in _DIGITS:
+        return ColumnType("bigint")
+    scale = max(one.scale, other.scale)
+    precision = scale + max(count for count in digits if count is not None)
+    return ColumnType("decimal", precision, scale) if precision <= MOST_DIGITS else None
+
+
+def can_be_key(kind: ColumnType) -> bool:
+    """Return whether values of the type can be compared with others of it."""
+    return common_key_type(kind, kind) is not None
+
+
+def _digits(kind: ColumnType) -> int | None:
+    """Return the digits before the point; None for what is no exact number."""
+    return kind.precision - kind.scale if kind.kind == "decimal" else _DIGITS.get(kind.kind)

@@ -1,0 +1,75 @@
+"""The JSON Patch (RFC 6902) that turns one document into another. Items of lists that have an `id` keep their
+identity."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ir.diagnostics import Patch
+from ir.pointers import ROOT, Pointer
+
+
+def make_patch(old: Any, new: Any) -> Patch:
+    """Return operations that give `new` when they are applied to `old` one after the other."""
+    return _diff(old, new, ROOT)
+
+
+def are_equal(one: Any, other: Any) -> bool:
+    """Whether two JSON values are the same. Unlike in Python, `true` is not 1, and 1 is not 1.0."""
+    if isinstance(one, dict) and isinstance(other, dict):
+        return one.keys() == other.keys() and all(are_equal(one[key], other[key]) for key in one)
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) == len(other) and all(map(are_equal, one, other))
+    return type(one) is type(other) and bool(one == other)
+
+
+def _diff(old: Any, new: Any, at: Pointer) -> Patch:
+    if are_equal(old, new):
+        return []
+    if isinstance(old, dict) and isinstance(new, dict):
+        return _diff_objects(old, new, at)
+    if isinstance(old, list) and isinstance(new, list):
+        return _diff_lists(old, new, at)
+    return [{"op": "replace", "path": str(at), "value": new}]
+
+
+def _diff_objects(old: dict[str, Any], new: dict[str, Any], at: Pointer) -> Patch:
+    patch = [{"op": "remove", "path": str(at / key)} for key in old if key not in new]
+    for key, value in new.items():
+        if key in old:
+            patch += _diff(old[key], value, at / key)
+        else:
+            patch.append({"op": "add", "path": str(at / key), "value": value})
+    return patch
+
+
+def _diff_lists(old: list[Any], new: list[Any], at: Pointer) -> Patch:
+    """Keep the items that stay, by `id` or by value, in their order; remove and add the others."""
+    kept = _common(old, new)
+    kept_old = {i for i, _ in kept}
+    patch = [{"op": "remove", "path": str(at / i)} for i in reversed(range(len(old))) if i not in kept_old]
+    by_new = {j: old[i] for i, j in kept}
+    for j, value in enumerate(new):
+        if j in by_new:
+            patch += _diff(by_new[j], value, at / j)
+        else:
+            patch.append({"op": "add", "path": str(at / j), "value": value})
+    return patch
+
+
+def _common(old: list[Any], new: list[Any]) -> list[tuple[int, int]]:
+    """Return pairs of indices of items that are the same, both ascending."""
+    pairs: list[tuple[int, int]] = []
+    j = 0
+    for i, item in enumerate(old):
+        found = next((k for k in range(j, len(new)) if _is_same(item, new[k])), None)
+        if found is not None:
+            pairs.append((i, found))
+            j = found + 1
+    return pairs
+
+
+def _is_same(one: Any, other: Any) -> bool:
+    if isinstance(one, dict) and isinstance(other, dict) and "id" in one and "id" in other:
+        return bool(one["id"] == other["id"])
+    return are_equal(one, other)

@@ -1,0 +1,51 @@
+"""Diagnostics of a project: those of documents, with the file that each is in."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ir.diagnostics import Diagnostic
+from ir.errors import FlowError
+from ir.manifests.codes import MANIFEST_CODES
+from ir.pointers import Pointer
+
+
+@dataclass(frozen=True, slots=True)
+class FileDiagnostic:
+    """A diagnostic and the name of its file. Its path, line and column are those in that file."""
+
+    file: str
+    diagnostic: Diagnostic
+
+    @property
+    def is_error(self) -> bool:
+        return self.diagnostic.severity == "error"
+
+    def to_json(self) -> dict[str, Any]:
+        return {"file": self.file, **self.diagnostic.to_json()}
+
+
+def fault(code: str, at: Pointer, message: str, *, hint: str = "") -> Diagnostic:
+    """Make a diagnostic of a manifest with the severity of its code, and with the code's hint unless another is
+    given."""
+    spec = MANIFEST_CODES[code]
+    return Diagnostic(at, code, spec.severity, message, hint or spec.hint)
+
+
+class InvalidProject(FlowError):
+    """A project with errors. Holds the diagnostics of all files, warnings included."""
+
+    diagnostics: tuple[FileDiagnostic, ...]
+
+    def __init__(self, diagnostics: Sequence[FileDiagnostic]) -> None:
+        errors = [found for found in diagnostics if found.is_error]
+        first = errors[0]
+        more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
+        message = f"{first.file}: {first.diagnostic.message}{more}"
+        super().__init__("project.invalid", message, hint=first.diagnostic.hint)
+        self.diagnostics = tuple(diagnostics)
+
+    def to_json(self) -> dict[str, Any]:
+        return super().to_json() | {"diagnostics": [found.to_json() for found in self.diagnostics]}

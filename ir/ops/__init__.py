@@ -1,0 +1,81 @@
+"""Transform operations. Each is one small class; `OPS` is the table of them."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from ir.annotations import ByTag, tag_of
+from ir.kinds import KindTable
+from ir.ops.base import Column, ColumnList, Op
+from ir.ops.columns import Cast, CastTo, Derive, Drop, FillNull, Rename, Select, Trim, TypeOrObject
+from ir.ops.extract import JsonPath, RegexExtract
+from ir.ops.flatten import Flatten
+from ir.ops.join import Join, JoinType
+from ir.ops.rows import Deduplicate, Filter
+from ir.ops.sql import SqlQuery
+from ir.ops.window import OrderColumn, Window, WindowFunction
+
+OP_KINDS = (
+    Rename,
+    Cast,
+    Select,
+    Drop,
+    Derive,
+    Filter,
+    FillNull,
+    Trim,
+    RegexExtract,
+    JsonPath,
+    Flatten,
+    Deduplicate,
+    Window,
+    Join,
+    SqlQuery,
+)
+OPS: KindTable[type[Op]] = KindTable("op", ((tag_of(kind, "op"), kind) for kind in OP_KINDS))
+AnyOp = Annotated[
+    Rename
+    | Cast
+    | Select
+    | Drop
+    | Derive
+    | Filter
+    | FillNull
+    | Trim
+    | RegexExtract
+    | JsonPath
+    | Flatten
+    | Deduplicate
+    | Window
+    | Join
+    | SqlQuery,
+    ByTag("op"),
+]
+
+__all__ = [
+    "OPS",
+    "AnyOp",
+    "Cast",
+    "CastTo",
+    "Column",
+    "ColumnList",
+    "Deduplicate",
+    "Derive",
+    "Drop",
+    "FillNull",
+    "Filter",
+    "Flatten",
+    "Join",
+    "JoinType",
+    "JsonPath",
+    "Op",
+    "OrderColumn",
+    "RegexExtract",
+    "Rename",
+    "Select",
+    "SqlQuery",
+    "Trim",
+    "TypeOrObject",
+    "Window",
+    "WindowFunction",
+]

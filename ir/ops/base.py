@@ -1,0 +1,49 @@
+"""The base of all ops, and what their fields are made of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Annotated
+
+from pydantic import Field
+
+from ir.annotations import JsonScalar
+from ir.base import Spec
+from ir.columns import Columns
+from ir.limits import MAX_COLUMNS
+from ir.pointers import Pointer
+
+Column = Annotated[str, Field(max_length=1000)]
+ColumnList = Annotated[list[Column], Field(min_length=1, max_length=MAX_COLUMNS)]
+Scalar = Annotated[str | bool | int | float, JsonScalar(("string", "boolean", "number"))]
+Reads = Iterator[tuple[str, Pointer]]
+
+
+class Op(Spec):
+    """The base of all ops: how an op changes the set of columns, and which columns it needs."""
+
+    op: str
+
+    def kinds(self, at: Pointer) -> Iterator[tuple[str, str, Pointer]]:
+        yield "op", self.op, at / "op"
+
+    def reads(self, at: Pointer) -> Reads:
+        """Yield the columns that the op needs, each with the place that names it."""
+        yield from ()
+
+    def adds(self, at: Pointer) -> Reads:
+        """Yield the columns that the op adds and that the rows may not have already, each with the place that names
+        it."""
+        yield from ()
+
+    def columns_after(self, columns: Columns) -> Columns:
+        """Return what is known of the columns after this op."""
+        return columns
+
+
+def items(columns: Iterable[str], at: Pointer) -> Reads:
+    return ((column, at / i) for i, column in enumerate(columns))
+
+
+def keys(columns: Iterable[str], at: Pointer) -> Reads:
+    return ((column, at / "columns" / column) for column in columns)
