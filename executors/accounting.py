@@ -2,14 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from executors.errors import InvalidContent, Terminal
-from executors.model import NodeReport, PassResult, RecordRef, RuleCount, RunWarning
+from executors.model import (
+    BranchCount,
+    JoinCount,
+    NodeReport,
+    PassResult,
+    RecordRef,
+    RuleCount,
+    RunWarning,
+    branch_key,
+    join_key,
+)
 from executors.reading import Reading
 from executors.validation.tally import add_counts
 from ir.nodes import Source, Transform, Validate
+from ir.nodes.branch import Take, taken_of
 from ir.pipeline import Path
+from ir.pointers import ROOT
 from ir.rules import rule_id
 from ir.words import counted
 
@@ -36,12 +49,14 @@ def require_all_arrived(path: Path, reading: Reading, result: PassResult) -> int
     """How many rows were read: every one must have been filtered or validated; raises Terminal `rows.lost`."""
     read = reading.records if reading.records is not None else _read_by_tasks(path, reading, result)
     arrived, filtered = result.total("rows_arrived"), result.at_nodes("filtered_at").total()
-    if read != arrived + filtered:
+    elsewhere = result.at_nodes("elsewhere_at").total()
+    if read != arrived + filtered + elsewhere:
         raise Terminal(
             "rows.lost",
-            f"{counted(read, 'row')} read; {arrived:,} arrived and {filtered:,} were filtered.",
+            f"{counted(read, 'row')} read; {arrived:,} arrived, {filtered:,} were filtered and {elsewhere:,} went to "
+            "other branches.",
             node=path.source.id,
-            hint="Nothing was loaded. Please report this with the kind and size of the source.",
+            hint="The target was not loaded. Please report this with the kind and size of the source.",
         )
     return read
 
@@ -53,7 +68,7 @@ def _read_by_tasks(path: Path, reading: Reading, result: PassResult) -> int:
             "rows.lost",
             f"{parts:,} of {len(reading.parts):,} parts of the source were read completely.",
             node=path.source.id,
-            hint="Nothing was loaded. Please report this with the kind and size of the source.",
+            hint="The target was not loaded. Please report this with the kind and size of the source.",
         )
     return result.total("rows_read")
 
@@ -72,7 +87,7 @@ def stop_on_abort(path: Path, rules: Sequence[RuleCount], names: Mapping[int, st
     first = next((rule for rule, _ in excesses if rule.on_fail == "abort"), excesses[0][0])
     raise InvalidContent(
         "rule.abort" if first.on_fail == "abort" else "rule.limit",
-        f"{'; '.join(texts)}. Nothing was loaded.",
+        f"{'; '.join(texts)}. The target was not loaded.",
         node=first.node,
         hint=" ".join(dict.fromkeys(_HINTS.get(rule.type, _ADVICE[rule.on_fail]) for rule, _ in excesses)),
     )
@@ -141,12 +156,60 @@ def _violation_warning(rule: RuleCount) -> RunWarning:
 def node_reports(path: Path, read: int, result: PassResult) -> list[NodeReport]:
     """The counts of the nodes before the target: each passes on what it neither filters nor drops."""
     rejected, filtered = result.at_nodes("dropped_at"), result.at_nodes("filtered_at")
+    elsewhere = result.at_nodes("elsewhere_at")
     reports: list[NodeReport] = []
     nodes: list[Source | Transform | Validate] = [path.source, *path.transforms, *path.validates]
     for node in nodes:
-        left = read - rejected[node.id] - filtered[node.id]
-        counts = {"rows_filtered": filtered[node.id], "rows_rejected_here": rejected[node.id]}
-        reports.append(NodeReport(node.id, node.kind, rows_in=read, rows_out=left, **counts))
+        left = read - rejected[node.id] - filtered[node.id] - elsewhere[node.id]
+        counts: dict[str, Any] = {"rows_filtered": filtered[node.id], "rows_rejected_here": rejected[node.id]}
+        joins = tuple(_join_counts(node, result)) if isinstance(node, Transform) else ()
+        reports.append(NodeReport(node.id, node.kind, rows_in=read, rows_out=left, joins=joins, **counts))
+        taken = taken_of(node) if isinstance(node, Transform) else None
+        if taken is not None:
+            _count_branches(reports, taken, result)
         read = left
     reports[0].rows_read = reports[0].rows_in
     return reports
+
+
+def _count_branches(reports: list[NodeReport], taken: Take, result: PassResult) -> None:
+    """Make the last report that of a branch node. What the nodes up to it reject is counted on the path of its first
+    branch."""
+    report, routed = reports[-1], result.at_nodes("routed_at")
+    report.kind, report.taken = taken.branch.kind, taken.to
+    report.branches = tuple(BranchCount(to, routed[branch_key(report.id, to)]) for to in taken.branch.readers)
+    report.rows_out = sum(branch.rows for branch in report.branches)
+    if not taken.takes_bad:
+        for before in reports:
+            before.is_partial = True
+        report.rows_elsewhere = report.rows_in - report.rows_out - (report.rows_filtered or 0)
+
+
+def _join_counts(node: Transform, result: PassResult) -> Iterator[JoinCount]:
+    matched, unmatched = result.at_nodes("matched_at"), result.at_nodes("unmatched_at")
+    for op, _ in node.joins(ROOT):
+        key = join_key(node.id, op.with_)
+        yield JoinCount(op.with_, op.type, matched[key], unmatched[key], result.references.get(op.with_))
+
+
+def unmatched_warnings(nodes: Sequence[NodeReport]) -> list[RunWarning]:
+    """A join that finds nothing loads its columns as NULL throughout, or filters every row, which is rarely meant. That
+    of type anti is often meant to find nothing."""
+    return [
+        RunWarning(
+            "join.none_matched",
+            node.id,
+            f"None of {counted(join.unmatched, 'row')} has a match in {join.reference}, {_WITHOUT_MATCH[join.type]}. "
+            "Check whether both keys are written alike.",
+        )
+        for node in nodes
+        for join in node.joins
+        if join.type in _WITHOUT_MATCH and join.unmatched and not join.matched
+    ]
+
+
+_WITHOUT_MATCH = {
+    "left": "so that the columns of the join are NULL in all of them",
+    "inner": "so that the join filters all of them",
+    "semi": "so that the join filters all of them",
+}

@@ -1,5 +1,5 @@
-"""The front door of `executors`: runs of every kind, Spark, hooks, webhooks, held loads, files with their
-settings, and suggested rules.
+"""The front door of `executors`: runs of every kind, previews of nodes, Spark, hooks, webhooks, held loads, files with
+their settings, and suggested rules.
 
 The layers above import this module, `executors.model`, `executors.errors`, `executors.ports` and
 `executors.target_database`, and no other. Spark is imported at its first use, so that a web process never loads it.
@@ -12,23 +12,36 @@ from typing import Any, Literal
 
 from executors.commit_report import add_commit, add_hook, add_warnings
 from executors.connection_failures import describe_connection_failure
-from executors.detection import LOOKED_AT_BYTES, Detection, GivenSettings
+from executors.detection import (
+    LOOKED_AT_BYTES,
+    Cell,
+    ColumnFit,
+    DetectedColumn,
+    Detection,
+    Fit,
+    GivenSettings,
+    Key,
+    Problem,
+)
 from executors.detection import detect as detect_file
+from executors.detection import fit as fit_file
 from executors.discarding import ClaimedFile, archive_discarded
 from executors.formats.signatures import HEAD_BYTES, unreadable_kind
 from executors.holding import Held, Reason, StagedLoad
 from executors.hooks.base import Interruption
 from executors.hooks.webhook import post_webhook
+from executors.hooks.webhook import sign as sign_webhook
 from executors.load_record import LoadCommit, LoadKind
 from executors.model import BackupRef, HookReport, RunJob, RunReport, RunWarning
-from executors.ports import Ports
+from executors.node_preview.model import LONGEST_VALUE, SAMPLE_KINDS, NodePreview, NodePreviewJob, SampleKind
+from executors.ports import Cancellation, Ports
 from executors.runs.kinds import RUNS, STEPS
 from executors.runs.names import LABELS as STEP_LABELS
 from executors.runs.names import may_commit
 from executors.runs.replay_path import require_replayable
 from executors.runs.restore import UNDONE, hooks_not_run
 from executors.runs.step import Step
-from executors.sources.peek import peek_columns
+from executors.sources.peek import peek_columns, peek_files, peek_head
 from executors.spark.address import server_name
 from executors.suggestions import LEAST_ROWS, Proposal, Trial, propose, try_rule
 from executors.target_database.commits import note_hook_done
@@ -41,19 +54,30 @@ from ir.pipeline import Pipeline
 __all__ = [
     "HEAD_BYTES",
     "LEAST_ROWS",
+    "LONGEST_VALUE",
     "LOOKED_AT_BYTES",
+    "SAMPLE_KINDS",
     "STEP_LABELS",
     "UNDONE",
+    "Cell",
     "ClaimedFile",
+    "ColumnFit",
+    "DetectedColumn",
     "Detection",
+    "Fit",
     "GivenSettings",
     "Held",
     "Interruption",
+    "Key",
     "LoadCommit",
     "LoadKind",
+    "NodePreview",
+    "NodePreviewJob",
+    "Problem",
     "Proposal",
     "Reason",
     "RunKindName",
+    "SampleKind",
     "StagedLoad",
     "Step",
     "Trial",
@@ -61,17 +85,23 @@ __all__ = [
     "archive_discarded",
     "describe_connection_failure",
     "detect_file",
+    "fit_file",
     "list_steps",
     "may_commit",
     "peek_columns",
+    "peek_files",
+    "peek_head",
     "post_webhook",
+    "preview_node",
     "propose",
     "report_commits",
     "require_replayable",
     "rerun_hook",
     "run",
     "server_name",
+    "sign_webhook",
     "spark_answers",
+    "spark_is_started",
     "try_rule",
     "unreadable_kind",
     "warm_up_spark",
@@ -95,6 +125,20 @@ def warm_up_spark() -> None:
     from executors.spark.session import warm_up
 
     warm_up()
+
+
+def preview_node(job: NodePreviewJob, cancellation: Cancellation) -> NodePreview:
+    """Evaluate some rows of one node as a run would. Nothing is written. Raises `Failure`."""
+    from executors.node_preview.preview import preview_node
+
+    return preview_node(job, cancellation)
+
+
+def spark_is_started() -> bool:
+    """Return whether this process can use Spark without starting it first."""
+    from executors.spark.session import is_started
+
+    return is_started()
 
 
 def spark_answers() -> bool:

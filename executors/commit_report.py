@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from executors.accounting import VIOLATIONS, violation_warnings
+from executors.accounting import VIOLATIONS, unmatched_warnings, violation_warnings
 from executors.load_record import LoadCommit, LoadCounts, LoadKind
 from executors.model import CheckReport, HookReport, NodeReport, RuleCount, RunReport, RunWarning, TargetCounts
 from executors.target_counts import counted_twice, nodes_of, rules_of
@@ -49,12 +49,13 @@ def put_counts(report: RunReport, target: str, target_count: TargetCounts) -> No
 
 def warn_of_counts(report: RunReport) -> None:
     """What the numbers of all targets together give cause to warn of, in the place of what they gave before."""
-    report.warnings = [w for w in report.warnings if w.code not in (*VIOLATIONS, _TWICE)]
+    report.warnings = [w for w in report.warnings if w.code not in (*VIOLATIONS, _TWICE, _UNMATCHED)]
     twice = [_counted_twice(node) for node in counted_twice(report.target_counts.values())]
-    add_warnings(report, [*violation_warnings(report.rules), *twice])
+    add_warnings(report, [*violation_warnings(report.rules), *twice, *unmatched_warnings(report.nodes)])
 
 
 _TWICE = "rows.counted_twice"
+_UNMATCHED = "join.none_matched"
 
 
 def _counted_twice(node: str) -> RunWarning:
@@ -114,7 +115,7 @@ def known_warnings(node: str, differing: int, doubtful: int) -> list[RunWarning]
     if doubtful:
         text = (
             f"Loaded, though the table may hold them already: {counted(doubtful, 'row')}. Its triggers may change "
-            "values, and it has no key by which rows read again are known. Look for rows that are there twice."
+            "values, and it has no key by which rows read again are known. Look for duplicate rows."
         )
         warnings.append(RunWarning("rows.may_repeat", node, text))
     return warnings
@@ -163,7 +164,7 @@ def _load_warnings(node: str, counts: LoadCounts, rules: Iterable[RuleCount]) ->
             RunWarning(
                 "rejects.not_kept",
                 node,
-                f"{violated - entries:,} of {violated:,} violations were counted but not kept: their node has no "
+                f"{violated - entries:,} of {violated:,} violations were counted but not stored: their node has no "
                 "quarantine.",
             )
         )

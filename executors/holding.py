@@ -50,7 +50,7 @@ def _key_loss(hold: Hold, effect: Effect) -> Iterator[Reason]:
         raise Terminal(
             "hold.key_required",
             f"{effect.table} has no unique key whose columns are all loaded and never NULL, so the number of lost keys "
-            "cannot be counted. Nothing was loaded.",
+            "cannot be counted. The target was not loaded.",
             node=effect.node,
             hint="Add a primary key to the table, or remove maxKeyLossPct.",
         )

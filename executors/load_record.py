@@ -104,6 +104,7 @@ class InputCounts:
     rows_in: int = 0
     rows_read: int | None = None
     rows_filtered: int | None = None
+    rows_elsewhere: int | None = None
     rows_rejected: int | None = None
     rows_rejected_here: int | None = None
     rows_warned: int | None = None

@@ -111,6 +111,7 @@ class RunJob:
     `webhooks` are the connections that hooks refer to. `waited` counts how often the run has waited for files; None
     means that it cannot wait (inline runs). `backup` identifies the backup that a restore uses, `rows` the rejected
     rows that the run works on. `approved` maps targets to loads that earlier attempts staged and a person has approved.
+    `only_targets` are the targets that a load is for; all if there are none.
     """
 
     run_id: str
@@ -126,6 +127,7 @@ class RunJob:
     backup: BackupRef | None = None
     rows: RowsRef | None = None
     approved: Mapping[str, StagedLoad] = field(default_factory=dict)
+    only_targets: frozenset[str] = frozenset()
 
 
 # --- files -------------------------------------------------------------------------------------------------------
@@ -189,7 +191,7 @@ class Split:
     """A part of a file that one task reads: bytes `[start, end)`, or row groups for columnar formats.
 
     `first_record` is the 1-based number of its first data record in the file, `checksums` are those of the whole file
-    (`formats.verified`).
+    (`formats.verified`), None if nobody has read all of it: then its bytes are not compared.
     """
 
     file: SourceFile
@@ -198,7 +200,7 @@ class Split:
     end: int
     first_record: int
     records: int
-    checksums: bytes = b""
+    checksums: bytes | None = b""
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,8 +222,8 @@ class FileScan:
         """Return the file with the results of the scan."""
         return replace(self.file, records=self.records, first_line=self.first_line)
 
-    def with_checksums(self, checksums: bytes) -> FileScan:
-        """Return the file marked so that readers verify every byte."""
+    def with_checksums(self, checksums: bytes | None) -> FileScan:
+        """Return the file marked so that readers verify every byte, or none."""
         return replace(self, splits=tuple(replace(split, checksums=checksums) for split in self.splits))
 
 
@@ -292,8 +294,10 @@ class TaskCount:
     """What one sink task did. `task` is Spark's taskAttemptId, which all its staged and rejected rows carry.
 
     `dropped_at` counts the rejected rows by the first node on the way (source, transform, validate nodes in order,
-    then the target) one of whose rules dropped them, `filtered_at` those that the filters of a node took. `rows_read`
-    and `parts_read` come from readers that count what they read.
+    then the target) one of whose rules dropped them, `filtered_at` those that the filters of a node took. `matched_at`
+    and `unmatched_at` count the rows that joins have looked up, by `join_key`. `elsewhere_at` counts the rows that go
+    to other branches of a node, `routed_at` those of each branch, by `branch_key`. `rows_read` and `parts_read` come
+    from readers that count what they read.
     """
 
     task: int
@@ -304,15 +308,41 @@ class TaskCount:
     rules: tuple[RuleCount, ...]
     dropped_at: Mapping[str, int] = field(default_factory=dict)
     filtered_at: Mapping[str, int] = field(default_factory=dict)
+    matched_at: Mapping[str, int] = field(default_factory=dict)
+    unmatched_at: Mapping[str, int] = field(default_factory=dict)
     rows_read: int = 0
     parts_read: int = 0
+    elsewhere_at: Mapping[str, int] = field(default_factory=dict)
+    routed_at: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class ReferenceRead:
+    """What a join looked rows up in. `name` is that of the file or table as shown, or says how many files there were;
+    `identity` is the SHA-256 of the file, of all files together, or of the database's snapshot. `rows` is None if
+    nobody has counted them."""
+
+    name: str
+    identity: str
+    rows: int | None = None
+
+
+def join_key(node: str, reference: str) -> str:
+    """Return the name of a join in counts: those of a node name different references."""
+    return f"{node}/{reference}"
+
+
+def branch_key(node: str, reader: str) -> str:
+    """Return the name of a branch in counts, by the node that it leads to."""
+    return f"{node}/{reader}"
 
 
 @dataclass(frozen=True, slots=True)
 class PassResult:
-    """The winning tasks of the one pass."""
+    """The winning tasks of the one pass, and what its joins read, by the id of the reference."""
 
     tasks: tuple[TaskCount, ...]
+    references: Mapping[str, ReferenceRead] = field(default_factory=dict)
 
     @property
     def winners(self) -> list[int]:
@@ -322,20 +352,42 @@ class PassResult:
         return sum(getattr(t, name) for t in self.tasks)
 
     def at_nodes(self, name: str) -> Counter[str]:
-        """Sum `dropped_at` or `filtered_at` of all tasks by node."""
+        """Sum `dropped_at`, `filtered_at` or the like of all tasks by node."""
         return sum((Counter(getattr(t, name)) for t in self.tasks), Counter())
 
 
 # --- the report --------------------------------------------------------------------------------------------------
 
 
+@dataclass(frozen=True, slots=True)
+class JoinCount:
+    """How many of the rows that a join looked up have a match in its reference. Rows that an earlier op of the node
+    filtered, and those that are rejected for their key's type, are not looked up."""
+
+    reference: str
+    type: str
+    matched: int
+    unmatched: int
+    read: ReferenceRead | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class BranchCount:
+    """How many rows go to one branch, by the node that it leads to."""
+
+    to: str
+    rows: int
+
+
 @dataclass(slots=True)
 class NodeReport:
-    """Counts of one node. Those of the load are only set on targets.
+    """Counts of one node. Those of the load are only set on targets, `joins` on transform nodes that join.
 
     `rows_rejected` are all rows that a target did not get for a rule's sake, `rows_rejected_here` those of them that
     this node itself rejected: over a target's whole way they add up. `rows_filtered` is of a target's whole way too,
-    and of another node its own. `rows_in` is what the node before passed on.
+    and of another node its own. `rows_elsewhere` are rows that go to other branches. `rows_in` is what the node before
+    passed on. Of a branch node `branches` counts the rows of each, and `taken` names the one that the target's rows
+    take. `is_partial` says that a target of another branch counts what this node rejects.
     """
 
     id: str
@@ -344,6 +396,7 @@ class NodeReport:
     rows_out: int = 0
     rows_read: int | None = None
     rows_filtered: int | None = None
+    rows_elsewhere: int | None = None
     rows_rejected: int | None = None
     rows_rejected_here: int | None = None
     rows_staged: int | None = None
@@ -356,11 +409,16 @@ class NodeReport:
     rows_unchanged: int | None = None
     rows_warned: int | None = None
     duration_ms: int = 0
+    joins: tuple[JoinCount, ...] = ()
+    branches: tuple[BranchCount, ...] = ()
+    taken: str = ""
+    is_partial: bool = False
 
     @classmethod
     def nothing(cls, target: str) -> NodeReport:
         """Build the report of a target that has no new data."""
-        return cls(target, "target", **{name: 0 for name in cls.__dataclass_fields__ if name.startswith("rows_")})
+        counts: dict[str, Any] = {name: 0 for name in cls.__dataclass_fields__ if name.startswith("rows_")}
+        return cls(target, "target", **counts)
 
 
 @dataclass(frozen=True, slots=True)

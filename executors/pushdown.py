@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ir import ops
+from ir.nodes.branch import Take
 from ir.pipeline import Path
 
 
@@ -28,6 +29,24 @@ def _before(op: ops.Op, name: str) -> str | None:
             return None if name in columns else name
         case ops.Trim(columns=names):
             return None if name in names else name
-        case ops.Select() | ops.Drop() | ops.Filter():
+        case ops.RegexExtract(as_=new) | ops.JsonPath(as_=new):
+            return None if name == new else name
+        case ops.Join(columns=columns):
+            return None if name in columns.values() else name
+        case ops.Flatten() as flatten:
+            return None if name in map(flatten.name_of, flatten.columns) else name
+        case ops.SqlQuery():
+            return _before_query(op, name)
+        case ops.Select() | ops.Drop() | ops.Filter() | Take():
             return name
     return None
+
+
+def _before_query(op: ops.SqlQuery, name: str) -> str | None:
+    query = op.parsed()
+    if query is None:
+        return None
+    for item in query.items:
+        if item.name == name:
+            return item.column
+    return name if query.has_all else None

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Protocol
 
 from executors.formats import FORMATS
@@ -67,6 +67,9 @@ class Reading:
     `with_bound` returns a reading without the rows below a bound, as far as the source can filter. `find_mismatches`
     lists settings of the source that do not fit some of the origins. What `is_blank` has neither rows nor names of
     columns. `release` is to be called once all is read: it lets go of what the source holds, if nobody else reads it.
+    `references` are the readings that joins of the path look rows up in, by the ids of their sources. `size` is how
+    many bytes the source keeps of all this, None if unknown. `is_empty` says whether there is no row; it may ask the
+    source.
     """
 
     fields: tuple[SourceField, ...]
@@ -80,6 +83,14 @@ class Reading:
     release: Callable[[], None] = lambda: None
     find_mismatches: Callable[[Sequence[Origin]], tuple[str, ...]] = lambda origins: ()
     is_blank: bool = False
+    references: Mapping[str, Reading] = field(default_factory=dict)
+    size: int | None = None
+    is_empty: Callable[[], bool] = lambda: False
+
+    def release_all(self) -> None:
+        """Release the source and the references."""
+        for reading in (self, *self.references.values()):
+            reading.release()
 
     @property
     def units(self) -> tuple[str, ...]:
@@ -131,4 +142,6 @@ def read_files(source: Source, scans: Sequence[FileScan], store: FileStore) -> R
         on_bad_row=getattr(format, "on_bad_row", "reject"),
         is_blank=all(scan.is_blank for scan in scans),
         find_mismatches=lambda origins: mismatches_of((files[origin.seq] for origin in origins), format, store),
+        size=sum(scan.file.size for scan in scans),
+        is_empty=lambda: not any(scan.records for scan in scans),
     )

@@ -46,7 +46,7 @@ def _failure(target: Target, what: str, causes: Sequence[str], *, is_of_settings
     fix = SETTINGS_HINT if is_of_settings else "See the rejected rows, and correct the source or the rules."
     return Terminal(
         "rows.too_many_rejected",
-        f"{what}{because}. Nothing was loaded.",
+        f"{what}{because}. The target was not loaded.",
         node=target.id,
         hint=f"{fix} If this is expected, set failAtRejectedPct of the target "
         f"({target.fail_at_rejected_pct:g} now) to 0.",

@@ -6,13 +6,14 @@ some files before reads the others alone: the run then tells of each file once, 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields, replace
 from functools import reduce
 from itertools import combinations
 from typing import Any, TypeVar
 
-from executors.model import NodeReport, RuleCount, TargetCounts
+from executors.model import BranchCount, JoinCount, NodeReport, RuleCount, TargetCounts
 from executors.validation.tally import add_counts
 
 K = TypeVar("K")
@@ -27,15 +28,22 @@ def nodes_of(target_counts: Iterable[TargetCounts]) -> list[NodeReport]:
         ((target_count.files, node) for target_count in target_counts for node in target_count.nodes),
         lambda node: node.id,
     )
-    return [reduce(_add_nodes, (node for _, node in _distinct(parts, _rows_in))) for parts in found.values()]
+    return [reduce(_add_nodes, (node for _, node in _distinct(parts, _size))) for parts in found.values()]
 
 
 def rules_of(target_counts: Iterable[TargetCounts]) -> list[RuleCount]:
     """One count for each node and rule, likewise."""
     found = _by_key(
-        ((target_count.files, rule) for target_count in target_counts for rule in target_count.rules), _rule_key
+        ((_input_of(target_count), rule) for target_count in target_counts for rule in target_count.rules), _rule_key
     )
     return [reduce(add_counts, (rule for _, rule in _distinct(parts, _violations))) for parts in found.values()]
+
+
+def _input_of(target_count: TargetCounts) -> frozenset[str]:
+    """What a target has read, by file and by the branches that its rows took: targets of different branches have no row
+    in common."""
+    taken = sorted(f"{node.id}/{node.taken}" for node in target_count.nodes if node.taken)
+    return frozenset(f"{file} {' '.join(taken)}" for file in target_count.files or ("",))
 
 
 def counted_twice(target_counts: Iterable[TargetCounts]) -> list[str]:
@@ -48,7 +56,7 @@ def counted_twice(target_counts: Iterable[TargetCounts]) -> list[str]:
     return [
         node
         for node, parts in found.items()
-        if any(one & other for (one, _), (other, _) in combinations(_distinct(parts, _rows_in), 2))
+        if any(one & other for (one, _), (other, _) in combinations(_distinct(parts, _size), 2))
     ]
 
 
@@ -59,7 +67,7 @@ def _by_key(parts: Iterable[Part[T]], key: Callable[[T], K]) -> Mapping[K, list[
     return found
 
 
-def _distinct(parts: Sequence[Part[T]], size: Callable[[T], int]) -> list[Part[T]]:
+def _distinct(parts: Sequence[Part[T]], size: Callable[[T], Any]) -> list[Part[T]]:
     """Without those whose files another has read as well: at a shared node that one has counted them too."""
     distinct: list[Part[T]] = []
     for files, counted in sorted(parts, key=lambda part: (len(part[0]), size(part[1])), reverse=True):
@@ -71,11 +79,29 @@ def _distinct(parts: Sequence[Part[T]], size: Callable[[T], int]) -> list[Part[T
 def _add_nodes(one: NodeReport, other: NodeReport) -> NodeReport:
     pairs = ((name, getattr(one, name), getattr(other, name)) for name in _ROWS)
     sums: dict[str, Any] = {name: (a or 0) + (b or 0) for name, a, b in pairs if (a, b) != (None, None)}
-    return replace(one, **sums)
+    branches = _add_branches(one.branches, other.branches)
+    return replace(one, joins=_add_joins(one.joins, other.joins), branches=branches, **sums)
 
 
-def _rows_in(node: NodeReport) -> int:
-    return node.rows_in
+def _add_branches(some: Sequence[BranchCount], others: Sequence[BranchCount]) -> tuple[BranchCount, ...]:
+    rows = Counter({branch.to: branch.rows for branch in some})
+    for branch in others:
+        rows[branch.to] += branch.rows
+    return tuple(BranchCount(to, count) for to, count in rows.items())
+
+
+def _add_joins(some: Sequence[JoinCount], others: Sequence[JoinCount]) -> tuple[JoinCount, ...]:
+    known = {join.reference: join for join in others}
+    added = [
+        replace(join, matched=join.matched + other.matched, unmatched=join.unmatched + other.unmatched)
+        for join in some
+        if (other := known.pop(join.reference, None)) is not None
+    ]
+    return (*added, *(join for join in some if join.reference not in {a.reference for a in added}), *known.values())
+
+
+def _size(node: NodeReport) -> tuple[bool, int]:
+    return not node.is_partial, node.rows_in
 
 
 def _violations(rule: RuleCount) -> int:

@@ -20,6 +20,7 @@ from ir.hooks.base import Stage, TargetHook
 from ir.hooks.sql import SqlHook
 from ir.nodes import Target
 from ir.pipeline import Pipeline
+from ir.words import duration_text
 
 STAGE_WORDS: dict[Stage, str] = {"preHook": "pre-hook", "preSwap": "hook before the swap", "postHook": "post-hook"}
 EVENTS: dict[Stage, str] = {"preHook": "load.starting", "preSwap": "load.swapping", "postHook": "load.committed"}
@@ -121,7 +122,7 @@ class TargetHooks:
     def _run(self, target_hook: TargetHook, counts: Mapping[str, int | None]) -> Failure | None:
         report, failure = run_hook(self._job, self._target, target_hook, counts, self._interruption)
         add_hook(self._report, report)
-        state = f"{report.state} after {report.duration_ms:,} ms"
+        state = f"{report.state} after {duration_text(report.duration_ms / 1000)}"
         line = f"Hook {target_hook.id}: {report.statement}: {state}."
         self._ports.events.log("info" if failure is None else "error", line, self._target.id)
         return failure
@@ -198,7 +199,7 @@ def _stopping(target_hook: TargetHook, failure: Failure) -> Failure:
     what = f"The {STAGE_WORDS[target_hook.stage]} {target_hook.id} ({target_hook.hook.type})"
     return kind(
         "hook.failed",
-        f"{what} failed: {failure.message} Nothing was loaded.",
+        f"{what} failed: {failure.message} The target was not loaded.",
         hint=failure.hint,
         node=target_hook.id.split(".")[0],
     )

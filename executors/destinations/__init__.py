@@ -15,7 +15,7 @@ DESTINATIONS: KindTable[str] = KindTable(
 
 
 def load_destination(target: Target) -> DestinationHandler:
-    """What loads a target node. Raises Terminal `kind.not_available`."""
+    """Return the handler of a target node. Raises Terminal `kind.not_available`."""
     if target.connector not in DESTINATIONS:
         raise Terminal(
             "kind.not_available",

@@ -23,7 +23,16 @@ from executors.destinations.rejected_rows import RejectedRowsHandler
 from executors.effects import Effect, NullRates
 from executors.errors import Terminal
 from executors.load_record import LoadCommit, Loaded, RunRef
-from executors.model import BackupRef, CheckReport, Destination, RunJob, SourceField, StageColumn, TaskCount
+from executors.model import (
+    BackupRef,
+    CheckReport,
+    Connection,
+    Destination,
+    RunJob,
+    SourceField,
+    StageColumn,
+    TaskCount,
+)
 from executors.ports import LoadUnits
 from executors.reading import Reading
 from ir.nodes import Target
@@ -34,22 +43,22 @@ if TYPE_CHECKING:
     from executors.runs.target_run import TargetRun
 
 Access = Literal["load", "look", "sample"]
-"""What a run opens a target for: to load it, to find out what a load would do, or to keep a sample beside it."""
+"""Why a run opens a target: to load it, to compute what a load would change, or to store a sample beside it."""
 
 Reevaluation = Callable[[Effect, Mapping[str, NullRates]], None]
-"""Raises `Held` in the load's transaction if a load goes beyond what it may do without a person."""
+"""Raises `Held` in the load's transaction if the load exceeds the limits beyond which a person must approve it."""
 
 Measures = tuple[Effect, Mapping[str, NullRates]]
-"""What a load would change, and by column the shares of NULL, if a limit asks for them."""
+"""What a load would change, and the NULL rates by column if a limit needs them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Capabilities:
-    """What a destination can do.
+    """What a destination supports.
 
-    `checks` are dataset checks, `hooks` what runs around a load, `previews` tell what a load would change, and `holds`
-    compare that with limits. `quarantine` keeps rejected rows, `rejected_rows` fixes and replays them, `samples` are
-    kept beside the target, and `undo` restores a table from the backup that a load took.
+    `checks` are dataset checks; `hooks` run before and after a load; `previews` report what a load would change, and
+    `holds` compare that with limits. `quarantine` stores rejected rows, `rejected_rows` fixes and replays them,
+    `samples` are stored beside the target, and `undo` restores a table from the backup of a load.
     """
 
     load_modes: frozenset[str]
@@ -64,30 +73,30 @@ class Capabilities:
 
 
 class StageWriter(Protocol):
-    """Writes what one task of the pass produces. Without `commit` nothing of it is kept."""
+    """Writes the output of one task of the pass. Without `commit`, none of it is stored."""
 
     def __enter__(self) -> StageWriter: ...
 
     def __exit__(self, kind: Any, value: Any, traceback: Any) -> None: ...
 
     def write_good(self, batch: pa.RecordBatch) -> None:
-        """Rows to load: `_flow_file`, `_flow_record` and the stage columns."""
+        """Write rows to load: `_flow_file`, `_flow_record` and the stage columns."""
 
     def write_rejects(self, batch: pa.RecordBatch) -> None:
-        """Rejected rows, with the columns of `executors.rejects`."""
+        """Write rejected rows with the columns of `executors.rejects`."""
 
     def commit(self) -> None: ...
 
 
 class StagingArea(Protocol):
-    """Where tasks write to. It is sent to them, so that it holds plain data and no secret in the clear."""
+    """Where tasks write their rows. It is pickled and sent to them, so it holds plain data and no plain-text secret."""
 
     def open(self, schema: pa.Schema, task: int) -> StageWriter:
-        """The writer of one task; `schema` is that of the good rows."""
+        """Return the writer of one task; `schema` is the schema of the rows to load."""
 
 
 class SampledRow(NamedTuple):
-    """A row as it came from its source: the name of its file, its number there, and its values."""
+    """A row as its source provided it: the name of its file, its record number there, and its values."""
 
     file: str
     record: int
@@ -95,24 +104,24 @@ class SampledRow(NamedTuple):
 
 
 class Undo(Protocol):
-    """One restore of a table from the backup of a load."""
+    """A restore of a table from the backup of a load."""
 
     def interrupt(self) -> None:
-        """End what the destination is doing, from another thread."""
+        """Cancel the current statement of the destination, from another thread."""
 
     def fence(self) -> None:
-        """Keep older attempts from restoring. Raises LeaseLost behind a newer one."""
+        """Prevent older attempts from restoring. Raises LeaseLost if a newer attempt has done the same."""
 
     def restore(self, backup: BackupRef, units: LoadUnits) -> LoadCommit:
-        """Put the backup back, once: all or nothing, together with the marker that is returned."""
+        """Restore the backup and write the returned marker in one transaction. It happens at most once."""
 
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """A table that is ready to be loaded, as far as it is known, and the columns to stage.
+    """A table prepared for a load, and the columns to stage.
 
-    `reading` is what there is to read, less the rows that the source can leave out. `rows_range`, the handler's own,
-    says where an incremental load begins, `charset` what texts the destination can hold.
+    `reading` is what to read, without the rows that the source can leave out. `rows_range` belongs to the handler and
+    says where an incremental load begins. `charset` is the set of texts that the destination can store.
     """
 
     dest: Destination
@@ -122,27 +131,35 @@ class Prepared:
     charset: Charset = UTF8
 
 
-class DestinationHandler(ABC):
-    """One kind of destination. It keeps nothing of a run: that is in the states of its steps.
+def own_columns(target: Target, fields: Sequence[SourceField]) -> tuple[StageColumn, ...]:
+    """Return the columns of the pipeline's rows unchanged, for a target that needs no others."""
+    return tuple(StageColumn(field.name, field.type, empty_as_null=target.empty_as_null) for field in fields)
 
-    Its methods raise `Failure`, into which errors of drivers are translated, and `LeaseLost` where a newer attempt owns
-    the run.
+
+class DestinationHandler(ABC):
+    """A kind of destination.
+
+    It has no state of a run: the states of the run's steps hold it. Its methods raise `Failure`, into which they
+    translate errors of drivers, and `LeaseLost` if a newer attempt owns the run.
     """
 
     capabilities: ClassVar[Capabilities]
     filled_columns: ClassVar[frozenset[str]] = frozenset()
-    """Columns that a load fills by itself where a table has them."""
+    """Columns that a load fills if the table has them."""
 
     # --- inspect ----------------------------------------------------------------------------------------------
 
     @abstractmethod
     def open(self, context: RunContext, path: Path, access: Access) -> TargetRun:
-        """Connect to a target and look at it. To load it, this also fences off older attempts, finds what this run has
-        committed, and refuses a target that another load holds or that has lost its last load."""
+        """Connect to a target and inspect it.
+
+        With the access to load, this also fences off older attempts, finds what this run has committed, and refuses a
+        target that another load holds or that no longer has its last load.
+        """
 
     @abstractmethod
     def find_table(self, target: TargetRun) -> Destination | None:
-        """The table, refused if no load can write to it; None if it is still to be made."""
+        """Return the table, or None if it does not exist yet. Raises Failure if no load can write to it."""
 
     # --- prepare ----------------------------------------------------------------------------------------------
 
@@ -150,14 +167,21 @@ class DestinationHandler(ABC):
     def prepare(
         self, context: RunContext, target: TargetRun, reading: Reading, fields: tuple[SourceField, ...]
     ) -> AbstractContextManager[Prepared]:
-        """Make the table ready, and drop it if it was made for a load that fails. `fields` are the columns that the
-        pipeline's rows have."""
+        """Prepare the table for a load, and drop it again if the load that created it fails. `fields` are the columns
+        of the pipeline's rows."""
 
     def prepare_look(
         self, context: RunContext, target: TargetRun, reading: Reading, fields: tuple[SourceField, ...]
     ) -> AbstractContextManager[Prepared]:
-        """The same for who loads nothing: something stands in for a table that is still to be made."""
+        """Prepare without loading: a temporary table stands in for a table that does not exist yet."""
         raise self.unsupported("previews")
+
+    def plan_columns(
+        self, connection: Connection, target: Target, fields: tuple[SourceField, ...]
+    ) -> tuple[tuple[StageColumn, ...], Charset]:
+        """Return the columns to stage and the texts that the destination can store. This only reads; it creates
+        nothing."""
+        return own_columns(target, fields), UTF8
 
     # --- stage ------------------------------------------------------------------------------------------------
 
@@ -171,29 +195,30 @@ class DestinationHandler(ABC):
     def drop_staging(self, load: Load) -> None: ...
 
     def skip_below_watermark(self, state: LoadState) -> LoadState:
-        """Take staged rows that are below the watermark out of staging and set `skipped`."""
+        """Remove staged rows below the watermark from staging and set `skipped`."""
         raise self.unsupported("watermarks")
 
     def watermark_version(self, state: LoadState) -> tuple[int, int] | None:
-        """What tells whether the watermark is still the one that rows were skipped for. None without one."""
+        """Return a version of the watermark that changes with it: rows were skipped for one version. None without a
+        watermark."""
         return None
 
     def refuse_rows(self, state: LoadState) -> TaskCount | None:
-        """Take out the staged rows that the table is known to refuse, counted like those of one more task."""
+        """Reject the staged rows that the table is known to refuse. They are counted like the rows of another task."""
         return None
 
     def refuse_failing_rows(self, state: LoadState, failure: Terminal) -> TaskCount:
-        """Take out the staged rows by which a load has failed. Raises the failure if it was not for any of them."""
+        """Reject the staged rows that made the load fail. Raises the failure again if no row caused it."""
         raise failure
 
     def count_rejected_by_file(self, state: LoadState) -> Mapping[int, int]:
-        """Rejected rows by the place of their file."""
+        """Count rejected rows by the index of their file."""
         return {}
 
     # --- check ------------------------------------------------------------------------------------------------
 
     def probe_checks(self, state: LoadState) -> None:
-        """Refuse checks that cannot be run on what will be staged."""
+        """Refuse checks that cannot run on the rows that will be staged."""
 
     def run_checks(self, state: LoadState) -> list[CheckReport]:
         return []
@@ -202,7 +227,7 @@ class DestinationHandler(ABC):
         raise self.unsupported("previews")
 
     def refuse_repeats(self, state: LoadState) -> None:
-        """Raise what the load would fail with if rows share what they must not."""
+        """Raise the failure of a load whose rows repeat a value that must be unique."""
 
     # --- commit -----------------------------------------------------------------------------------------------
 
@@ -210,11 +235,14 @@ class DestinationHandler(ABC):
     def commit(
         self, state: LoadState, *, explains: bool = True, reevaluation: Reevaluation | None = None
     ) -> LoadCommit:
-        """Load what is staged, once: all or nothing, together with a marker that `open` and `find_loaded` find. With
-        `explains` a failure names the rows that are refused."""
+        """Load the staged rows and write a marker in one transaction. It happens at most once.
+
+        `open` and `find_loaded` find the marker. With `explains`, a failure lists the rows that were refused.
+        """
 
     def require_as_staged(self, state: LoadState) -> LoadState:
-        """What an earlier attempt has staged. Raises Transient `staging.lost` if it is gone or no longer fits."""
+        """Return the rows that an earlier attempt has staged. Raises Transient `staging.lost` if they are gone or no
+        longer fit the table."""
         raise self.unsupported("holds")
 
     def add_hook_done(self, target: TargetRun, commit: LoadCommit, hook: str) -> None:
@@ -223,42 +251,42 @@ class DestinationHandler(ABC):
     # --- rejects ----------------------------------------------------------------------------------------------
 
     def probe_quarantine(self, load: Load) -> None:
-        """Refuse quarantine tables that rejected rows do not fit into."""
+        """Refuse quarantine tables that cannot store the rejected rows."""
 
     def ready_quarantine(self, state: LoadState) -> None:
-        """Make the quarantine tables that the load has rows for."""
+        """Create the quarantine tables for which the load has rows."""
 
     def keep_rejects(self, state: LoadState) -> tuple[int, int]:
-        """Keep the rejected rows of a load that failed; returns (rows, entries)."""
+        """Store the rejected rows of a failed load; returns (rows, entries)."""
         return 0, 0
 
     def rejected_rows(self) -> RejectedRowsHandler:
-        """What fixes and replays rejected rows."""
+        """Return the handler that fixes and replays rejected rows."""
         raise self.unsupported("the replay of rejected rows")
 
-    def keep_sample(self, run: RunRef, target: TargetRun, rows: Sequence[SampledRow]) -> None:
-        """Keep rows of a source beside the target for a while."""
+    def keep_sample(self, run: RunRef, target: TargetRun, rows: Sequence[SampledRow], types: Mapping[str, str]) -> None:
+        """Store rows of a source beside the target for a limited time, with the types of their columns."""
         raise self.unsupported("samples")
 
     # --- undo -------------------------------------------------------------------------------------------------
 
     def open_undo(self, job: RunJob, run: RunRef, target: Target) -> AbstractContextManager[Undo]:
-        """Connect to a target whose table is to be as it was before a load."""
+        """Connect to a target whose table will be restored to its state before a load."""
         raise self.unsupported("backups")
 
     # --- trace ------------------------------------------------------------------------------------------------
 
     @abstractmethod
     def find_loaded(self, job: RunJob, target: TargetRun, hashes: Collection[str]) -> Mapping[str, Loaded]:
-        """Those of these files that the target has loaded, and by which load."""
+        """Return which of these files the target has loaded, each with its load."""
 
     @abstractmethod
     def find_last_files(self, job: RunJob, target: TargetRun) -> tuple[int, Collection[str]] | None:
-        """The fence token and the files of the last load; None if there is none."""
+        """Return the fence token and the files of the last load, or None if there is none."""
 
     @abstractmethod
     def find_loaded_elsewhere(self, job: RunJob, target: TargetRun) -> str | None:
-        """The table that the last load went into, if it is not this one any more."""
+        """Return the table of the last load if it differs from the current one."""
 
     def unsupported(self, what: str) -> Terminal:
         return Terminal(

@@ -16,6 +16,7 @@ from executors.detection.inference import FileWide, Inferred, Texts, infer
 from executors.detection.model import SAMPLES, DetectedColumn, Key
 from executors.grammar import canonical_text
 from executors.model import SourceField
+from executors.validation.target import without_empty
 from ir.types import STRING
 
 NULL_WORDS = (
@@ -37,9 +38,9 @@ NULL_WORDS = (
     "?",
     ".",
 )
-"""Texts that stand for NULL in files of others, where the values beside them are no text."""
+"""Texts that often mean NULL in files, in columns whose other values are not text."""
 CERTAIN_NULL_WORDS = ("\\N", "NULL", "#N/A")
-"""The same in columns of text."""
+"""Texts that mean NULL also in columns of text."""
 LONGEST_SHOWN = 200
 
 _KEY_COLUMNS, _KEYS = 8, 5
@@ -51,7 +52,7 @@ _NO_KEYS = ("float", "decimal", "json", "boolean", "binary")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Column:
-    """A column with its values: `texts` are the different ones, `codes` their places row by row, -1 for NULL."""
+    """A column with its values. `texts` are the distinct values, `codes` the index of each row's value, -1 for NULL."""
 
     field: SourceField
     texts: Texts
@@ -72,8 +73,8 @@ class Column:
 
 
 def profile(table: pa.Table, fields: Sequence[SourceField]) -> list[Column]:
-    """The columns of a file whose values are text."""
-    coded = [_coded(table.column(at)) for at in range(len(fields))]
+    """Describe the columns of a file whose values are text."""
+    coded = [_coded_as_read(table.column(at)) for at in range(len(fields))]
     first = [_inferred(field, texts, FileWide()) for field, (texts, _) in zip(fields, coded, strict=True)]
     known = _file_wide(first)
     return [
@@ -83,7 +84,7 @@ def profile(table: pa.Table, fields: Sequence[SourceField]) -> list[Column]:
 
 
 def profile_typed(table: pa.Table, fields: Sequence[SourceField]) -> list[Column]:
-    """The columns of a file that types its values."""
+    """Describe the columns of a file whose format has types."""
     columns = []
     for at, field in enumerate(fields):
         typed = one_array(table.column(at))
@@ -107,11 +108,21 @@ def one_array(values: pa.ChunkedArray) -> pa.Array:
 
 
 def _coded(values: pa.ChunkedArray) -> tuple[Texts, np.ndarray[Any, Any]]:
-    """The different values in order of appearance, and the place of each row's."""
+    """Return the distinct values in order of appearance, and the index of each row's value."""
     coded = one_array(values).dictionary_encode()
     codes = pc.fill_null(coded.indices, -1).to_numpy(zero_copy_only=False).astype(np.int64)
     counts = np.bincount(codes[codes >= 0], minlength=len(coded.dictionary))
     return Texts(coded.dictionary, counts), codes
+
+
+def _coded_as_read(values: pa.ChunkedArray) -> tuple[Texts, np.ndarray[Any, Any]]:
+    """As `_coded`. Empty texts are NULL to a run, unless the column is text."""
+    emptied = without_empty(one_array(values))
+    if emptied.null_count > values.null_count:
+        texts, codes = _coded(pa.chunked_array([emptied]))
+        if _is_typed(texts):
+            return texts, codes
+    return _coded(values)
 
 
 def _inferred(field: SourceField, texts: Texts, known: FileWide) -> Inferred:
@@ -127,7 +138,7 @@ def _file_wide(columns: Sequence[Inferred]) -> FileWide:
     for format in (format for one in decided for format in one.formats):
         sign, order = sign_of(format), order_of(format)
         if order in "dm":
-            # Columns that contradict each other tell nothing of others.
+            # Columns that contradict each other do not decide for others.
             orders[sign] = order if orders.get(sign, order) == order else ""
     return FileWide(frozenset(decimals), orders)
 
@@ -136,8 +147,8 @@ def _file_wide(columns: Sequence[Inferred]) -> FileWide:
 
 
 def find_null_words(columns: Sequence[Column]) -> list[str]:
-    """The texts for NULL that columns of numbers, dates and the like have beside their values, and those that are
-    hardly ever meant as text."""
+    """Return the texts for NULL in columns whose other values are numbers, dates and the like, and texts that almost
+    always mean NULL."""
     words, found = pa.array(NULL_WORDS), set()
     for column in columns:
         if column.inferred.type == STRING or column.inferred.misfits(column.texts):
@@ -154,7 +165,7 @@ def _is_typed(texts: Texts) -> bool:
 
 
 def count_words(column: Column, words: Sequence[str]) -> dict[str, int]:
-    """How many values of a column are each of these."""
+    """Count the values of a column that equal each of these texts."""
     is_word = pc.is_in(column.texts.values, value_set=pa.array(words, pa.string()))
     return dict(
         zip(
@@ -194,7 +205,7 @@ def short(text: str) -> str:
 
 
 def _bounds(inferred: Inferred) -> tuple[str | None, str | None]:
-    """The least and greatest value, in the one form of its type."""
+    """Return the least and greatest value in the canonical form of the type."""
     typed = inferred.typed
     if inferred.type.kind in ("json", "boolean", "binary", "pg") or typed.null_count == len(typed):
         return None, None
@@ -208,20 +219,20 @@ def _bounds(inferred: Inferred) -> tuple[str | None, str | None]:
 
 
 def find_keys(columns: Sequence[Column]) -> list[Key]:
-    """Columns and pairs of them that no two rows share, the likelier first; then columns that few rows share."""
+    """Return columns and pairs of columns that are unique, the likelier keys first; then those with few duplicates."""
     full = [c for c in columns if c.rows > 1 and not c.null_count and c.inferred.type.kind not in _NO_KEYS]
     single = [column for column in full if len(column.texts.values) == column.rows]
     likely = [column for column in single if column is columns[0] or _is_named(column)]
     likely.sort(key=lambda column: not _is_named(column))
     pairs = [] if likely else list(_pairs([column for column in full if column not in single]))
-    # Others may be different by chance, as amounts are.
+    # Others, such as amounts, may be unique by chance.
     others = [column for column in single if column not in likely]
-    keys = [Key((c.name,), True) for c in likely] + pairs + [Key((c.name,), True) for c in others]
+    keys = [Key((c.name,), True, is_likely=True) for c in likely] + pairs + [Key((c.name,), True) for c in others]
     return [*keys[:_KEYS], *_near_keys(full)]
 
 
 def _is_named(column: Column) -> bool:
-    """Whether it is called as keys are."""
+    """Whether the name is typical of keys."""
     words = column.name.lower().replace("-", "_").replace(" ", "_").split("_")
     return any(word in _KEY_NAMES for word in words) or column.name.endswith(("Id", "ID"))
 

@@ -41,15 +41,15 @@ _SHAPES: dict[str, tuple[str, ...]] = {
     "B d 4": ("%B %d %Y",),
     "B d, 4": ("%B %d, %Y",),
 }
-"""By the kinds of the parts: `d` one or two digits, `4` and `8` so many, `b` three letters, `B` more. In dates with
-points the day stands first wherever they are used."""
+"""Formats by the parts of a date: `d` is one or two digits, `4` and `8` that many digits, `b` three letters, `B` more.
+In dates with points the day is first everywhere."""
 _PART = re.compile(r"\d+|[A-Za-z]+")
 _MOST_FORMATS = 3
 
 
 @dataclass(frozen=True, slots=True)
 class Dates:
-    """How a column's dates are written. With `problem`, `open` or `mixed`, values do not decide between `formats`."""
+    """The format of a column's dates. With `problem`, `open` or `mixed`, the values do not decide between `formats`."""
 
     kind: str
     formats: tuple[str, ...]
@@ -69,7 +69,7 @@ def _kind_of(part: re.Match[str]) -> str:
 
 
 def formats_of(text: str) -> tuple[str, ...]:
-    """The formats that a text may be written in, by its form alone."""
+    """Return the formats that match a text by its form alone."""
     match = _MOMENT.fullmatch(text)
     if match is None:
         return ()
@@ -87,8 +87,8 @@ def _clock_format(match: re.Match[str]) -> str:
 
 
 def dates_of(texts: Sequence[str], known: Mapping[str, str]) -> Dates | None:
-    """How these texts are dates; None if they are none. `known` has the order in the file's other columns, `d` or
-    `m`, by the sign between the parts."""
+    """Return the format of these dates; None if they are not dates. `known` is the order in the file's other columns,
+    `d` or `m`, by the separator."""
     groups: dict[tuple[str, ...], list[str]] = {}
     for text in texts:
         formats = formats_of(text.strip())
@@ -116,16 +116,20 @@ def _kind_together(groups: Sequence[tuple[str, ...]]) -> str | None:
 
 
 def _choose(formats: Sequence[str], texts: Sequence[str], kind: ColumnType, known: Mapping[str, str]) -> Dates | None:
+    if len(formats) == 1:
+        # Whether misfits are rare is decided later, by rows: here each distinct value counts once.
+        return Dates(kind.kind, tuple(formats))
     values = pa.array(texts, pa.string())
     read = {one: parse_column(values, kind, Written((one,))) for one in formats}
     misses = {one: read[one][1].true_count for one in formats}
     least = min(misses.values())
     fitting = [one for one in formats if misses[one] == least]
     if least * RARE > len(texts):
-        left = pc.and_(read[formats[0]][1], read[formats[1]][1]).true_count if len(formats) > 1 else 1
+        left = pc.and_(read[formats[0]][1], read[formats[1]][1]).true_count
         return None if left else Dates(kind.kind, tuple(formats), "mixed")
-    if all(read[one][0].equals(read[fitting[0]][0]) for one in fitting):
+    if len(fitting) == 1:
         return Dates(kind.kind, (fitting[0],))
+    # Days such as 02/02 are the same in each order, but those of later files need not be.
     by_file = [one for one in fitting if known.get(sign_of(one)) == order_of(one)]
     if len(by_file) == 1:
         return Dates(kind.kind, (by_file[0],))
@@ -133,15 +137,15 @@ def _choose(formats: Sequence[str], texts: Sequence[str], kind: ColumnType, know
 
 
 def sign_of(format: str) -> str:
-    """What stands between the parts of a date."""
+    """Return the separator of a date."""
     return format[2:3]
 
 
 def order_of(format: str) -> str:
-    """`d` or `m`, whichever stands first; other formats begin with the year."""
+    """Return `d` or `m`, whichever is first; other formats begin with the year."""
     return format[1:2]
 
 
 def read_dates(values: pa.Array, dates: Dates) -> tuple[pa.Array, pa.BooleanArray]:
-    """Each value by the first of the formats that reads it, as (typed, bad)."""
+    """Parse each value with the first format that matches, as (typed, bad)."""
     return parse_column(values, ColumnType(dates.kind), Written(dates.formats))

@@ -14,7 +14,7 @@ from executors.detection.columns import Column, describe, find_keys, find_null_w
 from executors.detection.dialect import dialect_of
 from executors.detection.model import NOTHING_GIVEN, SHOWN_ROWS, Detection, GivenSettings, Problem
 from executors.detection.names import target_names
-from executors.detection.reading import Sheet, read_sheet, whole_records_of
+from executors.detection.reading import Sheet, read_head_sheet, read_sheet
 from executors.detection.text import Text, read_text, refuse_unreadable
 from executors.errors import InvalidContent, Terminal
 from executors.formats import FORMATS
@@ -30,7 +30,7 @@ _OBJECT_START = re.compile(rb"\s*\{\s*(?:[\"}]|$)")
 
 
 def detect(head: bytes, name: str, *, is_whole: bool, given: GivenSettings = NOTHING_GIVEN) -> Detection:
-    """What the first bytes of a file tell of it. Settings that are given are kept, the others are detected.
+    """Detect settings and types from the first bytes of a file. Given settings are used as they are.
 
     Raises Failure for a file that no format reads, and for given settings that cannot be used.
     """
@@ -46,7 +46,7 @@ def detect(head: bytes, name: str, *, is_whole: bool, given: GivenSettings = NOT
 
 
 def _refuse_unusable(given: GivenSettings) -> None:
-    """Raises Terminal for settings that no document could have."""
+    """Raises Terminal for settings that a document cannot have."""
     if given.type is not None and given.type not in FORMATS:
         raise _unusable(f"Flow cannot read files of the type {given.type!r}.")
     texts = {"delimiter": given.delimiter, "quote": given.quote, "encoding": given.encoding}
@@ -67,7 +67,7 @@ def _unusable(message: str) -> Terminal:
 
 
 def _kind_of(data: bytes, name: str) -> str:
-    """Of the formats of text, by content: a name may be wrong."""
+    """Return the text format by content, because the file name may be wrong."""
     if _ARRAY_START.match(data):
         return "json"
     if _OBJECT_LINE.match(data):
@@ -107,13 +107,15 @@ def _detect_delimited(text: Text, name: str, given: GivenSettings, kind: str, is
 
 def _read_delimited(text: Text, name: str, settings: dict[str, Any], is_whole: bool) -> Sheet:
     # The text is in UTF-8 by now.
-    return _read(text.data, name, _DELIMITED[settings["type"]].read({**settings, "encoding": "utf-8"}), is_whole)
+    return read_head_sheet(
+        text.data, name, _DELIMITED[settings["type"]].read({**settings, "encoding": "utf-8"}), is_whole
+    )
 
 
 def _detect_json(head: bytes, name: str, kind: str, is_whole: bool) -> Detection:
-    """In the bytes that a run reads: it takes them for UTF-8, or refuses them."""
+    """Detect JSON in the bytes that a run reads: UTF-8, or the run refuses them."""
     fmt: Format = Json.read({"type": "json"}) if kind == "json" else Jsonl.read({"type": "jsonl"})
-    sheet = _read(head, name, fmt, is_whole)
+    sheet = read_head_sheet(head, name, fmt, is_whole)
     return _detection(fmt, sheet, profile(sheet.table, sheet.fields), (), is_whole)
 
 
@@ -125,10 +127,6 @@ def _detect_parquet(head: bytes, name: str, is_whole: bool) -> Detection:
         return Detection(fmt, (), (), (problem,), (), 0, False)
     sheet = read_sheet(head, name, fmt)
     return _detection(fmt, sheet, profile_typed(sheet.table, sheet.fields), (), True)
-
-
-def _read(data: bytes, name: str, fmt: Any, is_whole: bool) -> Sheet:
-    return read_sheet(data if is_whole else whole_records_of(data, name, fmt), name, fmt)
 
 
 def _detection(

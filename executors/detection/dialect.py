@@ -7,17 +7,18 @@ import io
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice, pairwise
 
 from executors.detection.model import GivenSettings, Problem
+from executors.formats.separator_line import split_separator_line
 
 DELIMITERS = (",", ";", "\t", "|")
 QUOTES = ('"', "'")
 _TEXT = 64 << 10
 _RECORDS, _CELLS = 200, 2_000
 _LEAST_SHARE = 0.6
-"""With the right delimiter most records have the same number of values."""
+"""The minimum share of records with the same number of values. With the right delimiter most have the same number."""
 
 _NUMBER = r"[+-]?(?:\d+(?:[., '\u00a0\u202f]\d+)*|[.,]\d+)(?:[eE][+-]?\d+)?"
 _DATE = r"\d{1,4}[-./]\d{1,2}[-./]\d{1,4}(?:[T ,]+\d{1,2}:\d{2}\S*(?: [AaPp][Mm])?)?"
@@ -48,12 +49,14 @@ class Dialect:
 
 
 def dialect_of(text: str, given: GivenSettings, *, is_whole: bool) -> Dialect:
-    """The settings under which the text looks most like a table. One that is not whole may end within a record."""
+    """Return the settings with which the text looks most like a table. A text that is not whole may end within a
+    record."""
+    named, text = split_separator_line(text)
     head = Head(text[:_TEXT], is_whole and len(text) <= _TEXT)
-    delimiter, quote = _separators(head, given)
+    delimiter, quote = _separators(head, replace(given, delimiter=given.delimiter or named or None))
     records = _records(head, delimiter, quote)
     header, problems = (given.header, []) if given.header is not None else _header(records)
-    problems = list(_before_header(records)) or problems
+    problems = [*_named_delimiter(named), *(list(_before_header(records)) or problems)]
     ends = all(record[-1] == "" for record in records[1:])
     return Dialect(delimiter, quote, header, ends, tuple(problems))
 
@@ -79,7 +82,7 @@ def _separators(head: Head, given: GivenSettings) -> tuple[str, str]:
 
 
 def _records(head: Head, delimiter: str, quote: str) -> Records:
-    """The first records that are whole."""
+    """Return the first complete records."""
     try:
         reader = csv.reader(io.StringIO(head.text, newline=""), delimiter=delimiter, quotechar=quote)
         records = list(islice((record for record in reader if record), _RECORDS + 1))
@@ -89,7 +92,7 @@ def _records(head: Head, delimiter: str, quote: str) -> Records:
 
 
 def _score(records: Records) -> float:
-    """0 for what is one column, or no table."""
+    """Rate records; 0 if they have one column or are not a table."""
     if not records:
         return 0.0
     cells = list(islice((cell for record in records for cell in record), _CELLS))
@@ -100,7 +103,7 @@ def _score(records: Records) -> float:
 
 
 def _are_fractions(records: Records) -> bool:
-    """Whether a name stands above numbers that were cut at their decimal commas."""
+    """Whether a delimiter splits numbers at their decimal commas under one name."""
     first, *below = records
     return (
         len(first) == 1 and bool(below) and all(len(record) <= 2 and all(map(str.isdigit, record)) for record in below)
@@ -115,11 +118,17 @@ def _evenness(widths: Sequence[int]) -> float:
     return share * (1.0 if widths[0] == width else 0.8) * (1 - 0.5 / width)
 
 
+def _named_delimiter(named: str) -> Iterator[Problem]:
+    if named:
+        message = f"The first line, sep={named}, names the delimiter. It is neither a row nor the header."
+        yield Problem("delimiter.named", message, "Nothing needs to be done: runs leave this line out, too.")
+
+
 # --- header ------------------------------------------------------------------------------------------------------
 
 
 def _header(records: Records) -> tuple[bool, list[Problem]]:
-    """Whether the first record holds names. Where only text stands below, nothing proves it."""
+    """Detect whether the first record contains names. If all values are text, this is unsure."""
     if not records:
         return True, []
     first, below = records[0], records[1:51]
@@ -127,15 +136,28 @@ def _header(records: Records) -> tuple[bool, list[Problem]]:
     typed = [cell for cell in filled if _TYPED.fullmatch(cell)]
     if typed and not _are_years(typed):
         return False, []
-    columns = [[record[at] for record in below if at < len(record) and record[at].strip()] for at in range(len(first))]
+    columns = _columns([record for record in below if record != first], len(first))
     if any(_is_typed(column) for column in columns):
-        return True, []
+        return True, list(_repeated_header(records))
+    columns = _columns(below, len(first))
     if not filled or len(set(filled)) < len(filled) or any(map(_repeats, first, columns)):
         return False, []
     if not below:
         return True, []
     message = "The file holds text alone, so nothing shows whether its first line holds the names of the columns."
     return True, [Problem("header.unsure", message, "It is read as names. Turn the header off if it is a row.")]
+
+
+def _columns(records: Records, width: int) -> list[list[str]]:
+    """The values of each column that are not blank."""
+    return [[record[at] for record in records if at < len(record) and record[at].strip()] for at in range(width)]
+
+
+def _repeated_header(records: Records) -> Iterator[Problem]:
+    """Find the names among the rows, as in files that were joined."""
+    if again := next((at for at, record in enumerate(records[1:], 2) if record == records[0]), None):
+        message = f"Record {again} repeats the names of the columns, as if files had been joined."
+        yield Problem("header.repeated", message, "To a run it is a row like any other. Remove it from the file.")
 
 
 def _is_typed(column: Sequence[str]) -> bool:
@@ -147,7 +169,7 @@ def _repeats(cell: str, column: Sequence[str]) -> bool:
 
 
 def _are_years(cells: Sequence[str]) -> bool:
-    """Names such as 2019, 2020, 2021."""
+    """Whether the names are years such as 2019, 2020, 2021."""
     if len(cells) < 2 or not all(_YEAR.fullmatch(cell) for cell in cells):
         return False
     years = list(map(int, cells))
@@ -155,7 +177,7 @@ def _are_years(cells: Sequence[str]) -> bool:
 
 
 def _before_header(records: Records) -> Iterator[Problem]:
-    """Lines above the table, which no setting skips."""
+    """Find lines above the table, which no setting skips."""
     if len(records) < 3:
         return
     width, times = Counter(map(len, records)).most_common(1)[0]
@@ -166,5 +188,5 @@ def _before_header(records: Records) -> Iterator[Problem]:
         "header.below",
         f"The first record has {len(records[0])} of the {width} values that most records have; the table seems to "
         f"begin at record {at}.",
-        "Remove what stands above the names of the columns.",
+        "Remove the lines above the column names.",
     )

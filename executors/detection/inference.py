@@ -30,15 +30,20 @@ _TIME = re.compile(r"\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?")
 _JSON = re.compile(r"[\[{].*[\]}]", re.DOTALL)
 _DATE = re.compile(r"(?:\d{1,8}[-./ ]|[A-Za-z]{3,9} \d{1,2},? ).*\d.*|\d{8}", re.DOTALL)
 _CODED = r"^\s*[+-]?0[0-9]|^\s*\+[0-9]{7}"
-"""Leading zeros, and a plus before many digits: codes and telephone numbers, which are no quantities."""
+"""Leading zeros, and a plus before many digits: codes and telephone numbers, which are not quantities."""
+_E_CODE = r"^\s*[0-9]+[eE][0-9]+\s*$"
+"""Digits with an E among them: codes, which a spreadsheet may have taken for numbers, unless another value of the
+column shows that they are written as floats are."""
+_WRITTEN_AS_FLOAT = r"\.|[eE][+-]"
 _ZONE = r"(?:Z|[+-][0-9]{2}(?::?[0-9]{2})?)\s*$"
+_CENTURIES = "Two-digit years from 69 are read as 1969 to 1999, others as 2000 to 2068."
 _MOST_BOOLEANS = 12
 _SURE_BIGINT = 18
 
 
 @dataclass(frozen=True, slots=True)
 class Texts:
-    """The different values of a column, none of them NULL, and how often each is there."""
+    """The distinct values of a column without NULL, and the number of occurrences of each."""
 
     values: pa.Array
     counts: np.ndarray[tuple[int], np.dtype[np.int64]]
@@ -54,8 +59,7 @@ class Texts:
 
 @dataclass(frozen=True, slots=True)
 class FileWide:
-    """What columns that do decide tell of those that do not: signs before fractions, and the order of dates by the sign
-    between their parts."""
+    """What unambiguous columns say about the others: decimal separators, and the order of dates by their separator."""
 
     decimals: frozenset[str] = frozenset()
     orders: Mapping[str, str] = field(default_factory=dict)
@@ -63,8 +67,11 @@ class FileWide:
 
 @dataclass(frozen=True, slots=True)
 class Inferred:
-    """A type, the values read as it, and which of them are none. `open` says what the values leave open:
-    `date.ambiguous`, `date.mixed_order`, `number.ambiguous`, `timestamp.mixed_zones`; `between` are the readings."""
+    """A type, the values parsed as this type, and which of them do not fit.
+
+    `open` says what the values do not decide: `date.ambiguous`, `date.mixed_order`, `number.ambiguous`,
+    `timestamp.mixed_zones`; `between` are the possible readings.
+    """
 
     type: ColumnType
     typed: pa.Array
@@ -80,7 +87,7 @@ class Inferred:
 
 
 def infer(texts: Texts, known: FileWide) -> Inferred:
-    """The first type that all values are read as; else the one with the fewest misfits, if they are rare; else text."""
+    """Return the first type that fits all values; else the one with the fewest misfits, if they are rare; else text."""
     if not len(texts.values):
         return _as_text(texts.values)
     sample = _sample(texts.values)
@@ -111,7 +118,7 @@ def _stripped(values: pa.Array) -> list[str]:
 
 
 def _matching(pattern: re.Pattern[str], sample: Sequence[str]) -> list[str]:
-    """The texts that match, none if those are few."""
+    """Return the texts that match; none if they are few."""
     first = sample[:: max(1, len(sample) // 4)]
     if not any(map(pattern.fullmatch, first)):
         return []
@@ -123,7 +130,7 @@ def _matching(pattern: re.Pattern[str], sample: Sequence[str]) -> list[str]:
 
 
 def _candidates(values: pa.Array, sample: Sequence[str], known: FileWide) -> Iterator[Inferred]:
-    """Types that the sample looks like, the narrower first."""
+    """Return types that the sample suggests, the narrower first."""
     if len(values) <= _MOST_BOOLEANS and _are_booleans(sample):
         yield _read(values, "boolean")
     if packed := _packed_dates(values, sample):
@@ -131,7 +138,12 @@ def _candidates(values: pa.Array, sample: Sequence[str], known: FileWide) -> Ite
     if numbers := _matching(_NUMBER, sample):
         yield from _numbers(values, numbers, known)
     elif _matching(_FLOAT, sample):
-        yield from _floats(values)
+        if (code := _first_match(values, _E_CODE)) and not _first_match(values, _WRITTEN_AS_FLOAT):
+            yield _as_text(
+                values, f"Values such as {code!r} stay text: they may be codes with an E among their digits."
+            )
+        else:
+            yield from _floats(values)
     if _matching(_ISO, sample):
         yield from _iso(values)
     for pattern, kind in ((_TIME, "time"), (_UUID, "uuid"), (_JSON, "json")):
@@ -147,13 +159,14 @@ def _read(values: pa.Array, kind: str) -> Inferred:
 
 
 def _are_booleans(sample: Sequence[str]) -> bool:
-    """Words of both kinds, or true or false: `no` alone may be Norway, and 0 and 1 are numbers."""
+    """Whether the values are words for both true and false, or `true` or `false`: `no` alone may be Norway, and 0 and 1
+    are numbers."""
     words = {text.lower() for text in sample} - {"0", "1"}
     return bool(words & {"true", "false"} or (words & set(TRUE_WORDS) and words & set(FALSE_WORDS)))
 
 
 def _packed_dates(values: pa.Array, sample: Sequence[str]) -> Inferred | None:
-    """Eight digits that are days of this century or the last, if all of them are."""
+    """Return eight-digit values as dates if all of them are days of this or the last century."""
     if len(values) < _FEWEST_PACKED_DATES or len(_matching(_PACKED_DATE, sample)) < len(sample):
         return None
     typed, bad = read_dates(values, Dates("date", ("%Y%m%d",)))
@@ -162,9 +175,7 @@ def _packed_dates(values: pa.Array, sample: Sequence[str]) -> Inferred | None:
 
 def _numbers(values: pa.Array, sample: Sequence[str], known: FileWide) -> Iterator[Inferred]:
     if coded := _first_match(values, _CODED):
-        yield _as_text(
-            values, f"Values such as {coded!r} are kept as they are written: read as numbers, they would lose signs."
-        )
+        yield _as_text(values, f"Values such as {coded!r} stay text: read as numbers, they would lose characters.")
         return
     choice = choose(values, sample, known.decimals)
     if choice.separators is None:
@@ -234,7 +245,7 @@ def _dates(values: pa.Array, sample: Sequence[str], known: FileWide) -> Iterator
     dates = dates_of(sample, known.orders)
     found = _dated(values, dates)
     if len(sample) < len(values) and dates and (dates.problem or (found and found.bad.true_count)):
-        # Beyond the sample other values may decide between day and month, contradict, or have another form.
+        # Values beyond the sample may decide between day and month, contradict it, or have another form.
         dates = dates_of([text for text in _stripped(values) if _DATE.fullmatch(text)], known.orders) or dates
         found = _dated(values, dates)
     if found:
@@ -247,7 +258,8 @@ def _dated(values: pa.Array, dates: Dates | None) -> Inferred | None:
     if dates.problem:
         code = "date.ambiguous" if dates.problem == "open" else "date.mixed_order"
         return _as_text(values, open=code, between=dates.formats)
-    return Inferred(ColumnType(dates.kind), *read_dates(values, dates), dates.formats)
+    note = _CENTURIES if any("%y" in format for format in dates.formats) else ""
+    return Inferred(ColumnType(dates.kind), *read_dates(values, dates), dates.formats, note=note)
 
 
 def _as_text(values: pa.Array, note: str = "", *, open: str = "", between: tuple[str, ...] = ()) -> Inferred:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from ir.formats import Format
 
 LOOKED_AT_BYTES = 1 << 20
-"""At most so much of a file is looked at."""
+"""The maximum number of bytes of a file that are read."""
 
 SHOWN_ROWS = 20
 SAMPLES = 5
@@ -15,7 +15,7 @@ SAMPLES = 5
 
 @dataclass(frozen=True, slots=True)
 class GivenSettings:
-    """Settings that a person fixed; those that are None are detected."""
+    """Settings that a person has given; those that are None are detected."""
 
     type: str | None = None
     delimiter: str | None = None
@@ -30,8 +30,8 @@ NOTHING_GIVEN = GivenSettings()
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """Something that does not fit, or that the bytes do not decide. `line` counts from 1, where every record is one
-    line; `column` is the name of the column that it is about."""
+    """Values that do not fit, or a choice that the bytes do not decide. `line` counts from 1 and assumes one line for
+    each record; `column` is the column's name."""
 
     code: str
     message: str
@@ -42,11 +42,11 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class DetectedColumn:
-    """A column with the type that its values speak for.
+    """A column with the type that its values suggest.
 
-    `formats` are strptime formats; none where the values are ISO 8601 or no dates. Separators are None where numbers
-    are written with a point and without groups. `target_name` is a proposed name in a table. `note` says why a column
-    stays text where that may surprise, else ''.
+    `formats` are strptime formats; none if the values are ISO 8601 or not dates. Separators are None for numbers with a
+    point and without groups. `target_name` is a proposed name in a table. `note` explains why a column stays text if
+    that may be unexpected, else ''.
     """
 
     name: str
@@ -65,18 +65,20 @@ class DetectedColumn:
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """Columns without NULL that tell every row of the sample from all others, or nearly: then `repeated` holds some of
-    the values that do not."""
+    """Columns without NULL that identify every row of the sample, or almost: then `repeated` holds some of the repeated
+    values. `is_likely` says that a single column is first or has a name typical of keys: others may be unique by
+    chance."""
 
     columns: tuple[str, ...]
     is_unique: bool
     repeated: tuple[str, ...] = ()
+    is_likely: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Detection:
-    """`rows` are the first rows, in the order of `columns`. `rows_read` is the number of rows used to infer them;
-    `is_whole` says that they are all of the file."""
+    """`rows` are the first rows, in the order of `columns`. `rows_read` is the number of rows used for the detection;
+    `is_whole` says that they are all rows of the file."""
 
     format: Format
     columns: tuple[DetectedColumn, ...]

@@ -21,14 +21,14 @@ _DOUBLE_DIGITS = 17
 
 @dataclass(frozen=True, slots=True)
 class Separators:
-    """`group` is '' where digits are not grouped."""
+    """The separators of numbers. `group` is '' if digits are not grouped."""
 
     decimal: str = "."
     group: str = ""
 
     @property
     def pattern(self) -> str:
-        """For Python and RE2 alike."""
+        """Return a pattern that is valid in Python and RE2."""
         fraction = f"(?:{SEPARATOR_PATTERNS[self.decimal]}[0-9]+)?"
         if not self.group:
             return rf"[+-]?[0-9]+{fraction}"
@@ -36,7 +36,7 @@ class Separators:
 
     @property
     def written(self) -> Written:
-        """The same as settings of a column."""
+        """Return the separators as settings of a column."""
         return Written(decimal=self.decimal, group=self.group or None)
 
 
@@ -47,24 +47,24 @@ SEPARATORS = (
     *(Separators(".", group) for group in (",", "'", " ")),
     *(Separators(",", group) for group in (".", " ", "'")),
 )
-"""The simpler first."""
+"""The simpler ones first."""
 _PLAIN = re.compile(PLAIN.pattern)
 _LIKE_GROUPS = re.compile(r"[+-]?[1-9][0-9]{0,2}\.[0-9]{3}")
 RARE = 100
-"""One value in so many may be a slip."""
+"""One value in this number may be an error."""
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """`separators` if the texts, or what is known of the file's other columns, decide; `is_open` if they read as
-    different numbers."""
+    """`separators` if the texts, or the file's other columns, decide; `is_open` if the texts can be read as different
+    numbers."""
 
     separators: Separators | None
     is_open: bool = False
 
 
 def choose(values: pa.Array, sample: Sequence[str], known: Collection[str]) -> Choice:
-    """How to read these numbers. `known` are the signs before fractions that other columns of the file have."""
+    """Return the separators of these numbers. `known` are the decimal separators of other columns of the file."""
     if all(map(_PLAIN.fullmatch, sample)) and not _may_be_groups(sample):
         return Choice(PLAIN)
     text = pc.ascii_trim_whitespace(values)
@@ -85,14 +85,14 @@ def choose(values: pa.Array, sample: Sequence[str], known: Collection[str]) -> C
 
 
 def _may_be_groups(sample: Sequence[str]) -> bool:
-    """Whether each point may stand between groups of digits."""
+    """Whether each point can be a group separator."""
     pointed = [text for text in sample if "." in text]
     return bool(pointed) and all(map(_LIKE_GROUPS.fullmatch, pointed))
 
 
 def decimal_type(texts: Sequence[str]) -> ColumnType | None:
-    """The decimal that holds these plain numbers with room for larger ones; None for whole numbers and where there is
-    none."""
+    """Return a decimal type for these plain numbers with room for larger ones; None for whole numbers, and if no type
+    fits."""
     whole, scale = 1, 0
     for text in texts:
         before, _, after = text.strip(" \t\r\n\v\f+-").partition(".")
@@ -103,6 +103,6 @@ def decimal_type(texts: Sequence[str]) -> ColumnType | None:
 
 
 def fits_double(text: str) -> bool:
-    """Whether a double keeps all its digits."""
+    """Whether a double represents all its digits."""
     digits = re.sub(r"[eE].*|\D", "", text).strip("0")
     return len(digits) <= _DOUBLE_DIGITS

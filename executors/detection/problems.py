@@ -10,13 +10,13 @@ from executors.detection.model import Problem
 from executors.detection.reading import Sheet
 from ir.diagnostics import listed
 from ir.types import STRING, value_of
-from ir.words import counted
+from ir.words import counted, date_pattern
 
 _SHOWN_ROWS, _SHOWN_VALUES, _SHOWN_COLUMNS = 5, 5, 10
 
 
 def of_records(sheet: Sheet, *, ends_with_delimiter: bool) -> Iterator[Problem]:
-    """Records that the reader rejects, and what it says of the header."""
+    """Yield problems of records that the reader rejects, and of the header."""
     for warning in sheet.scan.warnings:
         if warning.startswith("The header"):
             yield Problem("header.name_made_up", warning, "Name the columns where the file is made.")
@@ -47,7 +47,7 @@ def _is_one_wider(sheet: Sheet, reasons: Counter[str]) -> bool:
 
 
 def of_columns(columns: Sequence[Column]) -> Iterator[Problem]:
-    """What values say of types, and which columns say nothing."""
+    """Yield problems of types, and columns without values."""
     for column in columns:
         yield from _misfits(column)
         if column.inferred.open:
@@ -60,7 +60,7 @@ def _misfits(column: Column) -> Iterator[Problem]:
     inferred, texts = column.inferred, column.texts
     if not (count := inferred.misfits(texts)):
         return
-    what = " or ".join(inferred.formats) or value_of(str(inferred.type).partition("(")[0])
+    what = " or ".join(map(date_pattern, inferred.formats)) or value_of(str(inferred.type).partition("(")[0])
     if inferred.type.kind == "decimal":
         what = "a number"
     are = "value is" if count == 1 else f"of {texts.total:,} values are"
@@ -78,18 +78,19 @@ def _some(values: Sequence[str]) -> str:
 
 
 def _ambiguous_date(column: Column) -> Problem:
-    a, b = column.inferred.between[:2]
+    formats = column.inferred.between[:2]
+    a, b = map(date_pattern, formats)
     example = short(column.texts.values[0].as_py())
     return Problem(
         "date.ambiguous",
         f"Column {column.name!r}: no value shows whether the dates are {a} or {b}, such as {example!r}.",
-        "It stays text. Choose date and its format if you know which it is.",
+        f"It stays text. If you know which it is, choose date and the format {formats[0]} or {formats[1]}.",
         column.name,
     )
 
 
 def _mixed_date(column: Column) -> Problem:
-    a, b = column.inferred.between[:2]
+    a, b = map(date_pattern, column.inferred.between[:2])
     return Problem(
         "date.mixed_order",
         f"Column {column.name!r} holds dates that can only be {a} and others that can only be {b}.",
@@ -130,8 +131,8 @@ _OPEN = {
 
 
 def of_nulls(before: Sequence[Column], after: Sequence[Column], words: Sequence[str]) -> Iterator[Problem]:
-    """Texts for NULL hold for all columns, and may be values of one; in quotes they are text. `before` are the columns
-    as they are without them."""
+    """Yield problems of texts for NULL, which apply to all columns and may be values of one; in quotes they are text.
+    `before` are the columns without these texts."""
     quoted: set[str] = set()
     for old, new in zip(before, after, strict=True):
         here, left = count_words(old, words), count_words(new, words)
@@ -146,7 +147,7 @@ def of_nulls(before: Sequence[Column], after: Sequence[Column], words: Sequence[
                 new.name,
             )
     if quoted:
-        text = f"{_some(sorted(quoted))} would stand for NULL, but is in quotes, and so it is text."
+        text = f"{_some(sorted(quoted))} would mean NULL, but it is in quotes, so it is text."
         yield Problem(
             "nulls.quoted", text, "Write it without quotes where the file is made, or replace it in a transform."
         )

@@ -22,7 +22,7 @@ from ir.formats import Delimited, Format, Json
 
 @dataclass(frozen=True, slots=True)
 class HeadStore:
-    """A file whose bytes are in memory."""
+    """A storage with one file, whose bytes are in memory."""
 
     data: bytes
 
@@ -33,7 +33,7 @@ class HeadStore:
 
 @dataclass(frozen=True, slots=True)
 class Sheet:
-    """Fields with their values, without the records that cannot be read: those are told by number and reason."""
+    """Fields with their values, without the unreadable records, which are listed by number and reason."""
 
     scan: FileScan
     fields: tuple[SourceField, ...]
@@ -45,7 +45,7 @@ class Sheet:
 
 
 def read_sheet(data: bytes, name: str, fmt: Format) -> Sheet:
-    """All records. Raises Failure as a run does."""
+    """Read all records. Raises Failure like a run."""
     file = SourceFile(0, name, name, len(data), 0)
     store, handler = HeadStore(data), FORMATS[fmt.type]
     scan = handler.scan(file, fmt, store=store)
@@ -67,9 +67,14 @@ def read_sheet(data: bytes, name: str, fmt: Format) -> Sheet:
     return Sheet(scan, scan.fields, table.combine_chunks(), tuple(bad))
 
 
+def read_head_sheet(data: bytes, name: str, fmt: Format, is_whole: bool) -> Sheet:
+    """Read all complete records of a head. Raises Failure like a run."""
+    return read_sheet(data if is_whole else whole_records_of(data, name, fmt), name, fmt)
+
+
 def whole_records_of(data: bytes, name: str, fmt: Any) -> bytes:
-    """The head of a longer file, in UTF-8, up to the last record that is certainly whole. Raises InvalidContent if
-    there is none."""
+    """Return the head of a longer file in UTF-8, up to its last complete record. Raises InvalidContent if there is
+    none."""
     if isinstance(fmt, Json):
         return _whole_elements(data, name)
     is_delimited = isinstance(fmt, Delimited)
@@ -97,5 +102,5 @@ def _record_too_long(name: str, size: int) -> InvalidContent:
     return InvalidContent(
         "detection.no_record",
         f"The first {size:,} bytes of {name} do not hold one whole record.",
-        hint="Check the delimiter, the quote and the line ends of the file, or give its settings by hand.",
+        hint="Check the delimiter, the quote and the line ends of the file, or enter its settings.",
     )

@@ -17,12 +17,12 @@ _WIDE_MARKS = ((codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
 _BEYOND_ASCII = re.compile(rb"[^\r\n]{0,40}[\x80-\xff][^\r\n]{0,40}")
 _CONTROLS = re.compile(rb"[\x00-\x08\x0b\x0e-\x1f]")
 _MOST_CONTROLS = 0.001
-"""Text has next to none of them."""
+"""Text has almost no control characters."""
 
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """The head of a text file as UTF-8 without a byte order mark, as the reader will see it."""
+    """The head of a text file in UTF-8 without a byte order mark, as the reader gets it."""
 
     data: bytes
     encoding: str
@@ -30,7 +30,7 @@ class Text:
 
 
 def refuse_unreadable(head: bytes, name: str) -> None:
-    """Raises InvalidContent for a file without content and for kinds that no format reads."""
+    """Raises InvalidContent for a file without content and for file types that no format reads."""
     if not head.strip(b"\xef\xbb\xbf\xff\xfe\x00 \t\r\n"):
         raise InvalidContent(
             "detection.empty", f"{name} is empty.", hint="Send the file again, or choose one with content."
@@ -44,9 +44,9 @@ def refuse_unreadable(head: bytes, name: str) -> None:
 
 
 def read_text(head: bytes, name: str, given: GivenSettings, *, is_whole: bool) -> Text:
-    """The head in the encoding that was given or that it seems to be in. Raises InvalidContent for what is no text."""
+    """Decode the head with the given or detected encoding. Raises InvalidContent if it is not text."""
     encoding, problems = (given.encoding, ()) if given.encoding else _encoding_of(head, is_whole)
-    # Where the head is cut, its last record is not looked at, so a cut character in it does no harm.
+    # The last record of a truncated head is not used, so a truncated character in it does no harm.
     data = b"".join(to_utf8([head], encoding))
     if len(_CONTROLS.findall(data)) > len(data) * _MOST_CONTROLS:
         raise InvalidContent(
@@ -86,7 +86,7 @@ def _without_mark(head: bytes) -> tuple[str, tuple[Problem, ...]]:
 
 
 def _count_sequences(head: bytes, is_whole: bool) -> tuple[int, int]:
-    """How many characters beyond ASCII are valid UTF-8, and how many places are not."""
+    """Count the valid UTF-8 sequences beyond ASCII, and the invalid ones."""
     if head.isascii():
         return 0, 0
     text = codecs.getincrementaldecoder("utf-8")("surrogateescape").decode(head, final=is_whole)

@@ -1,4 +1,5 @@
-"""File formats: each has `scan(file, fmt, declared)` and `read(split, fmt, fields, declared)`. One table of them."""
+"""File formats: each has `scan(file, fmt, declared)`, `scan_head` for the start of a large file, and
+`read(split, fmt, fields, declared)`. One table of them."""
 
 from __future__ import annotations
 
@@ -18,6 +19,16 @@ class FormatHandler(Protocol):
 
     def scan(
         self, file: SourceFile, fmt: Any, declared: Sequence[SourceColumn] = (), *, store: FileStore = LOCAL_FILES
+    ) -> FileScan: ...
+
+    def scan_head(
+        self,
+        file: SourceFile,
+        fmt: Any,
+        declared: Sequence[SourceColumn] = (),
+        *,
+        store: FileStore = LOCAL_FILES,
+        most_bytes: int,
     ) -> FileScan: ...
 
     def read(

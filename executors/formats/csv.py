@@ -5,6 +5,8 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 import pyarrow as pa
@@ -27,7 +29,8 @@ from executors.formats.files import (
 from executors.formats.format_mismatches import HEAD_BYTES, blaming_settings, find_mismatches
 from executors.formats.limits import refuse_too_many_columns
 from executors.formats.records import Chunk, Offsets, RecordFinder, quote_not_closed, whole_records
-from executors.formats.splits import SplitPlanner
+from executors.formats.separator_line import is_separator_line
+from executors.formats.splits import SplitPlanner, head_split
 from executors.formats.verified import ByteStream
 from executors.model import FileScan, SourceField, SourceFile, Split
 from ir.formats import Csv, Tsv
@@ -57,14 +60,15 @@ def scan(
         position = bom_length(head_of(stream), file.name) if is_utf8(fmt.encoding) else 0
         mismatches = find_mismatches(b"".join(blocks_of(stream, 0, HEAD_BYTES)), fmt)
         with blaming_settings(mismatches):
-            names, warnings = _names(stream, file, fmt, declared)
-            if names:
+            top = _read_top(stream, file, fmt, declared)
+            if names := top.names:
                 columns.require_columns(file.name, names, declared)
+        warnings = list(top.warnings)
         if mismatches and len(names) == 1:
             warnings.append(f"The format's settings may be wrong: {'; '.join(mismatches)}.")
         stream.seek(0)
         blocks = HashedBlocks(stream, block_bytes)
-        planner = SplitPlanner(file.size, split_bytes, skip=int(fmt.header))
+        planner = SplitPlanner(file.size, split_bytes, skip=top.records)
         for block in to_utf8(blocks, fmt.encoding):
             planner.add(finder.starts(block) + position)
             position += len(block)
@@ -72,16 +76,41 @@ def scan(
         raise quote_not_closed(file.name, planner.records)
     plan = planner.splits if is_utf8(fmt.encoding) else planner.one_split
     fields = tuple(SourceField(name, STRING) for name in names) or columns.declared_fields(declared)
-    first_line = 1 + int(fmt.header) if finder.one_line_each else None
+    first_line = 1 + top.records if finder.one_line_each else None
     splits = plan(file, blocks.sha256)
     scan = FileScan(file, blocks.sha256, planner.records, fields, splits, tuple(warnings), first_line, not names)
     return scan.with_checksums(blocks.checksums)
 
 
+def scan_head(
+    file: SourceFile,
+    fmt: Delimited,
+    declared: Sequence[SourceColumn] = (),
+    *,
+    store: FileStore = LOCAL_FILES,
+    most_bytes: int,
+) -> FileScan:
+    """The whole records among the first bytes of a file that has more, as one split. Raises as `scan`, but for a quote
+    left open."""
+    finder = _finder(fmt)
+    with store.open(file) as stream:
+        position = bom_length(head_of(stream), file.name) if is_utf8(fmt.encoding) else 0
+        with blaming_settings(find_mismatches(b"".join(blocks_of(stream, 0, HEAD_BYTES)), fmt)):
+            top = _read_top(stream, file, fmt, declared)
+            columns.require_columns(file.name, top.names, declared)
+        starts = []
+        for block in to_utf8(blocks_of(stream, 0, most_bytes), fmt.encoding):
+            starts.append(finder.starts(block) + position)
+            position += len(block)
+    splits = head_split(file, np.concatenate(starts)[top.records :], in_bytes=is_utf8(fmt.encoding))
+    fields = tuple(SourceField(name, STRING) for name in top.names)
+    return FileScan(file, "", sum(split.records for split in splits), fields, splits)
+
+
 def read_header(file: SourceFile, fmt: Delimited, store: FileStore) -> list[str]:
     """The columns that a file's first record names. Raises as `scan` does for what cannot be read."""
     with store.open(file) as stream:
-        return _names(stream, file, fmt, ())[0]
+        return list(_read_top(stream, file, fmt, ()).names)
 
 
 def read(
@@ -99,20 +128,21 @@ def read(
     row with its number and raw text. Raises Transient `source.changed`.
     """
     with open_verified(split, store) as stream:
-        names, _ = _names(stream, split.file, fmt, declared)
+        top = _read_top(stream, split.file, fmt, declared)
         framer = Framer(split, text_schema(fields))
-        parser = _CellReader(fmt, names, [f.name for f in fields if f.name in names], split.file.name)
-        for chunk in _chunks(stream, split, fmt, block_bytes):
+        parser = _CellReader(fmt, top.names, [f.name for f in fields if f.name in top.names], split.file.name)
+        for chunk in _chunks(stream, split, fmt, top.records, block_bytes):
             yield from framer.batches(len(chunk.starts), *parser.read(chunk))
 
 
-def _chunks(stream: ByteStream, split: Split, fmt: Delimited, block_bytes: int) -> Iterator[Chunk]:
+def _chunks(stream: ByteStream, split: Split, fmt: Delimited, skip: int, block_bytes: int) -> Iterator[Chunk]:
+    """The whole records of a split. The first `skip` records of the file are no data."""
     finder, name = _finder(fmt), split.file.name
     if is_utf8(fmt.encoding):
         yield from whole_records(blocks_of(stream, split.start, split.end, block_bytes), finder, name)
         return
     blocks = to_utf8(blocks_of(stream, 0, split.file.size, block_bytes), fmt.encoding)
-    left = int(fmt.header)
+    left = skip
     for chunk in whole_records(blocks, finder, name):
         rest = Chunk(chunk.data, chunk.starts[left:])
         left = max(0, left - len(chunk.starts))
@@ -133,16 +163,34 @@ def _finder(fmt: Delimited) -> RecordFinder:
     return RecordFinder(ord(fmt.quote), ord(fmt.delimiter))
 
 
-# --- names -------------------------------------------------------------------------------------------------------
+# --- the top of a file -------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Top:
+    """The column names in order, none for a file without a record, and warnings about them. `records` is the number of
+    records above the data: the header, and a line that names the delimiter."""
+
+    names: Sequence[str]
+    warnings: Sequence[str]
+    records: int
+
+
+def _read_top(stream: ByteStream, file: SourceFile, fmt: Delimited, declared: Sequence[SourceColumn]) -> _Top:
+    blocks = to_utf8(blocks_of(stream, 0, file.size, 64 << 10), fmt.encoding)
+    records = chain.from_iterable(chunk.records() for chunk in whole_records(blocks, _finder(fmt), file.name))
+    first, above = next(records, None), int(fmt.header)
+    if first is not None and is_separator_line(first):
+        first, above = next(records, None), above + 1
+    if first is None:
+        return _Top((), (), above)
+    return _Top(*_names(first, file, fmt, declared), above)
 
 
 def _names(
-    stream: ByteStream, file: SourceFile, fmt: Delimited, declared: Sequence[SourceColumn]
+    record: bytes, file: SourceFile, fmt: Delimited, declared: Sequence[SourceColumn]
 ) -> tuple[list[str], list[str]]:
-    """The file's column names in order and warnings about them; none for a file without a record."""
-    record = _first_record(stream, file, fmt)
-    if record is None:
-        return [], []
+    """The file's column names in order, by its first record, and warnings about them."""
     if fmt.header and len(record) > MOST_HEADER_BYTES:
         raise _header_unreadable(file, f"it is longer than {MOST_HEADER_BYTES >> 20} MB")
     if fmt.header and not is_valid(record):
@@ -150,12 +198,6 @@ def _names(
     cells = _cells(record.decode() if fmt.header else escaped(record), fmt, file)
     refuse_too_many_columns(file.name, len(cells))
     return columns.names_from_header(cells) if fmt.header else (columns.names_without_header(len(cells), declared), [])
-
-
-def _first_record(stream: ByteStream, file: SourceFile, fmt: Delimited) -> bytes | None:
-    blocks = to_utf8(blocks_of(stream, 0, file.size, 64 << 10), fmt.encoding)
-    chunk = next(whole_records(blocks, _finder(fmt), file.name), None)
-    return None if chunk is None else chunk.record(0)
 
 
 def _cells(record: str, fmt: Delimited, file: SourceFile) -> list[str]:
@@ -206,7 +248,7 @@ class _CellReader:
             raise InvalidContent(
                 "source.records_differ",
                 f"{self._file}: the scan found {len(chunk.starts)} records where the reader found {found}.",
-                hint="Nothing was loaded. Please report this file. It shows a bug in Flow.",
+                hint="The target was not loaded. Please report this file. It shows a bug in Flow.",
             )
         if table is None:
             return {name: pa.array([], pa.string()) for name in self._wanted}, bad

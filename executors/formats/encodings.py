@@ -52,11 +52,23 @@ def _transcoded(blocks: Iterable[bytes], encoding: str) -> Iterator[bytes]:
     decoder = codecs.getincrementaldecoder(encoding)(errors=_ERROR_HANDLER)
     first = True
     for block in blocks:
-        text = decoder.decode(block)
+        text = _decode(decoder, block, encoding)
         if first and text:
             text, first = text.removeprefix("\ufeff"), False
         yield text.encode("utf-8", "surrogateescape")
     yield decoder.decode(b"", final=True).encode("utf-8", "surrogateescape")
+
+
+def _decode(decoder: codecs.IncrementalDecoder, block: bytes, encoding: str) -> str:
+    """Decode a block. UTF-16 and UTF-32 need a byte order mark at the beginning, beyond what error handlers replace."""
+    try:
+        return decoder.decode(block)
+    except UnicodeError as error:
+        raise Terminal(
+            "source.encoding_differs",
+            f"The file is not written in {encoding}: it does not begin with a byte order mark.",
+            hint="Set the format's encoding to the file's, such as utf-8, utf-16-le or cp1252.",
+        ) from error
 
 
 def decoded(blocks: Iterable[bytes]) -> Iterator[str]:

@@ -14,6 +14,7 @@ from typing import Any
 
 from executors.errors import Failure, InvalidContent, Terminal
 from executors.formats.files import FileStore, first_bytes
+from executors.formats.separator_line import split_separator_line
 from executors.model import SourceFile
 from ir.formats import Delimited, Json, Jsonl
 
@@ -50,7 +51,7 @@ def find_mismatches(head: bytes, fmt: Any) -> tuple[str, ...]:
         mismatches.append(f"not {_shown(encoding)}{f', looks like {looks}' if looks else ''}")
         text = head.decode(name or "latin-1", "replace")
     if isinstance(fmt, Delimited):
-        mismatches += _delimiter_mismatches(text, fmt)
+        mismatches += _delimiter_mismatches(split_separator_line(text)[1], fmt)
     elif isinstance(fmt, Jsonl) and text.lstrip().startswith("["):
         mismatches.append("a JSON array (format json), not one object per line")
     return tuple(mismatches)

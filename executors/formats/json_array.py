@@ -53,6 +53,32 @@ def scan(
     return scan.with_checksums(blocks.checksums)
 
 
+def scan_head(
+    file: SourceFile,
+    fmt: Json,
+    declared: Sequence[SourceColumn] = (),
+    *,
+    store: FileStore = LOCAL_FILES,
+    most_bytes: int,
+) -> FileScan:
+    """The elements that end among the first bytes of a file that has more. The split is the whole file, and its reader
+    stops after them. Raises as `scan`."""
+    found, records, size = FieldsFound(), 0, 0
+    with store.open(file) as stream:
+        bom_length(head_of(stream), file.name)
+        for text in elements(decoded(blocks_of(stream, 0, file.size)), file.name):
+            size += len(text.encode("utf-8", "surrogateescape"))
+            if records and size > most_bytes:
+                break
+            records += 1
+            row, nested, _ = _row(text)
+            if row is not None:
+                found.add(row, nested)
+                refuse_too_many_columns(file.name, found.count)
+    require_columns(file.name, [f.name for f in found.fields()], declared)
+    return FileScan(file, "", records, found.fields(), (Split(file, "", 0, file.size, 1, records, None),))
+
+
 def read(
     split: Split,
     fmt: Json,

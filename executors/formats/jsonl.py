@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+import numpy as np
+
 from executors.formats.batches import BadRecords, Batches, Framer, text_schema
 from executors.formats.columns import declared_fields, require_columns
 from executors.formats.encodings import bom_length, escaped, to_utf8
@@ -20,7 +22,7 @@ from executors.formats.files import (
 from executors.formats.json_rows import BadRecordError, FieldsFound, Row, columns_of, read_row
 from executors.formats.limits import refuse_too_many_columns, rows_for_cells
 from executors.formats.records import Chunk, RecordFinder, whole_records
-from executors.formats.splits import SplitPlanner
+from executors.formats.splits import SplitPlanner, head_split
 from executors.model import FileScan, SourceField, SourceFile, Split
 from ir.formats import Jsonl
 from ir.nodes import SourceColumn
@@ -43,16 +45,34 @@ def scan(
         for chunk in whole_records(to_utf8(blocks, "utf-8"), finder, file.name):
             planner.add(chunk.starts + position)
             position += len(chunk.data)
-            for row, nested, _ in _rows(chunk):
-                if row is not None:
-                    found.add(row, nested)
-            refuse_too_many_columns(file.name, found.count)
+            _add_fields(found, chunk, file.name)
     fields = found.fields() or declared_fields(declared)
     require_columns(file.name, [f.name for f in fields], declared)
     splits, first_line = planner.splits(file, blocks.sha256), 1 if finder.one_line_each else None
     records = planner.records
     scan = FileScan(file, blocks.sha256, records, fields, splits, first_line=first_line, is_blank=not records)
     return scan.with_checksums(blocks.checksums)
+
+
+def scan_head(
+    file: SourceFile,
+    fmt: Jsonl,
+    declared: Sequence[SourceColumn] = (),
+    *,
+    store: FileStore = LOCAL_FILES,
+    most_bytes: int,
+) -> FileScan:
+    """The whole lines among the first bytes of a file that has more, as one split. Raises as `scan`."""
+    found, finder, starts = FieldsFound(), RecordFinder(), []
+    with store.open(file) as stream:
+        position = bom_length(head_of(stream), file.name)
+        for chunk in whole_records(to_utf8(blocks_of(stream, 0, most_bytes), "utf-8"), finder, file.name):
+            starts.append(chunk.starts + position)
+            position += len(chunk.data)
+            _add_fields(found, chunk, file.name)
+    require_columns(file.name, [f.name for f in found.fields()], declared)
+    splits = head_split(file, np.concatenate(starts))
+    return FileScan(file, "", sum(split.records for split in splits), found.fields(), splits)
 
 
 def read(
@@ -77,6 +97,13 @@ def read(
                 else:
                     good.append(row)
             yield framer.batch(len(chunk.starts), columns_of(good, names), bad)
+
+
+def _add_fields(found: FieldsFound, chunk: Chunk, name: str) -> None:
+    for row, nested, _ in _rows(chunk):
+        if row is not None:
+            found.add(row, nested)
+    refuse_too_many_columns(name, found.count)
 
 
 def _rows(chunk: Chunk) -> Iterable[tuple[Row | None, frozenset[str], str]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import islice
 from typing import Any, BinaryIO
 
 import pyarrow as pa
@@ -41,18 +42,42 @@ def scan(
         blocks = HashedBlocks(stream)
         for _ in blocks:
             pass
-        refuse_large_footer(stream, file.size, file.name)
-        with _opened(stream, file) as opened:
-            schema, footer = opened.schema_arrow, opened.metadata
-            refuse_unbounded(stream, footer, file.name)
-            sizes = [
-                (footer.row_group(at).num_rows, footer.row_group(at).total_byte_size)
-                for at in range(footer.num_row_groups)
-            ]
+        schema, footer = _read_footer(stream, file)
     require_columns(file.name, schema.names, declared)
     fields = tuple(_field(f, file.name) for f in schema)
-    splits = tuple(_splits(file, blocks.sha256, sizes, split_bytes))
+    splits = tuple(_splits(file, blocks.sha256, _sizes(footer), split_bytes))
     return FileScan(file, blocks.sha256, footer.num_rows, fields, splits).with_checksums(blocks.checksums)
+
+
+def scan_head(
+    file: SourceFile,
+    fmt: Parquet,
+    declared: Sequence[SourceColumn] = (),
+    *,
+    store: FileStore = LOCAL_FILES,
+    most_bytes: int,
+) -> FileScan:
+    """The first row groups of a file, by its footer alone: as many as hold so many bytes, and at least one that has
+    rows. Raises as `scan`."""
+    with store.open(file) as stream:
+        schema, footer = _read_footer(stream, file)
+    require_columns(file.name, schema.names, declared)
+    fields = tuple(_field(f, file.name) for f in schema)
+    splits = tuple(islice(_splits(file, "", _sizes(footer), most_bytes), 1))
+    return FileScan(file, "", sum(split.records for split in splits), fields, splits).with_checksums(None)
+
+
+def _read_footer(stream: BinaryIO, file: SourceFile) -> tuple[pa.Schema, parquet.FileMetaData]:
+    refuse_large_footer(stream, file.size, file.name)
+    with _opened(stream, file) as opened:
+        schema, footer = opened.schema_arrow, opened.metadata
+        refuse_unbounded(stream, footer, file.name)
+    return schema, footer
+
+
+def _sizes(footer: parquet.FileMetaData) -> list[tuple[int, int]]:
+    groups = (footer.row_group(at) for at in range(footer.num_row_groups))
+    return [(group.num_rows, group.total_byte_size) for group in groups]
 
 
 def _field(field: pa.Field, file: str) -> SourceField:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from executors.formats.records import Offsets
+from executors.formats.records import Offsets, record_too_long
 from executors.model import SourceFile, Split
 
 
@@ -48,6 +48,17 @@ class SplitPlanner:
             Split(file, sha256, start, end, before + 1, after - before)
             for (start, before), (end, after) in zip(self._points, ends, strict=False)
         )
+
+
+def head_split(file: SourceFile, starts: Offsets, *, in_bytes: bool = True) -> tuple[Split, ...]:
+    """The records that begin at these offsets but for the last one, which may be cut, as one split without checksums.
+    Where the offsets are not those of the bytes, the split is the whole file, and its reader stops after these records.
+    Raises Terminal if there is no whole record."""
+    records = len(starts) - 1
+    if records < 1:
+        raise record_too_long(file.name)
+    start, end = (int(starts[0]), int(starts[-1])) if in_bytes else (0, file.size)
+    return (Split(file, "", start, end, 1, records, None),)
 
 
 def whole_file(file: SourceFile, sha256: str, records: int) -> tuple[Split, ...]:

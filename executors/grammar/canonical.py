@@ -15,10 +15,10 @@ _FLOAT_WORDS = {"nan": "NaN", "-nan": "NaN", "inf": "Infinity", "-inf": "-Infini
 
 
 def canonical_text(values: pa.Array) -> pa.Array:
-    """Any array as an array of texts; NULL stays NULL.
+    """Convert any array to an array of texts; NULL stays NULL.
 
-    Floats are the shortest text that reads back, decimals have no exponent, timestamps look like
-    `2024-01-31 10:00:00.5`, with `Z` behind those that have a zone (UTC), binary is `\\x…`.
+    Floats have the shortest text that reads back as the same value, decimals have no exponent, timestamps look like
+    `2024-01-31 10:00:00.5`, with a `Z` at the end if they have a zone (UTC), and binary is `\\x…`.
     """
     kind = values.type
     for is_kind, form in _FORMS:

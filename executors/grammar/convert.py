@@ -10,6 +10,7 @@ from collections.abc import Callable
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from executors.grammar.broken_text import without_broken
 from executors.grammar.canonical import canonical_text
 from executors.grammar.parse import PLAIN, Written, parse_column
 from executors.grammar.stages import Parsed, none_bad
@@ -18,16 +19,19 @@ from ir.types import ColumnType
 
 
 def convert_column(values: pa.Array, to: ColumnType, written: Written = PLAIN) -> Parsed:
-    """Turn an array of any type into a column type. `written` applies to text alone.
+    """Convert an array of any type to a column type. `written` applies to text only.
 
-    Bad are integers out of range, floats with a fraction into integers, decimals that do not fit exactly, and
-    timestamps with a time of day into dates. A float takes the nearest value; a timestamptz becomes its UTC wall time.
+    Bad values are texts that are not UTF-8, integers out of range, floats with a fraction for integer types, decimals
+    that do not fit exactly, and timestamps with a time of day for dates. A float gets the nearest value; a timestamptz
+    becomes its UTC time.
     """
     if pa.types.is_null(values.type):
         return pa.nulls(len(values), wire_type(to).arrow), none_bad(len(values))
     family = _family(values.type)
     if family == "text":
-        return parse_column(values, to, written)
+        readable, broken = without_broken(values)
+        typed, bad = parse_column(readable, to, written)
+        return typed, bad if broken is None else pc.or_(bad, broken)
     direct = _DIRECT.get((family, to.kind))
     if direct is None:
         return parse_column(canonical_text(values), to)
@@ -52,7 +56,7 @@ _FAMILIES: tuple[tuple[str, Callable[[pa.DataType], bool]], ...] = (
 
 
 def _try_cast(values: pa.Array, to: ColumnType) -> pa.Array | None:
-    """All of the values, if every one of them fits."""
+    """Return the cast values, or None if one of them does not fit."""
     arrow = wire_type(to).arrow
     if values.type == arrow:
         return values
@@ -63,7 +67,7 @@ def _try_cast(values: pa.Array, to: ColumnType) -> pa.Array | None:
 
 
 def _whole(values: pa.Array, to: ColumnType) -> Parsed:
-    """Numbers into integer types: in range and without a fraction."""
+    """Convert numbers to integer types: in range and without a fraction."""
     typed = _try_cast(values, to)
     if typed is not None:
         return typed, none_bad(len(values))
@@ -83,12 +87,12 @@ def _cast_fitting(values: pa.Array, fits: pa.BooleanArray, arrow: pa.DataType) -
 
 
 def _nearest(values: pa.Array, to: ColumnType) -> Parsed:
-    """Numbers into float: the nearest double."""
+    """Convert numbers to the nearest double."""
     return pc.cast(values, pa.float64(), safe=False), none_bad(len(values))
 
 
 def _fitting_decimal(values: pa.Array, to: ColumnType) -> Parsed:
-    """Integers and decimals into a decimal: exactly, or through text to find those that do not fit."""
+    """Convert integers and decimals to a decimal: exactly, or through text to find those that do not fit."""
     if wire_type(to).as_text:
         return parse_column(canonical_text(values), to)
     wide = pc.cast(values, pa.decimal128(19, 0)) if pa.types.is_integer(values.type) else values
@@ -99,7 +103,7 @@ def _fitting_decimal(values: pa.Array, to: ColumnType) -> Parsed:
 
 
 def _whole_decimal(values: pa.Array, to: ColumnType) -> Parsed:
-    """Decimals into integer types: a fraction of zeros is none."""
+    """Convert decimals to integer types; a fraction of zeros is allowed."""
     return parse_column(pc.replace_substring_regex(canonical_text(values), r"\.0*$", ""), to)
 
 
@@ -108,7 +112,7 @@ def _same(values: pa.Array, to: ColumnType) -> Parsed:
 
 
 def _midnight(values: pa.Array, to: ColumnType) -> Parsed:
-    """Timestamps into date: only those at midnight (UTC where there is a zone)."""
+    """Convert timestamps to dates: only those at midnight (in UTC if they have a zone)."""
     if values.type.tz is not None:
         values = pc.cast(values, pa.timestamp(values.type.unit, "UTC"))
     days = pc.cast(values, pa.date32(), safe=False)
@@ -117,7 +121,8 @@ def _midnight(values: pa.Array, to: ColumnType) -> Parsed:
 
 
 def _moment(values: pa.Array, to: ColumnType) -> Parsed:
-    """Dates and timestamps into timestamps of microseconds; finer or farther ones are bad."""
+    """Convert dates and timestamps to timestamps in microseconds. More precise ones, and those out of range, are
+    bad."""
     if pa.types.is_timestamp(values.type) and values.type.tz is not None:
         values = pc.cast(values, pa.timestamp(values.type.unit, "UTC"))
     typed = _try_cast(values, to)

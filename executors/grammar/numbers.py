@@ -15,20 +15,20 @@ from executors.types import wire_type
 from ir.types import ColumnType
 
 SEPARATED = ("integer", "bigint", "float", "decimal")
-"""Types whose texts may have separators of their own."""
+"""Types whose texts may have separators other than the point."""
 
 _INTEGER = re.compile(r"([+-]?)0*([0-9]+)")
 _PLAIN_INTEGER = {
     "integer": r"^-?(?:[0-9]{1,9}|1[0-9]{9})$",
     "bigint": r"^-?(?:[0-9]{1,18}|[1-8][0-9]{18})$",
 }
-"""Integers that are in range for certain; the few others are looked at one by one."""
+"""Integers that are certainly in range; the few others are checked one by one."""
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 _FLOAT_WORDS = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
 _PLAIN_FLOAT = r"^-?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,2})?$"
 _MOST_DIGITS = 38
 _SAFE_LENGTH = 200
-"""With at most so many digits and two of exponent, a double neither overflows nor vanishes."""
+"""Up to this number of digits, and with two digits of exponent, a double neither overflows nor becomes zero."""
 
 
 def parse_integer(values: pa.Array, to: ColumnType) -> Parsed:
@@ -57,7 +57,8 @@ def _integer_of(bits: int) -> Callable[[str], int | None]:
 
 
 def parse_float(values: pa.Array, to: ColumnType) -> Parsed:
-    """Decimal or exponent form, `NaN`, `Infinity`, `-Infinity`; nothing that overflows or vanishes in a double."""
+    """Read decimal or exponent form, `NaN`, `Infinity` and `-Infinity`; values that overflow or become zero in a double
+    are bad."""
     arrow = wire_type(to).arrow
     if longest(values) <= _SAFE_LENGTH:
         if not has_letters(values):
@@ -70,7 +71,7 @@ def parse_float(values: pa.Array, to: ColumnType) -> Parsed:
 
 
 def float_of(text: str) -> float | None:
-    """A double from a trimmed text, or None."""
+    """Return the double in a trimmed text, or None."""
     if not _NUMBER.fullmatch(text):
         return _FLOAT_WORDS.get(text)
     value = float(text)
@@ -80,8 +81,8 @@ def float_of(text: str) -> float | None:
 
 
 def exact_of(text: str) -> Decimal:
-    """What a trimmed text that `float_of` reads is worth exactly."""
-    # Decimal itself refuses a zero with an exponent of nineteen digits.
+    """Return the exact value of a trimmed text that `float_of` reads."""
+    # Decimal refuses a zero with an exponent of nineteen digits.
     return Decimal(0) if float_of(text) == 0 else Decimal(text)
 
 
@@ -91,11 +92,11 @@ def _has_nonzero_digit(text: str) -> bool:
 
 
 def parse_decimal(values: pa.Array, to: ColumnType) -> Parsed:
-    """Decimal or exponent form that fits (p, s) exactly; trailing zeros of the fraction do not count."""
+    """Read decimal or exponent form that fits (p, s) exactly; trailing zeros of the fraction do not count."""
     wire = wire_type(to)
     if wire.as_text:
         return read_in_stages(values, wire.arrow, [], _wide_decimal_of(to))
-    # Arrow cuts longer texts off in silence, and overflows in silence where scaling makes a number of more digits.
+    # Arrow truncates longer texts, and overflows if scaling adds digits, both without an error.
     if not has_letters(values) and longest(values) + to.scale <= _MOST_DIGITS:
         try:
             return pc.cast(values, wire.arrow), none_bad(len(values))
@@ -106,14 +107,15 @@ def parse_decimal(values: pa.Array, to: ColumnType) -> Parsed:
 
 
 def _plain_decimal(to: ColumnType) -> str:
-    """Texts that fit for certain: at most p - s digits before the point and s after it."""
+    """Match texts that certainly fit: at most p - s digits before the point and s after it."""
     whole = to.precision - to.scale
     before = rf"[0-9]{{1,{whole}}}" if whole > 0 else "0"
     return rf"^[+-]?{before}(\.[0-9]{{0,{min(to.scale, to.precision)}}})?$" if whole >= 0 else r"^[+-]?0$"
 
 
 def decimal_of(text: str, to: ColumnType) -> Decimal | None:
-    """The decimal in a trimmed text if it fits the type exactly, else None. Cost does not grow with the exponent."""
+    """Return the decimal in a trimmed text if it fits the type exactly, else None. The cost does not grow with the
+    exponent."""
     if not _NUMBER.fullmatch(text):
         return None
     if not _has_nonzero_digit(text):
@@ -121,7 +123,7 @@ def decimal_of(text: str, to: ColumnType) -> Decimal | None:
     try:
         sign, digits, exponent = Decimal(text).as_tuple()
     except InvalidOperation:
-        return None  # an exponent of nineteen digits, which no type has room for
+        return None  # an exponent of nineteen digits, which fits no type
     if not isinstance(exponent, int):
         return None
     significant = "".join(map(str, digits)).lstrip("0")

@@ -36,10 +36,8 @@ PARSERS: dict[str, Callable[[pa.Array, ColumnType], Parsed]] = {
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """How values are written in text, where a column has settings for it.
-
-    `formats`, for date, timestamp and timestamptz, are strptime templates that replace the ISO form.
-    """
+    """The form of values in text, for columns with settings of their own. `formats`, for date, timestamp and
+    timestamptz, are strptime templates that replace the ISO form."""
 
     formats: tuple[str, ...] = ()
     decimal: str = "."
@@ -50,7 +48,7 @@ class Written:
         return cls(formats_of(column.format), column.decimal_separator, column.group_separator)
 
     def __str__(self) -> str:
-        """How a message goes on after "written"; empty for the usual form."""
+        """The rest of a message after "written"; empty for the usual form."""
         if self.formats:
             return "as " + " or ".join(self.formats)
         parts = [f"{self.decimal!r} before the fraction"] if self.decimal != "." else []
@@ -62,7 +60,8 @@ PLAIN = Written()
 
 
 def parse_column(values: pa.Array, to: ColumnType, written: Written = PLAIN) -> Parsed:
-    """Read an array of texts as a type. A format that cannot be read raises Terminal. Values never raise."""
+    """Parse an array of texts as a type. Raises Terminal for a format that cannot be read, never because of the
+    values."""
     text = values if pa.types.is_string(values.type) else pc.cast(values, pa.string())
     if written == PLAIN:
         return PARSERS[to.kind](text, to)

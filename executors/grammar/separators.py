@@ -8,16 +8,17 @@ import pyarrow.compute as pc
 from executors.grammar.stages import matches, trim
 
 SEPARATOR_PATTERNS = {".": r"\.", ",": ",", "'": "['’]", " ": "[ \u00a0\u202f]"}
-"""For Python and RE2 alike: the characters that a separator stands for."""
+"""Patterns of the characters that a separator stands for, valid in Python and RE2."""
 
 _WORDS = "NaN|-?Infinity"
 
 
 def with_points(values: pa.Array, decimal: str, group: str | None) -> tuple[pa.Array, pa.BooleanArray]:
-    """Texts as numbers with a point and without groups, NULL where they are bad; and the mask of those.
+    """Rewrite texts as numbers with a point and without group separators; returns them, NULL for bad values, with the
+    mask of bad values.
 
-    Groups have three digits, but for the first, which has one to three and does not begin with 0: `0.123` with `.` for
-    groups is bad, as is a number with groups and an exponent. What is too large is for the type to say.
+    Groups have three digits, except the first, which has one to three and does not begin with 0: `0.123` with `.` for
+    groups is bad, as is a number with groups and an exponent. The type decides what is too large.
     """
     text = trim(values)
     bad = pc.and_not(pc.is_valid(text), matches(text, _pattern(decimal, group)))

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 Parsed = tuple[pa.Array, pa.BooleanArray]
 Cast = Callable[[pa.Array], pa.Array]
 Stage = tuple[str, Cast]
-"""A RE2 pattern and a cast that takes every text that matches it."""
+"""A RE2 pattern, and a cast that reads every text that matches it."""
 
 
 def none_bad(length: int) -> pa.BooleanArray:
@@ -23,7 +23,7 @@ def none_bad(length: int) -> pa.BooleanArray:
 
 
 def text_bytes(values: pa.Array) -> np.ndarray[Any, np.dtype[np.uint8]]:
-    """The bytes of a string array's values, end to end, without a copy."""
+    """Return the bytes of a string array's values, concatenated, without copying."""
     _, offsets, data = values.buffers()
     if data is None or len(values) == 0:
         return np.empty(0, dtype=np.uint8)
@@ -38,13 +38,14 @@ def holds_nul(values: pa.Array) -> bool:
 
 
 def has_letters(values: pa.Array) -> bool:
-    """Whether any byte is above '9'. Without one, casts cannot meet hex digits, exponents, words or foreign digits."""
+    """Whether any byte is above '9'. Without one, the texts contain no hex digits, exponents, words or non-ASCII
+    digits."""
     data = text_bytes(values)
     return data.size > 0 and int(data.max()) > ord("9")
 
 
 def longest(values: pa.Array) -> int:
-    """The length in bytes of the longest value."""
+    """Return the length of the longest value in bytes."""
     return pc.max(pc.binary_length(values)).as_py() or 0
 
 
@@ -60,7 +61,8 @@ def matches(values: pa.Array, pattern: str) -> pa.BooleanArray:
 def read_in_stages(
     values: pa.Array, arrow: pa.DataType, stages: Sequence[Stage], one: Callable[[str], object | None]
 ) -> Parsed:
-    """Cast what matches a stage's pattern; give what is left to `one`, which answers None for a bad value."""
+    """Cast the values that match the pattern of a stage; pass the others to `one`, which returns None for a bad
+    value."""
     text = trim(values)
     typed = pa.nulls(len(text), arrow)
     left = pc.is_valid(text)
@@ -84,6 +86,6 @@ def _read_one_by_one(
 
 def _array(values: list[object | None], arrow: pa.DataType) -> pa.Array:
     if pa.types.is_decimal(arrow):
-        # Directly, Arrow refuses scales above the precision.
+        # Arrow refuses a direct cast if the scale exceeds the precision.
         return pc.cast(pa.array(values, pa.decimal128(38, arrow.scale)), arrow)
     return pa.array(values, arrow)

@@ -14,7 +14,7 @@ from executors.grammar.stages import Parsed, has_letters, none_bad, read_in_stag
 from executors.types import wire_type
 from ir.types import ColumnType
 
-# Years before 1000 and 29 February are left to the reading one by one.
+# Years before 1000 and 29 February are parsed one by one.
 _PLAIN_DATE = (
     r"[1-9][0-9]{3}-(?:(?:0[1-9]|1[0-2])-(?:0[1-9]|1[0-9]|2[0-8])"
     r"|(?:0[13-9]|1[0-2])-(?:29|30)|(?:0[13578]|1[02])-31)"
@@ -106,7 +106,8 @@ def _from_year_one(days: pa.Array) -> bool:
 
 
 def _are_whole_seconds(values: pa.Array) -> bool:
-    """Whether all are as long as a date with a time to the second. Of such texts a cast takes nothing but these."""
+    """Whether all have the length of a date with a time in seconds. A cast accepts only such texts among those of this
+    length."""
     lengths = pc.min_max(pc.binary_length(values))
     return bool(lengths["min"].as_py() == lengths["max"].as_py() == len("2001-02-03 04:05:06"))
 
@@ -130,7 +131,7 @@ def parse_timestamp(values: pa.Array, to: ColumnType) -> Parsed:
 def parse_timestamptz(values: pa.Array, to: ColumnType) -> Parsed:
     arrow = pa.timestamp("us", "UTC")
     stages = [
-        # An offset can move a time of the year 9999 into 10000.
+        # An offset can move a time of the year 9999 into the year 10000.
         (f"^[1-8]{_PLAIN_TIMESTAMP.removeprefix('[1-9]')}{_PLAIN_ZONE}$", _cast_to(arrow)),
         (f"^{_PLAIN_TIMESTAMP}$", _cast_utc),
     ]
@@ -149,7 +150,7 @@ FORMATTED = tuple(_FROM_FORMAT)
 
 
 def require_format(template: str) -> None:
-    """Refuse a format that could never be read."""
+    """Refuse a format that no text can match."""
     try:
         datetime.strptime(datetime(2001, 2, 3, 4, 5, 6, 7, UTC).strftime(template), template)
     except ValueError as error:
@@ -161,7 +162,8 @@ def require_format(template: str) -> None:
 
 
 def parse_formatted(values: pa.Array, to: ColumnType, templates: Sequence[str]) -> Parsed:
-    """Texts in one of the column's own formats: the first that reads the whole text. Equal texts are read once."""
+    """Parse texts in the formats of the column; the first format that reads the whole text applies. Equal texts are
+    parsed once."""
     for template in templates:
         require_format(template)
     finish = _FROM_FORMAT[to.kind]

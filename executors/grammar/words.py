@@ -26,19 +26,19 @@ def parse_boolean(values: pa.Array, to: ColumnType) -> Parsed:
 
 
 def parse_uuid(values: pa.Array, to: ColumnType) -> Parsed:
-    """8-4-4-4-12 hex digits, given on in lower case."""
+    """Parse 8-4-4-4-12 hex digits; the result is in lower case."""
     text = trim(values)
     good = matches(text, _UUID)
     return pc.if_else(good, pc.ascii_lower(text), pa.scalar(None, pa.string())), pc.and_not(pc.is_valid(values), good)
 
 
 def parse_json(values: pa.Array, to: ColumnType) -> Parsed:
-    """RFC 8259 documents, kept as the text they are."""
+    """Check RFC 8259 documents; their text stays unchanged."""
     return read_in_stages(values, pa.string(), [], lambda text: text if is_json(text) else None)
 
 
 def is_json(text: str) -> bool:
-    """Whether a text is a JSON document. Nesting beyond what the reader bears counts as bad."""
+    """Whether a text is a JSON document. Nesting deeper than the parser supports counts as bad."""
     try:
         _JSON.decode(text)
     except (ValueError, RecursionError):
@@ -55,7 +55,7 @@ _JSON = json.JSONDecoder(parse_constant=_refuse, parse_int=str, parse_float=str)
 
 
 def parse_binary(values: pa.Array, to: ColumnType) -> Parsed:
-    r"""PostgreSQL's hex form: `\x` and pairs of hex digits."""
+    r"""Parse PostgreSQL's hex form: `\x` and pairs of hex digits."""
     return read_in_stages(values, pa.binary(), [], _binary_of)
 
 
@@ -65,5 +65,5 @@ def _binary_of(text: str) -> bytes | None:
 
 
 def keep_text(values: pa.Array, to: ColumnType) -> Parsed:
-    """Text is text; what PostgreSQL alone can validate is validated there."""
+    """Return the text unchanged. PostgreSQL checks what only it can check."""
     return values, none_bad(len(values))

@@ -124,8 +124,9 @@ def require_accepted(status: int) -> None:
             f"The receiver returned {status}, a redirect. Flow does not follow redirects.",
             hint="Use the address that it redirects to.",
         )
-    kind = Transient if status >= 500 or status in PASSING else Terminal
-    raise kind("webhook.refused", f"The receiver returned {status}.", hint="See the receiver's log.")
+    if status >= 500 or status in PASSING:
+        raise Transient("webhook.unavailable", f"The receiver returned {status}.", hint="See the receiver's log.")
+    raise Terminal("webhook.refused", f"The receiver returned {status}.", hint="See the receiver's log.")
 
 
 def host_and_port(url: str) -> str:

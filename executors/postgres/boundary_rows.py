@@ -232,7 +232,7 @@ def _too_many(plan: LoadPlan, rows_range: IncrementalRange) -> Terminal:
     return Terminal(
         "watermark.too_many_ties",
         f"More than {MOST_BOUNDARY_ROWS:,} rows are at or above the bound of {rows_range.column!r} in {plan.target}. "
-        "Nothing was loaded.",
+        "The target was not loaded.",
         node=plan.run.node,
         hint="Use load mode upsert, a finer watermarkColumn, or a shorter watermarkLag; for rows dated after the clock "
         "of the database a watermarkLead.",

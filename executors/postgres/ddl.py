@@ -42,16 +42,31 @@ def ensure_schema(conn: Conn, schema: str) -> None:
     """Create a schema that nobody but its owner may use. Only inside `ddl`."""
     if conn.execute("SELECT 1 FROM pg_namespace WHERE nspname = %s", [schema]).fetchone():
         return
-    conn.execute(sql.SQL("CREATE SCHEMA {}").format(sql.Identifier(schema)))
-    conn.execute(sql.SQL("REVOKE ALL ON SCHEMA {} FROM PUBLIC").format(sql.Identifier(schema)))
+    for statement in schema_statements(schema):
+        conn.execute(statement)
+
+
+def schema_statements(schema: str) -> list[sql.Composed]:
+    """The statements of `ensure_schema`."""
+    name = sql.Identifier(schema)
+    return [
+        sql.SQL("CREATE SCHEMA {}").format(name),
+        sql.SQL("REVOKE ALL ON SCHEMA {} FROM PUBLIC").format(name),
+    ]
 
 
 def create_table(conn: Conn, name: sql.Identifier, body: sql.Composable, *, unlogged: bool = False) -> None:
     """Create a table that PUBLIC may not touch, whatever the default privileges say. Only inside `ddl`, unless nobody
     else can make one of that name."""
+    for statement in table_statements(name, body, unlogged=unlogged):
+        conn.execute(statement)
+
+
+def table_statements(name: sql.Identifier, body: sql.Composable, *, unlogged: bool = False) -> list[sql.Composed]:
+    """The statements of `create_table`."""
     kind = sql.SQL("UNLOGGED TABLE" if unlogged else "TABLE")
-    conn.execute(sql.SQL("CREATE {} {} ({})").format(kind, name, body))
-    conn.execute(sql.SQL("REVOKE ALL ON {} FROM PUBLIC").format(name))
+    create = sql.SQL("CREATE {} {} ({})").format(kind, name, body)
+    return [create, sql.SQL("REVOKE ALL ON {} FROM PUBLIC").format(name)]
 
 
 def body(columns: Mapping[str, str]) -> sql.Composed:

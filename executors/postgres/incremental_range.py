@@ -52,14 +52,14 @@ def open_range(conn: Conn, tenant: str, pipeline: str, target: Target) -> Increm
         if dest is None:
             _require_none(stored, target)
             return None
-        kind, lag = _type_of(target, dest), _lag_of(target, dest)
+        kind, lag = type_of(target, dest), lag_of(target, dest)
         if stored is not None:
             _require_same(stored, kind, target)
         column = str(target.watermark_column)
         watermark = (
             stored.value
             if stored is not None
-            else _first_watermark(conn, own_rows_of(key.table, dest.kind), column, kind)
+            else first_watermark(conn, own_rows_of(key.table, dest.kind), column, kind)
         )
         bound, is_known = _bound(conn, kind, watermark, lag, stored.known_from if stored is not None else None)
         may_miss_rows = not is_known and _has_row_security(conn, key.table)
@@ -70,7 +70,7 @@ def open_range(conn: Conn, tenant: str, pipeline: str, target: Target) -> Increm
 def first_range(tenant: str, pipeline: str, target: Target, dest: Destination) -> IncrementalRange:
     """That of a table which is still to be made, as `dest` stands in for it."""
     key = WatermarkKey(tenant, pipeline, TableName(target.schema_, target.table))
-    kind, lag = _type_of(target, dest), _lag_of(target, dest)
+    kind, lag = type_of(target, dest), lag_of(target, dest)
     return IncrementalRange(key, str(target.watermark_column), kind, lag, None, None, None, is_known=False)
 
 
@@ -83,7 +83,7 @@ def require_unmoved(conn: Conn, rows_range: IncrementalRange) -> None:
     ):
         raise Transient(
             "watermark.moved",
-            f"The watermark of {rows_range.key.table} was set or reset during this load. Nothing was loaded.",
+            f"The watermark of {rows_range.key.table} was set or reset during this load. The target was not loaded.",
             hint="The next attempt begins at the new watermark.",
         )
 
@@ -103,7 +103,7 @@ def highest_in_table(
     return row[0] if row else None
 
 
-def _first_watermark(conn: Conn, rows: sql.Composed, column: str, kind: WatermarkType) -> str | None:
+def first_watermark(conn: Conn, rows: sql.Composed, column: str, kind: WatermarkType) -> str | None:
     """Where the first load of a filled table begins; None if no row of it has a value."""
     highest = highest_in_table(conn, rows, column, kind, within_reach=True)
     if highest is None and highest_in_table(conn, rows, column, kind) is not None:
@@ -129,7 +129,7 @@ def _bound(
     return row or (None, False)
 
 
-def _type_of(target: Target, dest: Destination) -> WatermarkType:
+def type_of(target: Target, dest: Destination) -> WatermarkType:
     column = dest.column(str(target.watermark_column))
     if column is None:
         raise Terminal(
@@ -141,7 +141,7 @@ def _type_of(target: Target, dest: Destination) -> WatermarkType:
     return watermark_type(column, target.watermark_lead)
 
 
-def _lag_of(target: Target, dest: Destination) -> Lag | None:
+def lag_of(target: Target, dest: Destination) -> Lag | None:
     column = dest.column(str(target.watermark_column))
     if target.watermark_lag is None or column is None:
         return None
@@ -171,5 +171,5 @@ def _require_same(stored: StoredWatermark, kind: WatermarkType, target: Target) 
             f"The stored watermark is of column {stored.column!r} ({stored.type}); the target now follows "
             f"{target.watermark_column!r} ({kind.name}). The old value does not apply to the new column.",
             node=target.id,
-            hint="Reset the watermark to go on from the highest value of the table, or set it, with a reason.",
+            hint="Reset the watermark to continue from the highest value of the table, or set it, with a reason.",
         )

@@ -9,6 +9,7 @@ from executors.errors import Terminal
 from executors.load_record import LoadCommit, LoadCounts, LoadKind, LoadRecord, RunRef
 from executors.model import Backup
 from executors.postgres.backups import take_backup
+from executors.postgres.carried_fixes import carry_fixes
 from executors.postgres.client import translate
 from executors.postgres.ddl import Conn
 from executors.postgres.explain import explain
@@ -20,7 +21,7 @@ from executors.postgres.quarantine import close_not_loaded, write_rejects
 from executors.postgres.recording import recorded
 from executors.postgres.samples import keep_samples
 from executors.postgres.staging import require_rejected, require_staging
-from executors.postgres.superseding import Superseded, supersede_replaced
+from executors.postgres.superseding import Superseded, supersede_read_again, supersede_replaced
 from executors.postgres.table_lock import lock_table
 from ir.load_modes import load_mode
 
@@ -62,6 +63,7 @@ def _load(conn: Conn, plan: LoadPlan) -> LoadCounts:
         keep_samples(conn, plan)
         counts = _reconciled(conn, plan, done)
         rejects = (plan.after_load or _keep_rejects)(conn, plan, counts)
+        carry_fixes(conn, plan.run, superseded, plan.quarantine.values())
         counts = replace(counts, quarantine_rows=rejects.rows, quarantine_entries=rejects.entries)
         write_commit(conn, plan.run, _marker(conn, plan, _Done(counts, done, rejects, superseded, statements, backup)))
     return counts
@@ -86,9 +88,11 @@ def _keep_rejects(conn: Conn, plan: LoadPlan, counts: LoadCounts) -> RejectCount
 
 
 def _supersede(conn: Conn, plan: LoadPlan) -> Superseded:
-    if not load_mode(plan.load_mode).replaces_all_rows:
+    if plan.after_load is not None:  # a replay, whose rows are rejected ones themselves
         return Superseded()
-    return supersede_replaced(conn, plan.run, plan.quarantine.values())
+    if load_mode(plan.load_mode).replaces_all_rows:
+        return supersede_replaced(conn, plan.run, plan.quarantine.values(), plan.files)
+    return supersede_read_again(conn, plan.run, plan.files)
 
 
 def _run_mode(conn: Conn, plan: LoadPlan) -> tuple[ModeCounts, Backup | None]:
@@ -170,7 +174,7 @@ def _reconciled(conn: Conn, plan: LoadPlan, done: ModeCounts) -> LoadCounts:
             f"{plan.staged:,} rows were staged, but the database counts {loaded:,} loaded, {done.replaced:,} replaced "
             f"and {done.older:,} older than the rows of {plan.target}.",
             node=plan.run.node,
-            hint="Nothing was loaded. Check the rules of the table and the triggers of its partitions.",
+            hint="The target was not loaded. Check the rules of the table and the triggers of its partitions.",
         )
     return LoadCounts(
         plan.staged + plan.skipped.rows,

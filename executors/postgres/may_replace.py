@@ -65,5 +65,5 @@ def _appeared(plan: LoadPlan) -> Transient:
         "replay.keys_appeared",
         "The table now has rows with some of these keys.",
         node=plan.run.node,
-        hint="Nothing was loaded. Replay the rows again.",
+        hint="The target was not loaded. Replay the rows again.",
     )

@@ -26,15 +26,20 @@ def ensure_meta(conn: Conn) -> None:
         if _is_complete(conn):
             return
     with ddl(conn):
-        for schema in (META, STAGING, BACKUPS):
-            ensure_schema(conn, schema)
-        for name, table in TABLES.items():
-            if not exists(conn, META, name):
-                columns = sql.SQL("{}, PRIMARY KEY ({})").format(body(table.columns), sql.SQL(table.key))
-                create_table(conn, sql.Identifier(META, name), columns)
-        for name, on in INDEXES.items():
-            if not exists(conn, META, name):
-                conn.execute(sql.SQL("CREATE INDEX {} ON {}").format(sql.Identifier(name), sql.SQL(on)))
+        create_meta(conn)
+
+
+def create_meta(conn: Conn) -> None:
+    """Only inside `ddl`, or in a transaction that is rolled back."""
+    for schema in (META, STAGING, BACKUPS):
+        ensure_schema(conn, schema)
+    for name, table in TABLES.items():
+        if not exists(conn, META, name):
+            columns = sql.SQL("{}, PRIMARY KEY ({})").format(body(table.columns), sql.SQL(table.key))
+            create_table(conn, sql.Identifier(META, name), columns)
+    for name, on in INDEXES.items():
+        if not exists(conn, META, name):
+            conn.execute(sql.SQL("CREATE INDEX {} ON {}").format(sql.Identifier(name), sql.SQL(on)))
 
 
 def _is_complete(conn: Conn) -> bool:

@@ -136,6 +136,7 @@ TABLES = {
             "source_record": "bigint",
             "row": "jsonb NOT NULL",
             "columns": "text[]",
+            "types": "text[]",
             "taken_at": "timestamptz NOT NULL DEFAULT now()",
         },
         key="tenant, pipeline, node, id",

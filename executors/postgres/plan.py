@@ -9,6 +9,7 @@ from executors.model import Destination, DestinationColumn, SourceField, StageCo
 from executors.postgres.names import quoted
 from executors.postgres.staging import HIDDEN
 from ir.load_modes import load_mode
+from ir.names import SYSTEM_COLUMNS
 from ir.nodes.target import Target
 from ir.ordering import has_order
 from ir.types import ColumnType
@@ -17,8 +18,6 @@ SOURCE_FILE_HASH, FLOW_RUN, SOURCE_RECORD = "_source_file_hash", "_flow_run", "_
 FILLED = {SOURCE_FILE_HASH: "text", FLOW_RUN: "uuid", SOURCE_RECORD: "bigint"}
 """Target columns that the load fills itself where a table has them, and new tables do: the SHA-256 of the row's file,
 the run that last wrote the row, and the row's number in its file."""
-
-_SYSTEM = frozenset({"tableoid", "xmin", "cmin", "xmax", "cmax", "ctid"})
 
 
 def plan_stage_columns(
@@ -67,7 +66,7 @@ def _stage_column(field: SourceField, column: DestinationColumn, target: Target,
 
 
 def require_no_system_name(name: str, node: str) -> None:
-    if name in _SYSTEM:
+    if name in SYSTEM_COLUMNS:
         raise Terminal(
             "target.column_reserved",
             f"The source has a column {name!r}, a name that PostgreSQL keeps for a system column of every table, so "

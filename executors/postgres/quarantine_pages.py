@@ -1,4 +1,4 @@
-"""Pages of quarantine entries, newest first: found by index however many there are, searched within bounds."""
+"""Pages of quarantine entries: found by index however many there are, searched within bounds."""
 
 from __future__ import annotations
 
@@ -17,10 +17,9 @@ from executors.errors import Terminal
 from executors.postgres.client import translate
 from executors.postgres.ddl import Conn, exists
 from executors.postgres.names import identifier_of
-from executors.postgres.quarantined import Owner, is_owned
+from executors.postgres.quarantine_query import EntryQuery, PageQuery, Position
+from executors.postgres.quarantined import Owner, Owners, is_owned
 from executors.table_name import TableName
-
-STATUSES = ("open", "fixed", "ignored", "replayed", "superseded")
 
 EVERY = (
     "id",
@@ -58,7 +57,6 @@ WITHOUT_VALUES = tuple(name for name in EVERY if name not in ("row", "fixedRow")
 
 SLICE = 100_000
 """Entries that one search looks into at most."""
-HIGHEST = 2**63 - 1
 AT_ONCE = 5000
 """Entries that are fetched or deleted at once."""
 COUNTED_AT_ONCE = 100_000
@@ -74,50 +72,36 @@ COUNT_SECONDS = 20
 
 
 @dataclass(frozen=True, slots=True)
-class EntryQuery:
-    """Which entries of an owner. `runs` are those to look into, all if None; `search` is text in the row."""
-
-    runs: tuple[str, ...] | None = None
-    rule: str | None = None
-    field: str | None = None
-    status: str | None = None
-    replay_run: str | None = None
-    search: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class Page:
-    """`reached` is the id down to which was looked, None once there is nothing below."""
+    """`reached` is the entry up to which was looked, None once nothing follows."""
 
     entries: list[dict[str, Any]]
-    reached: int | None
+    reached: Position | None
 
 
 @translate()
 def read_page(
     conn: Conn,
-    owner: Owner,
+    owners: Owners,
     table: TableName,
     entry_query: EntryQuery,
-    before: int | None,
+    after: Position | None,
     limit: int,
     columns: Sequence[str] = EVERY,
 ) -> Page:
-    """Up to `limit` entries below the id `before`. Raises Terminal `errors.gave_up` when it would take too long."""
+    """Up to `limit` entries that follow `after`, in the order of the query. Raises Terminal `errors.gave_up` when it
+    would take too long."""
     if not exists(conn, table.schema, table.table):
         return Page([], None)
     most = limit if entry_query.search is None else SLICE
-    query = _Query(owner, table, entry_query, before, most)
+    query = PageQuery(owners, table, entry_query, after, most)
     with in_time(conn, table, SECONDS):
-        ids = [row[0] for row in conn.execute(query.ids()).fetchall()]
-        whole = len(ids) < query.most
+        positions = [Position(*row) for row in conn.execute(query.positions()).fetchall()]
+        end = positions[-1] if positions and len(positions) == most else None
         if entry_query.search is not None:
-            found = _search(conn, table, ids, entry_query.search, limit)
-            reached = found[-1] if len(found) == limit else (None if whole else ids[-1])
-            ids = found
-        else:
-            reached = None if whole else ids[-1]
-        return Page(_entries(conn, table, ids, columns), reached)
+            positions = _search(conn, table, positions, entry_query.search, limit)
+            end = positions[-1] if len(positions) == limit else end
+        return Page(_entries(conn, table, [position.id for position in positions], columns), end)
 
 
 @contextmanager
@@ -135,7 +119,7 @@ def in_time(conn: Conn, table: TableName, seconds: int) -> Iterator[None]:
         ) from error
 
 
-def read_all(conn: Conn, owner: Owner, table: TableName, entry_query: EntryQuery) -> Iterator[dict[str, Any]]:
+def read_all(conn: Conn, owners: Owners, table: TableName, entry_query: EntryQuery) -> Iterator[dict[str, Any]]:
     """Every entry, oldest first, by a cursor of the server: none of them is held here for long.
 
     As long as it is open nothing that goes in the whole database can be cleared away. So the server ends the session of
@@ -147,7 +131,7 @@ def read_all(conn: Conn, owner: Owner, table: TableName, entry_query: EntryQuery
     query = sql.SQL("SELECT {} FROM {} AS q WHERE {} ORDER BY q.id").format(
         sql.SQL(", ").join(sql.Identifier("q", name) for name in EVERY),
         identifier_of(table),
-        sql.SQL(" AND ").join(_conditions(owner, entry_query)),
+        sql.SQL(" AND ").join(_conditions(owners, entry_query)),
     )
     until = time.monotonic() + EXPORT_SECONDS
     with translate(), conn.transaction(), conn.cursor("flow_export", row_factory=dict_row) as cursor:
@@ -255,7 +239,7 @@ def _older(owner: Owner, entry_query: EntryQuery, before: datetime) -> sql.Compo
     return sql.SQL(" AND ").join([*_conditions(owner, entry_query), older])
 
 
-def _conditions(owner: Owner, entry_query: EntryQuery) -> list[sql.Composable]:
+def _conditions(owner: Owner | Owners, entry_query: EntryQuery) -> list[sql.Composable]:
     """The same in one go, for who reads all of it."""
     n = entry_query
     named = {"ruleId": n.rule, "field": n.field, "status": n.status, "replayRun": n.replay_run}
@@ -281,109 +265,26 @@ def like(text: str) -> str:
 @translate()
 def read_entries(conn: Conn, table: TableName, ids: Sequence[int]) -> list[dict[str, Any]]:
     """Entries by their ids, newest first."""
-    return _entries(conn, table, ids, EVERY)
+    return _entries(conn, table, sorted(ids, reverse=True), EVERY)
 
 
-def _search(conn: Conn, table: TableName, ids: Sequence[int], text: str, limit: int) -> list[int]:
+def _search(conn: Conn, table: TableName, positions: Sequence[Position], text: str, limit: int) -> list[Position]:
     query = sql.SQL(
-        "SELECT q.id FROM {} AS q WHERE q.id = ANY({}::bigint[]) AND (q.row::text ILIKE {}) ORDER BY q.id DESC LIMIT {}"
-    ).format(identifier_of(table), sql.Literal(list(ids)), sql.Literal(like(text)), sql.Literal(limit))
-    return [row[0] for row in conn.execute(query).fetchall()]
+        "SELECT q.id FROM unnest({}::bigint[]) WITH ORDINALITY AS p(id, place) JOIN {} AS q ON q.id = p.id"
+        " WHERE q.row::text ILIKE {} ORDER BY p.place LIMIT {}"
+    ).format(_ids(positions), identifier_of(table), sql.Literal(like(text)), sql.Literal(limit))
+    found = {row[0] for row in conn.execute(query).fetchall()}
+    return [position for position in positions if position.id in found]
+
+
+def _ids(positions: Sequence[Position]) -> sql.Literal:
+    return sql.Literal([position.id for position in positions])
 
 
 def _entries(conn: Conn, table: TableName, ids: Sequence[int], columns: Sequence[str]) -> list[dict[str, Any]]:
-    query = sql.SQL("SELECT {} FROM {} WHERE id = ANY({}::bigint[]) ORDER BY id DESC").format(
+    """Entries in the order of their ids here."""
+    query = sql.SQL("SELECT {} FROM {} WHERE id = ANY({}::bigint[])").format(
         sql.SQL(", ").join(map(sql.Identifier, columns)), identifier_of(table), sql.Literal(list(ids))
     )
-    return conn.cursor(row_factory=dict_row).execute(query).fetchall()
-
-
-@dataclass(frozen=True, slots=True)
-class _Query:
-    """Each run and each status is looked up in an index of its own and the newest of all are taken: one index cannot
-    hold several of them in one order."""
-
-    owner: Owner
-    table: TableName
-    entry_query: EntryQuery
-    before: int | None
-    most: int
-
-    def ids(self) -> sql.Composed:
-        return sql.SQL(
-            "SELECT e.id FROM {arms} CROSS JOIN LATERAL ({arm}) AS e ORDER BY e.id DESC LIMIT {most}"
-        ).format(arms=sql.SQL(" CROSS JOIN ").join(self._arms()), arm=self._arm(), most=sql.Literal(self.most))
-
-    def _arms(self) -> list[sql.Composable]:
-        arms: list[sql.Composable] = [sql.SQL("(SELECT) AS nothing")]
-        if self.entry_query.runs is not None:
-            arms.append(self._runs())
-        if self._by_status:
-            statuses = [self.entry_query.status] if self.entry_query.status else list(STATUSES)
-            arms.append(sql.SQL("unnest({}::text[]) AS s(status)").format(sql.Literal(statuses)))
-        return arms
-
-    @property
-    def _by_status(self) -> bool:
-        n = self.entry_query
-        if n.replay_run is not None:
-            return False
-        return n.runs is None or any(value is not None for value in (n.rule, n.field, n.status))
-
-    def _runs(self) -> sql.Composed:
-        """The entries of a run stand close together: between its first and its last one."""
-        ends = (
-            sql.SQL(
-                '(SELECT x.id FROM {} AS x WHERE x."pipelineId" = {} AND x."runId" = u.run ORDER BY x.id {} LIMIT 1)'
-            ).format(identifier_of(self.table), sql.Literal(self.owner.pipeline), sql.SQL(order))
-            for order in ("ASC", "DESC")
-        )
-        return sql.SQL("(SELECT u.run, {} AS lo, {} AS hi FROM unnest({}::text[]) AS u(run)) AS r").format(
-            *ends, sql.Literal(list(self.entry_query.runs or ()))
-        )
-
-    def _arm(self) -> sql.Composed:
-        """From an index whose columns lead to the id, as a range of all of them: with equal signs the planner would see
-        that the id alone gives the order, and walk through the primary key past whatever is not wanted."""
-        n, leads = self.entry_query, self._leads()
-        columns = sql.SQL(", ").join(sql.Identifier("q", name) for name in (*leads, "id"))
-        conditions: list[sql.Composable] = [is_owned(self.owner, "q")]
-        for sign, end in ((">=", self._least()), ("<=", self._most())):
-            ends = sql.SQL(", ").join([*leads.values(), end])
-            conditions.append(sql.SQL("({}) {} ({})").format(columns, sql.SQL(sign), ends))
-        if n.runs is not None and "runId" not in leads:
-            conditions.append(sql.SQL('q."runId" = r.run'))
-        if n.replay_run is not None:
-            conditions.append(sql.SQL('q."replayRun" IS NOT NULL'))
-        named = {"ruleId": n.rule, "field": n.field, "status": None if self._by_status else n.status}
-        conditions += [
-            sql.SQL("q.{} = {}").format(sql.Identifier(name), sql.Literal(value))
-            for name, value in named.items()
-            if value is not None and name not in leads
-        ]
-        order = sql.SQL(", ").join(sql.SQL("q.{} DESC").format(sql.Identifier(name)) for name in (*leads, "id"))
-        return sql.SQL("SELECT q.id FROM {} AS q WHERE {} ORDER BY {} LIMIT {}").format(
-            identifier_of(self.table), sql.SQL(" AND ").join(conditions), order, sql.Literal(self.most)
-        )
-
-    def _leads(self) -> dict[str, sql.Composable]:
-        """The columns before the id, but for the pipeline, of the index that serves."""
-        n = self.entry_query
-        if n.replay_run is not None:
-            return {"replayRun": sql.Literal(n.replay_run)}
-        if not self._by_status:
-            return {"runId": sql.SQL("r.run")}
-        first: dict[str, sql.Composable] = {}
-        if n.rule is not None:
-            first = {"ruleId": sql.Literal(n.rule)}
-        elif n.field is not None:
-            first = {"field": sql.Literal(n.field)}
-        return {**first, "status": sql.SQL("s.status")}
-
-    def _least(self) -> sql.Composable:
-        return sql.SQL("r.lo" if self.entry_query.runs is not None else "0::bigint")
-
-    def _most(self) -> sql.Composable:
-        below = sql.SQL("NULL" if self.before is None else "{}").format(sql.Literal((self.before or 0) - 1))
-        highest = sql.SQL("r.hi" if self.entry_query.runs is not None else "{}").format(sql.Literal(HIGHEST))
-        return sql.SQL("least({}::bigint, {}::bigint)").format(highest, below)
+    found = {entry["id"]: entry for entry in conn.cursor(row_factory=dict_row).execute(query)}
+    return [found[number] for number in ids if number in found]

@@ -11,11 +11,20 @@ from psycopg.types.json import Jsonb
 
 from executors.errors import Terminal
 from executors.postgres.client import translate
-from executors.postgres.ddl import Conn, body, create_table, ddl, ensure_schema, exists
+from executors.postgres.ddl import (
+    Conn,
+    body,
+    create_table,
+    ddl,
+    ensure_schema,
+    exists,
+    schema_statements,
+    table_statements,
+)
 from executors.postgres.failures import failure_of
 from executors.postgres.inspect import inspect_target
 from executors.postgres.names import identifier_of, quoted
-from executors.postgres.quarantine_indexes import create_indexes
+from executors.postgres.quarantine_indexes import create_indexes, index_statements
 from executors.table_name import TableName
 
 _COLUMNS = {
@@ -116,8 +125,18 @@ def _create(conn: Conn, name: TableName) -> None:
         if exists(conn, name.schema, name.table):
             return
         ensure_schema(conn, name.schema)
-        create_table(conn, identifier_of(name), sql.SQL("id bigserial PRIMARY KEY, {}").format(body(_COLUMNS)))
+        create_table(conn, identifier_of(name), _body())
         create_indexes(conn, name)
+
+
+def _body() -> sql.Composed:
+    return sql.SQL("id bigserial PRIMARY KEY, {}").format(body(_COLUMNS))
+
+
+def quarantine_statements(name: TableName, *, has_schema: bool) -> list[sql.Composed]:
+    """The statements by which `ensure_quarantine` makes a table that is missing."""
+    schema = [] if has_schema else schema_statements(name.schema)
+    return [*schema, *table_statements(identifier_of(name), _body()), *index_statements(name)]
 
 
 @translate()

@@ -36,10 +36,23 @@ class Owner:
     pipeline: str
 
 
-def is_owned(owner: Owner, entry: str) -> sql.Composed:
+@dataclass(frozen=True, slots=True)
+class Owners:
+    """The pipelines of a workspace whose entries are wanted, in the order of their names."""
+
+    tenant: str
+    pipelines: tuple[str, ...]
+
+
+def is_owned(owner: Owner | Owners, entry: str) -> sql.Composed:
     """A condition on an entry."""
+    pipelines = (owner.pipeline,) if isinstance(owner, Owner) else owner.pipelines
     mine = sql.SQL('{0}."pipelineId" = {1} AND {0}.tenant = {2}')
-    return mine.format(sql.Identifier(entry), sql.Literal(owner.pipeline), sql.Literal(owner.tenant))
+    if len(pipelines) == 1:
+        whose: sql.Composable = sql.Literal(pipelines[0])
+    else:
+        whose = sql.SQL("ANY ({}::text[])").format(sql.Literal(list(pipelines)))
+    return mine.format(sql.Identifier(entry), whose, sql.Literal(owner.tenant))
 
 
 _ROW = (

@@ -226,7 +226,7 @@ def _rows_lost(sent: int, read: int) -> Terminal:
     return Terminal(
         "rows.lost",
         f"The database sent {sent:,} rows; {read:,} could be read.",
-        hint="Nothing was loaded. Please report this with the types of the columns.",
+        hint="The target was not loaded. Please report this with the types of the columns.",
     )
 
 

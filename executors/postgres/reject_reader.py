@@ -56,7 +56,7 @@ class RejectsReader:
             raise Transient(
                 "replay.rows_changed",
                 f"Some of the rows in {part.table} no longer exist.",
-                hint="Nothing was loaded. Select the rows again.",
+                hint="The target was not loaded. Select the rows again.",
             )
         yield batch_of([(seq, record, *found[entry]) for entry, seq, record in part.rows], fields)
 

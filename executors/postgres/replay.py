@@ -176,7 +176,7 @@ class ReplayCommit:
                 f"{counted(missing, 'row')} of {len(rows):,} were changed, replayed or purged by somebody else "
                 "meanwhile.",
                 node=plan.run.node,
-                hint="Nothing was loaded. Replay the rows again. The rows that are still open are replayed.",
+                hint="The target was not loaded. Replay the rows again. The rows that are still open are replayed.",
             )
 
     def _note(self, conn: Conn, plan: LoadPlan, outcomes: Mapping[RowPosition, RowOutcome]) -> None:

@@ -3,9 +3,10 @@ have hit, and where a row went."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from types import MappingProxyType
 from typing import Any
 
 from psycopg import sql
@@ -21,6 +22,7 @@ from executors.postgres.staging import FILE, HIDDEN, RECORD, is_winner
 MOST_ROWS, MOST_LOADS, RETENTION_DAYS = 100, 10, 30
 LONGEST_ROW = 32 * 1024
 """In characters of its JSON; a longer row is left out."""
+NO_TYPES: Mapping[str, str] = MappingProxyType({})
 AT_RANDOM_FROM = 10_000
 """Of fewer rows the first ones are kept, of more those of some pages."""
 
@@ -41,9 +43,10 @@ def keep_samples(conn: Conn, plan: LoadPlan) -> None:
 def _insert(plan: LoadPlan) -> sql.Composed:
     run = plan.run
     return sql.SQL(
-        "INSERT INTO flow_meta.samples (tenant, pipeline, node, run_id, source_file, source_record, row, columns)"
-        " SELECT {tenant}, {pipeline}, {node}, {run_id}, f.name, s.{record}, s.row,"
-        " CASE WHEN row_number() OVER () = 1 THEN {columns}::text[] END FROM ("
+        "INSERT INTO flow_meta.samples (tenant, pipeline, node, run_id, source_file, source_record, row, columns,"
+        " types) SELECT {tenant}, {pipeline}, {node}, {run_id}, f.name, s.{record}, s.row,"
+        " CASE WHEN row_number() OVER () = 1 THEN {columns}::text[] END,"
+        " CASE WHEN row_number() OVER () = 1 THEN {types}::text[] END FROM ("
         "SELECT w.{file}, w.{record}, to_jsonb(w.*) - {hidden}::text[] AS row FROM {good} AS w{sample}"
         " WHERE {winner} AND length((w.*)::text) <= {longest} LIMIT {most}) AS s"
         " LEFT JOIN ROWS FROM (unnest({seqs}::int[]), unnest({names}::text[])) AS f(seq, name) ON f.seq = s.{file}"
@@ -55,6 +58,7 @@ def _insert(plan: LoadPlan) -> sql.Composed:
         file=sql.Identifier(FILE),
         record=sql.Identifier(RECORD),
         columns=sql.Literal([column.name for column in plan.columns]),
+        types=sql.Literal([str(column.type) for column in plan.columns]),
         hidden=sql.Literal(list(HIDDEN)),
         good=plan.tables.good_identifier,
         sample=_some_pages(plan.staged),
@@ -72,13 +76,16 @@ def _some_pages(staged: int) -> sql.Composable:
     return sql.SQL(" TABLESAMPLE SYSTEM ({})").format(sql.Literal(100.0 * 5 * MOST_ROWS / staged))
 
 
-def keep_source_sample(conn: Conn, run: RunRef, rows: Sequence[tuple[str, int, Mapping[str, Any]]]) -> None:
-    """Keep rows of (file, record, values) as the newest sample of what comes to a target; the one before goes."""
+def keep_source_sample(
+    conn: Conn, run: RunRef, rows: Sequence[tuple[str, int, Mapping[str, Any]]], types: Mapping[str, str] = NO_TYPES
+) -> None:
+    """Keep rows of (file, record, values) as the newest sample of what comes to a target; the one before goes. `types`
+    are those of the columns; others are text."""
     sampled = [row for row in rows if sum(len(str(value)) for value in row[2].values()) <= LONGEST_ROW]
     columns = list(dict.fromkeys(name for *_, row in sampled for name in row))
-    whose = run.tenant, run.pipeline, run.node, run.run_id
+    whose, typed = (run.tenant, run.pipeline, run.node, run.run_id), [types.get(name, "string") for name in columns]
     values = [
-        (*whose, file, record, Jsonb(_storable(row)), None if index else columns)
+        (*whose, file, record, Jsonb(_storable(row)), *((None, None) if index else (columns, typed)))
         for index, (file, record, row) in enumerate(sampled)
     ]
     with conn.transaction(), conn.cursor() as cursor:
@@ -88,7 +95,7 @@ def keep_source_sample(conn: Conn, run: RunRef, rows: Sequence[tuple[str, int, M
         )
         cursor.executemany(
             "INSERT INTO flow_meta.samples (tenant, pipeline, node, run_id, kind, source_file, source_record, row,"
-            " columns) VALUES (%s, %s, %s, %s, 'source', %s, %s, %s, %s)",
+            " columns, types) VALUES (%s, %s, %s, %s, 'source', %s, %s, %s, %s, %s)",
             values,
         )
 
@@ -100,7 +107,7 @@ def _storable(row: Mapping[str, Any]) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class SampleRow:
-    """A row of a sample. `kind` is `source` or `load`."""
+    """A row of a sample. `kind` is `source` or `load`; `types` are those of the columns."""
 
     run_id: str
     kind: str
@@ -108,6 +115,7 @@ class SampleRow:
     record: int | None
     row: Mapping[str, Any]
     taken_at: datetime
+    types: Mapping[str, str]
 
 
 @translate()
@@ -118,18 +126,18 @@ def read_samples(conn: Conn, tenant: str, pipeline: str, node: str) -> list[Samp
         if not exists(conn, META, "samples"):
             return []
         rows = conn.execute(
-            "SELECT run_id, kind, source_file, source_record, row, taken_at, columns"
+            "SELECT run_id, kind, source_file, source_record, row, taken_at, columns, types"
             " FROM flow_meta.samples WHERE tenant = %s AND pipeline = %s AND node = %s ORDER BY id",
             [tenant, pipeline, node],
         ).fetchall()
-    columns = {(run_id, kind): names for run_id, kind, *_, names in rows if names}
+    columns = {(run_id, kind): dict(zip(names, types, strict=True)) for run_id, kind, *_, names, types in rows if names}
     return [
-        SampleRow(run_id, kind, file, record, _in_order(row, columns[run_id, kind]), taken_at)
-        for run_id, kind, file, record, row, taken_at, _ in rows
+        SampleRow(run_id, kind, file, record, _in_order(row, columns[run_id, kind]), taken_at, columns[run_id, kind])
+        for run_id, kind, file, record, row, taken_at, *_ in rows
     ]
 
 
-def _in_order(row: Mapping[str, Any], columns: Sequence[str]) -> dict[str, Any]:
+def _in_order(row: Mapping[str, Any], columns: Iterable[str]) -> dict[str, Any]:
     return {name: row[name] for name in dict.fromkeys((*columns, *row)) if name in row}
 
 

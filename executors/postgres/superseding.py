@@ -1,18 +1,22 @@
-"""Rejected rows that nobody has to do anything about any more, for a run stands for them: it has replaced all that the
-target held, or has loaded the one row of the source that several runs have rejected."""
+"""Rejected rows that need no decision any more because of a later run: it has replaced all rows of the target, has
+read their file again, or has loaded the one row of the source that several runs have rejected."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import chain
+from typing import NamedTuple
 
 from psycopg import sql
 
 from executors.load_record import RunRef
 from executors.postgres.ddl import Conn
+from executors.postgres.load_plan import LoadFile
 from executors.postgres.names import identifier_of
 from executors.postgres.quarantined import Change, Owner, change_rows
 from executors.rejected_rows import RejectedRow
+from executors.rejects import row_id
 from executors.table_name import TableName
 
 SUPERSEDED = "superseded"
@@ -21,6 +25,19 @@ _SUPERSEDE = """
 UPDATE {table} SET status = {superseded}, "supersededBy" = {by}, revision = revision + 1
 WHERE tenant = {tenant} AND "pipelineId" = {pipeline} AND "targetNode" = {node} AND "runId" <> {by}
 AND status IN ('open', 'fixed') AND disposition <> 'not_loaded'"""
+
+_OF_FILES = """
+AND ("runId", "sourceFile") IN (SELECT * FROM unnest({runs}::text[], {files}::text[]))"""
+
+_FILES_OF = """
+SELECT DISTINCT ON ("runId", "sourceFile") "runId", "sourceFile", "sourceRecord", "rowId" FROM {table}
+WHERE tenant = {tenant} AND "pipelineId" = {pipeline} AND "targetNode" = {node} AND "runId" = ANY({runs}::text[])
+AND "sourceFile" IS NOT NULL AND "sourceRecord" IS NOT NULL"""
+
+_READ_BEFORE = """
+SELECT run_id, reject_tables FROM flow_meta.load_commits
+WHERE tenant = %s AND pipeline = %s AND node = %s AND run_id <> %s AND kind <> 'replay' AND undone_by IS NULL
+AND files_done && %s::text[] AND reject_tables <> '{}'"""
 
 _REOPEN = """
 UPDATE {table} SET status = CASE WHEN "fixedRow" IS NULL THEN 'open' ELSE 'fixed' END, revision = revision + 1
@@ -33,24 +50,70 @@ WHERE tenant = {tenant} AND "pipelineId" = {pipeline} AND "targetNode" = {node} 
 AND status IN ('open', 'fixed') AND disposition <> 'not_loaded'"""
 
 
+class FileReadAgain(NamedTuple):
+    """A file with rows that an earlier run has rejected. Its content is the same, its name may be another one now."""
+
+    run_id: str
+    name_then: str
+    name_now: str
+
+
 @dataclass(frozen=True, slots=True)
 class Superseded:
-    """How many entries a load has superseded, and where."""
+    """How many entries a load has superseded, and where; `files` are those of them that it has read again."""
 
     entries: int = 0
     tables: tuple[str, ...] = ()
+    files: tuple[FileReadAgain, ...] = ()
 
 
-def supersede_replaced(conn: Conn, run: RunRef, tables: Iterable[str]) -> Superseded:
+def supersede_replaced(conn: Conn, run: RunRef, tables: Iterable[str], files: Iterable[LoadFile]) -> Superseded:
     """Close what earlier runs have rejected on their way to a target whose rows this run replaces, in its transaction.
     `tables` keep what it rejects itself; earlier ones may have had others."""
+    again, _ = _find_read_again(conn, run, files)
+    return _close(conn, run, (*tables, *_tables_before(conn, run)), _SUPERSEDE, again)
+
+
+def supersede_read_again(conn: Conn, run: RunRef, files: Iterable[LoadFile]) -> Superseded:
+    """Close what earlier runs have rejected of files that this run has read again, in its transaction. Otherwise each
+    row would be listed twice, and a replay would load a row that this run has loaded."""
+    again, tables = _find_read_again(conn, run, files)
+    which = {"runs": [one.run_id for one in again], "files": [one.name_then for one in again]}
+    return _close(conn, run, tables, _SUPERSEDE + _OF_FILES, again, **which)
+
+
+def _find_read_again(
+    conn: Conn, run: RunRef, files: Iterable[LoadFile]
+) -> tuple[tuple[FileReadAgain, ...], tuple[str, ...]]:
+    """The files that runs have read before, and the quarantine tables of these runs. A file is known by its content,
+    which is part of the ids of its rows."""
+    units = {file.sha256: file.name for file in files if file.is_unit}
+    before = conn.execute(_READ_BEFORE, [run.tenant, run.pipeline, run.node, run.run_id, list(units)]).fetchall()
+    tables = tuple(dict.fromkeys(name for _, names in before for name in names))
+    by_name = {name: sha256 for sha256, name in units.items()}
+    found: dict[FileReadAgain, None] = {}
+    for table in tables:
+        if not can_update(conn, TableName.parse(table)):
+            continue
+        rejected_of = conn.execute(_of(run, table, _FILES_OF, runs=[run_id for run_id, _ in before]))
+        for run_id, name, record, its_id in rejected_of.fetchall():
+            likely = [by_name[name]] if name in by_name else []
+            known = (sha256 for sha256 in chain(likely, units) if row_id(run_id, run.node, sha256, record) == its_id)
+            if sha256 := next(known, None):
+                found[FileReadAgain(run_id, name, units[sha256])] = None
+    return tuple(found), tables
+
+
+def _close(
+    conn: Conn, run: RunRef, tables: Iterable[str], statement: str, again: tuple[FileReadAgain, ...], **which: object
+) -> Superseded:
     written, entries = [], 0
-    for name in dict.fromkeys((*tables, *_tables_before(conn, run))):
+    for name in dict.fromkeys(tables):
         if can_update(conn, TableName.parse(name)):
-            closed = conn.execute(_of(run, name, _SUPERSEDE, by=run.run_id)).rowcount
+            closed = conn.execute(_of(run, name, statement, by=run.run_id, **which)).rowcount
             entries += closed
             written += [name] * bool(closed)
-    return Superseded(entries, tuple(written))
+    return Superseded(entries, tuple(written), again)
 
 
 def supersede_rows(

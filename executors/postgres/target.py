@@ -17,6 +17,7 @@ from executors.postgres.names import identifier_of
 from executors.postgres.plan import FILLED, require_no_system_name
 from executors.table_name import TableName
 from executors.types import postgres_type
+from ir.load_modes import load_mode
 from ir.names import MAX_BYTES
 from ir.nodes.target import Target
 from ir.types import ColumnType
@@ -41,6 +42,11 @@ def columns_to_create(target: Target, working: Sequence[SourceField]) -> tuple[D
         require_no_system_name(name, target.id)
         _require_short(name, target.id)
     return tuple(DestinationColumn(name, kind, postgres_type(kind), nullable) for name, kind, nullable in given)
+
+
+def primary_key_of(target: Target) -> Sequence[str]:
+    """The primary key of a table that Flow creates."""
+    return (load_mode(target.load_mode).needs_key and target.upsert_key) or ()
 
 
 def _require_short(name: str, node: str) -> None:
@@ -86,7 +92,9 @@ def create_target(
         if exists(conn, schema, table):
             return None
         require_schema(conn, schema)
-        create_table(conn, identifier_of(name), _body(conn, columns, primary_key))
+        for column in columns:
+            _require_type(conn, column)
+        create_table(conn, identifier_of(name), table_body(columns, primary_key))
         conn.execute(sql.SQL("COMMENT ON TABLE {} IS {}").format(identifier_of(name), sql.Literal(comment)))
         comment_filled(conn, identifier_of(name), FILLED.keys() - {column.name for column in columns})
         row = conn.execute("SELECT %s::regclass::oid", [identifier_of(name).as_string(conn)]).fetchone()
@@ -141,8 +149,10 @@ def require_schema(conn: Conn, schema: str) -> None:
         )
 
 
-def _body(conn: Conn, columns: Sequence[DestinationColumn], primary_key: Sequence[str]) -> sql.Composed:
-    parts = [_column(conn, c, in_key=c.name in primary_key) for c in columns]
+def table_body(columns: Sequence[DestinationColumn], primary_key: Sequence[str] = ()) -> sql.Composed:
+    """The columns and the key of a table that Flow creates, with the columns that loads fill themselves. A `pg:` type
+    stands in it as it is: PostgreSQL must have read it as the name of a type before the table is created."""
+    parts = [_column(c, in_key=c.name in primary_key) for c in columns]
     given = {c.name for c in columns}
     parts += [sql.SQL("{} {}").format(sql.Identifier(n), sql.SQL(t)) for n, t in FILLED.items() if n not in given]
     if primary_key:
@@ -150,17 +160,16 @@ def _body(conn: Conn, columns: Sequence[DestinationColumn], primary_key: Sequenc
     return sql.SQL(", ").join(parts)
 
 
-def _column(conn: Conn, column: DestinationColumn, *, in_key: bool) -> sql.Composed:
-    kind = column.type.pg_name if column.type.kind == "pg" else ""
-    if kind:
-        _require_type(conn, column.name, kind)
+def _column(column: DestinationColumn, *, in_key: bool) -> sql.Composed:
     suffix = "" if column.nullable and not in_key else " NOT NULL"
-    # Only names that PostgreSQL itself has read as one type get here as text.
-    return sql.SQL("{} {}").format(sql.Identifier(column.name), sql.SQL((kind or postgres_type(column.type)) + suffix))
+    return sql.SQL("{} {}").format(sql.Identifier(column.name), sql.SQL(postgres_type(column.type) + suffix))
 
 
-def _require_type(conn: Conn, column: str, kind: str) -> None:
+def _require_type(conn: Conn, column: DestinationColumn) -> None:
     """Refuse a `pg:` name that PostgreSQL does not read as the name of one existing type."""
+    if column.type.kind != "pg":
+        return
+    kind = column.type.pg_name
     try:
         with conn.transaction():
             row = conn.execute("SELECT to_regtype(%s) IS NOT NULL", [kind]).fetchone()
@@ -169,6 +178,6 @@ def _require_type(conn: Conn, column: str, kind: str) -> None:
     if not (row and row[0]):
         raise Terminal(
             "target.type_unknown",
-            f"Column {column!r}: the database has no type {kind!r}.",
+            f"Column {column.name!r}: the database has no type {kind!r}.",
             hint="Types outside pg_catalog need their schema: pg:public.citext.",
         )

@@ -27,6 +27,8 @@ from executors.table_name import TableName
 
 MOST_CHANGES = 100
 """How many changes of a watermark are shown; all are kept."""
+NO_WATERMARK = "0"
+"""The tag of a watermark that is not there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +57,11 @@ class StoredWatermark:
     known_from: str | None
     hashed: Mapping[str, str] | None
     changed_at: datetime
+
+    @property
+    def tag(self) -> str:
+        """Another one after each change. A watermark that is set again after a reset has a new id."""
+        return f"{self.id}.{self.revision}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,28 +177,31 @@ def set_watermark(
     by: str | None,
     reason: str,
     lead: str | None = None,
+    expected: str | None = None,
 ) -> None:
     """Put the watermark where a person says. The hashes beside it are forgotten: the next load asks the table which
-    rows at or above the watermark it holds. `lead` is the target's watermarkLead. Raises Terminal for a value that is
-    none of the column's type or later than the clock, TargetBusy."""
+    rows at or above the watermark it holds. `lead` is the target's watermarkLead, `expected` the tag that the person
+    has seen, if given. Raises Terminal for a value that is none of the column's type or later than the clock, or if the
+    watermark has another tag, and TargetBusy."""
     kind = watermark_type(column, lead)
     with conn.transaction():
-        new = _read_value(conn, column, kind, value)
+        new = read_value(conn, column, kind, value)
         lock_table(conn, key.table)
         old = find_watermark(conn, key, lock=True)
+        _require_seen(old, key, expected)
         _delete_boundary_rows(conn, old)
         write_watermark(conn, key, column.name, kind, new)
         note_change(conn, key, "set", column.name, old.value if old else None, new, reason=reason, by=by)
 
 
 @translate()
-def reset_watermark(conn: Conn, key: WatermarkKey, *, by: str | None, reason: str) -> bool:
+def reset_watermark(conn: Conn, key: WatermarkKey, *, by: str | None, reason: str, expected: str | None = None) -> bool:
     """Forget the watermark and its hashes: the next load begins at the highest value of the table. False if there was
-    none.
-    Raises TargetBusy."""
+    none. Raises TargetBusy, and Terminal if the watermark has another tag than `expected`."""
     with conn.transaction():
         lock_table(conn, key.table)
         old = find_watermark(conn, key, lock=True)
+        _require_seen(old, key, expected)
         if old is None:
             return False
         _delete_boundary_rows(conn, old)
@@ -200,12 +210,24 @@ def reset_watermark(conn: Conn, key: WatermarkKey, *, by: str | None, reason: st
     return True
 
 
+def _require_seen(now: StoredWatermark | None, key: WatermarkKey, expected: str | None) -> None:
+    """Refuse to change a watermark that a load or another person has moved since it was read."""
+    if expected is None or expected == (now.tag if now else NO_WATERMARK):
+        return
+    found = f"It is {now.value} now" if now else "There is none now"
+    raise Terminal(
+        "watermark.stale",
+        f"The watermark of {key.table} has changed since you read it. {found}. Nothing was changed.",
+        hint="Read the watermark and its history again, then decide.",
+    )
+
+
 def _delete_boundary_rows(conn: Conn, watermark: StoredWatermark | None) -> None:
     if watermark is not None:
         conn.execute("DELETE FROM flow_meta.watermark_boundary_rows WHERE watermark = %s", [watermark.id])
 
 
-def _read_value(conn: Conn, column: DestinationColumn, kind: WatermarkType, text: str) -> str:
+def read_value(conn: Conn, column: DestinationColumn, kind: WatermarkType, text: str) -> str:
     """The value as the database writes it, so that it looks like those that loads store."""
     if "\0" in text or not _fits_grammar(column, text) or not _is_valid(conn, column, text):
         raise _malformed(column, text)
@@ -235,7 +257,7 @@ def _ahead(column: DestinationColumn, text: str, clock: str) -> Terminal:
     return Terminal(
         "watermark.value_in_future",
         f"{text!r} for column {column.name!r} is later than the clock of the database ({clock} UTC): every row before "
-        "it would be left out.",
+        "it would be skipped.",
         hint="Write a time that has passed; a watermarkLead of the target lets watermarks go further.",
     )
 

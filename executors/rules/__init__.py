@@ -11,8 +11,10 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from executors.errors import Terminal
+from executors.grammar.broken_text import without_broken
 from executors.rules import (
     email,
     expression,
@@ -69,12 +71,15 @@ def row_rule_mask(
 ) -> pa.BooleanArray:
     """Which values violate a rule of `ir.rules`, whatever its `when` says. Those of an `expression` are what it gave.
 
-    `empty_is_null` says that the target stores '' as NULL, `now` is the run's clock.
+    `empty_is_null` says that the target stores '' as NULL, `now` is the run's clock. Text that is not UTF-8 violates
+    every rule.
     """
     if not len(values):
         return pa.array(np.empty(0, dtype=bool))
     given = Given(empty_is_null, now or datetime.now(UTC))
-    return ROW_RULES[rule.type].violations(rule, values, given)
+    readable, broken = without_broken(values)
+    violations = ROW_RULES[rule.type].violations(rule, readable, given)
+    return violations if broken is None else pc.or_(violations, broken)
 
 
 def rule_message(rule: Any) -> str:

@@ -13,7 +13,7 @@ from executors.reading import Reading
 from executors.rejected_rows import Choice, RowPosition
 from executors.runs.names import LOAD, PASS, START
 from executors.runs.replay import choose_rows, open_replay, rows_of, target_of
-from executors.runs.runner import EachTarget, RunKind, carry_out
+from executors.runs.runner import EachTarget, RunProcedure, carry_out
 from executors.runs.state import Run, RunContext
 from executors.runs.step import run_steps
 from executors.runs.steps.start import open_targets, watch_cancellation
@@ -72,7 +72,7 @@ FIX_ROWS = (PASS.does(fix_values), LOAD)
 def fix_target(run: Run, target: TargetRun) -> TargetRun:
     """Fix all rows or none."""
     context = run.context
-    choice, reading = choose_rows(context, target)
+    choice, reading = choose_rows(run, target)
     if reading is None:
         context.report.nothing_new = not context.report.row_counts.get("fixed")
         return target
@@ -111,7 +111,7 @@ def _held(value: str | None) -> str | None:
     if value is not None and "\0" in value:
         raise Terminal(
             "fix.value_unusable",
-            "The expression gives a NUL character, which cannot be kept.",
+            "The expression gives a NUL character, which cannot be stored.",
             hint="Nothing was changed.",
         )
     return value
@@ -127,7 +127,7 @@ def end_without_fix(run: Run, failure: Failure) -> None:
     failure.args = (failure.message,)
 
 
-FIX_RUN = RunKind(
+FIX_RUN = RunProcedure(
     open_replay,
     (
         START.does(watch_cancellation, open_targets(fix_paths, "sample", "rejected_rows")),

@@ -30,7 +30,7 @@ from executors.runs.load_steps import (
 )
 from executors.runs.names import FINISH, LIST, POST_HOOKS, SCAN, START
 from executors.runs.opening import open_run
-from executors.runs.runner import EachTarget, RunKind, carry_out
+from executors.runs.runner import EachTarget, RunProcedure, carry_out
 from executors.runs.state import Run, RunContext
 from executors.runs.step import run_steps
 from executors.runs.steps.approved import approved_load
@@ -51,6 +51,7 @@ from executors.runs.steps.outcome import (
     run_post_hooks,
 )
 from executors.runs.steps.prepare import prepared_load
+from executors.runs.steps.progress import log_commit
 from executors.runs.steps.refuse import has_failed_to_load
 from executors.runs.steps.source import read_source
 from executors.runs.steps.start import every_path, open_targets, watch_cancellation
@@ -82,6 +83,7 @@ def load_target(run: Run, target: TargetRun) -> TargetRun:
     if commit is None:
         return report_nothing_new(context, target)
     report_commit(context, commit, int((time.monotonic() - started) * 1000))
+    log_commit(context.ports.events, commit)
     return replace(target, loaded=commit)
 
 
@@ -132,7 +134,7 @@ def load_columnless(context: RunContext, target: TargetRun, reading: Reading) ->
     return load_rows(context, target, with_columns_of(reading, table, target.handler.filled_columns))
 
 
-LOAD_RUN = RunKind(
+LOAD_RUN = RunProcedure(
     open_run,
     (
         START.does(

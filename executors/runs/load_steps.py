@@ -10,6 +10,7 @@ from executors.runs.steps import (
     commit,
     effect,
     hold,
+    progress,
     refuse,
     rejected,
     rules,
@@ -23,13 +24,14 @@ PASS = names.PASS.does(
     staging.stop_on_failed_expression,
     staging.require_all_arrived,
     rules.count_rules,
+    progress.log_pass,
     rules.stop_on_rules,
 )
 WATERMARK = names.WATERMARK.does(watermark.skip_below_watermark).only_if(watermark.follows_watermark)
 REFUSE = names.REFUSE.does(
     refuse.refuse_staged_rows, rules.count_rules, rules.stop_on_rules, rules.stop_on_rejected_rows
 )
-CHECK = names.CHECK.does(checks.run_checks, checks.stop_on_broken_checks)
+CHECK = names.CHECK.does(checks.run_checks, progress.log_checks, checks.stop_on_broken_checks)
 GUARD = names.GUARD.does(hold.guard_empty)
 HOLD = names.HOLD.does(hold.hold_beyond_limits).only_if(hold.has_hold_limits)
 PRE_HOOKS = names.PRE_HOOKS.does(commit.run_pre_hooks)

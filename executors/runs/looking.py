@@ -49,7 +49,7 @@ class _NoAlerts:
 
     def __init__(self, events: Events) -> None:
         self.step, self.node_finished, self.committed = events.step, events.node_finished, events.committed
-        self.log = events.log
+        self.step_rows, self.log = events.step_rows, events.log
 
     def alert(
         self, kind: str, severity: Literal["warning", "error"], message: str, next_step: str, node: str | None = None

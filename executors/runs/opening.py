@@ -14,6 +14,7 @@ from executors.runs.looking import without_effects
 from executors.runs.state import Run, RunContext
 from executors.sources.file_reader import FileSourceReader, Scanner
 from executors.sources.readers import SourceReader, SourceReaders
+from executors.sources.reference_reader import ReferenceReader
 from executors.sources.snapshot_reader import SnapshotSourceReader
 from ir.nodes import Source
 
@@ -35,7 +36,7 @@ def _open(job: RunJob, ports: Ports, stack: ExitStack, *, only_looks: bool) -> R
     session = open_session(stack)
     files = FileSourceReader(job, ports, scanner(session), only_looks=only_looks)
     snapshots = SnapshotSourceReader(job, ports, stack, only_looks=only_looks)
-    return run_of(job, ports, stack, session, SourceReaders(files, snapshots))
+    return run_of(job, ports, stack, session, SourceReaders(files, snapshots), only_looks=only_looks)
 
 
 def open_session(stack: ExitStack) -> RunSession:
@@ -54,8 +55,17 @@ def scanner(session: RunSession) -> Scanner:
     return scan
 
 
-def run_of(job: RunJob, ports: Ports, stack: ExitStack, session: RunSession, reader: SourceReader) -> Run:
+def run_of(
+    job: RunJob,
+    ports: Ports,
+    stack: ExitStack,
+    session: RunSession,
+    reader: SourceReader,
+    *,
+    only_looks: bool = False,
+) -> Run:
+    references = ReferenceReader(job, ports, scanner(session), stack, only_looks=only_looks)
     interrupts = Interrupts()
-    interrupts.add(session.interrupt)
-    interrupts.add(reader.interrupt)
-    return Run(RunContext(job, ports, RunReport(), session, reader, interrupts, stack))
+    for interrupt in (session.interrupt, reader.interrupt, references.interrupt):
+        interrupts.add(interrupt)
+    return Run(RunContext(job, ports, RunReport(), session, reader, references, interrupts, stack))

@@ -19,7 +19,7 @@ from executors.runs.load_steps import (
 )
 from executors.runs.names import LIST, SCAN, START
 from executors.runs.opening import open_look
-from executors.runs.runner import EachTarget, RunKind, carry_out
+from executors.runs.runner import EachTarget, RunProcedure, carry_out
 from executors.runs.state import Run, RunContext
 from executors.runs.step import run_steps
 from executors.runs.steps.clean_up import end_look
@@ -70,7 +70,7 @@ def preview_columnless(context: RunContext, target: TargetRun, reading: Reading)
     return target
 
 
-PREVIEW_RUN = RunKind(
+PREVIEW_RUN = RunProcedure(
     open_look,
     (
         START.does(watch_cancellation, open_targets(every_path, "look", "previews")),

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from executors.model import RunJob, RunReport
 from executors.ports import Ports
 from executors.runs.load_steps import CHECK, EFFECT_OF_REPLAY, PASS, PROBE_LOOK, REFUSE_AND_COMPARE
 from executors.runs.names import START
 from executors.runs.replay import NOTHING_WORDS, choose_rows, open_replay, replay_paths, rows_of, target_of
-from executors.runs.runner import EachTarget, RunKind, carry_out
+from executors.runs.runner import EachTarget, RunProcedure, carry_out
 from executors.runs.state import RejectedRows, Run
 from executors.runs.step import run_steps
 from executors.runs.steps.clean_up import end_look
@@ -22,7 +24,7 @@ RECHECK_ROWS = (PROBE_LOOK, PASS, REFUSE_AND_COMPARE, CHECK, EFFECT_OF_REPLAY)
 def recheck_target(run: Run, target: TargetRun) -> TargetRun:
     """Determine the result of each row, then drop staging."""
     context = run.context
-    choice, reading = choose_rows(context, target)
+    choice, reading = choose_rows(run, target)
     if reading is None:
         return report_nothing_new(context, target, NOTHING_WORDS)
     rows = RejectedRows(rows_of(context.job), choice, target_of(context.job))
@@ -31,8 +33,8 @@ def recheck_target(run: Run, target: TargetRun) -> TargetRun:
     return target
 
 
-RECHECK_RUN = RunKind(
-    open_replay,
+RECHECK_RUN = RunProcedure(
+    partial(open_replay, only_looks=True),
     (
         START.does(watch_cancellation, open_targets(replay_paths, "look", "previews", "rejected_rows")),
         EachTarget(RECHECK_ROWS, (recheck_target, note_nothing_new)),

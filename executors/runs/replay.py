@@ -30,7 +30,7 @@ from executors.runs.names import FINISH, POST_HOOKS, START
 from executors.runs.opening import open_session, run_of
 from executors.runs.rejected_reader import RejectedRowsReader
 from executors.runs.replay_path import replay_path, require_replayable
-from executors.runs.runner import EachTarget, RunKind, carry_out
+from executors.runs.runner import EachTarget, RunProcedure, carry_out
 from executors.runs.state import RejectedRows, Run, RunContext
 from executors.runs.step import run_steps
 from executors.runs.steps.clean_up import end_replay
@@ -42,6 +42,8 @@ from executors.runs.steps.outcome import (
     run_post_hooks,
 )
 from executors.runs.steps.prepare import prepared_load
+from executors.runs.steps.progress import log_commit
+from executors.runs.steps.source import with_references
 from executors.runs.steps.start import open_targets, watch_cancellation
 from executors.runs.target_run import TargetRun
 from ir.nodes import Target
@@ -80,15 +82,17 @@ def replay_paths(job: RunJob) -> Iterable[Path]:
     return [replay_path(path, ref)]
 
 
-def open_replay(job: RunJob, ports: Ports, stack: ExitStack) -> Run:
-    return run_of(job, ports, stack, open_session(stack), RejectedRowsReader(job, rows_of(job)))
+def open_replay(job: RunJob, ports: Ports, stack: ExitStack, *, only_looks: bool = False) -> Run:
+    reader = RejectedRowsReader(job, rows_of(job))
+    return run_of(job, ports, stack, open_session(stack), reader, only_looks=only_looks)
 
 
-def choose_rows(context: RunContext, target: TargetRun) -> tuple[Choice, Reading | None]:
+def choose_rows(run: Run, target: TargetRun) -> tuple[Choice, Reading | None]:
     """Return the requested rows and which of them can be loaded; None if there are none."""
+    context = run.context
     choice, reading = target.handler.rejected_rows().choose(context.job, target, rows_of(context.job))
     context.report.row_counts = choice.excluded_counts
-    return choice, reading
+    return choice, reading and with_references(run, target, reading)
 
 
 def replay_target(run: Run, target: TargetRun) -> TargetRun:
@@ -97,12 +101,13 @@ def replay_target(run: Run, target: TargetRun) -> TargetRun:
     if target.commit:
         return report_earlier_commit(context, target, target.commit)
     started = time.monotonic()
-    choice, reading = choose_rows(context, target)
+    choice, reading = choose_rows(run, target)
     if reading is None:
         target.handler.rejected_rows().keep_results(context.run_ref(target.path.target), target, choice)
         return report_nothing_new(context, target, NOTHING_WORDS)
     commit = load_rejected(context, target, choice, reading)
     report_commit(context, commit, int((time.monotonic() - started) * 1000))
+    log_commit(context.ports.events, commit)
     return replace(target, loaded=commit)
 
 
@@ -113,7 +118,7 @@ def load_rejected(context: RunContext, target: TargetRun, choice: Choice, readin
     return state.committed
 
 
-REPLAY_RUN = RunKind(
+REPLAY_RUN = RunProcedure(
     open_replay,
     (
         START.does(

@@ -10,7 +10,7 @@ from executors.model import RowsRef
 from ir.checks import DatasetLevel
 from ir.load_modes import load_mode
 from ir.nodes import Target, Transform, Validate
-from ir.ops import AnyOp, Deduplicate, Derive, Rename
+from ir.ops import AnyOp, Deduplicate, Derive, Flatten, Join, JsonPath, RegexExtract, Rename, SqlQuery, Window
 from ir.pipeline import Path
 from ir.rules import RowRule, rule_id
 
@@ -21,12 +21,13 @@ def replay_path(path: Path, ref: RowsRef) -> Path:
     source, transforms = path.source, path.transforms
     if ref.row_from == "input":
         source, transforms = source.model_copy(update={"columns": None}), ()
-    return Path(source, transforms, tuple(map(_by_row, path.validates)), _adding(path.target))
+    return Path(source, transforms, tuple(map(_by_row, path.validates)), _adding(path.target), path.references)
 
 
 def require_replayable(path: Path, row_from: str) -> None:
-    """Raise Terminal `replay.deduplicates` where an op says which of several rows stays: of replayed rows it would see
-    these alone, and let through what falls out beside the others.
+    """Raise Terminal where an op looks at several rows: of replayed rows it would see these alone. `replay.window`
+    where it computes columns from them, `replay.deduplicates` where it says which of them stays: it would let through
+    what falls out beside the others.
 
     An upsert is safe where rows of one key of the op have one key in the table: a row whose key is there stays out.
     """
@@ -34,6 +35,8 @@ def require_replayable(path: Path, row_from: str) -> None:
         return
     key = set(path.target.upsert_key or ()) if load_mode(path.target.load_mode).needs_key else set()
     for node, op, later in _ops(path.transforms):
+        if isinstance(op, Window):
+            raise _looks_at_others(node)
         if isinstance(op, Deduplicate) and not (key and _follows(key, op, later)):
             raise _deduplicates(path.target, node, op)
 
@@ -46,9 +49,27 @@ def _ops(transforms: Iterable[Transform]) -> list[tuple[Transform, AnyOp, list[A
 
 def _follows(key: set[str], op: Deduplicate, later: Iterable[AnyOp]) -> bool:
     """Whether the key in the table is made of nothing but the keys of the op."""
-    made = {name for after in later if isinstance(after, Derive) for name in after.columns}
-    made |= {name for after in later if isinstance(after, Rename) for pair in after.columns.items() for name in pair}
+    made = {name for after in later for name in _made(after)}
     return key <= set(op.keys) - made
+
+
+def _made(op: AnyOp) -> Iterable[str]:
+    """The columns that an op may give other values."""
+    match op:
+        case Derive():
+            return op.columns
+        case Rename():
+            return (name for pair in op.columns.items() for name in pair)
+        case RegexExtract() | JsonPath():
+            return (op.as_,)
+        case Flatten():
+            return map(op.name_of, op.columns)
+        case Join():
+            return op.columns.values()
+        case SqlQuery():
+            query = op.parsed()
+            return (item.name for item in query.items if item.name != item.column) if query else ()
+    return ()
 
 
 def _deduplicates(target: Target, node: Transform, op: Deduplicate) -> Terminal:
@@ -59,6 +80,15 @@ def _deduplicates(target: Target, node: Transform, op: Deduplicate) -> Terminal:
         node=node.id,
         hint="Correct the rows in their source, or the rule, and run the pipeline over them again; then ignore these. "
         "A target with loadMode upsert, whose upsertKey is made of these keys, takes replays.",
+    )
+
+
+def _looks_at_others(node: Transform) -> Terminal:
+    return Terminal(
+        "replay.window",
+        f"{node.id!r} computes columns from several rows. In a replay it would see the rejected rows alone.",
+        node=node.id,
+        hint="Correct the rows in their source, or the rule, and run the pipeline over them again; then ignore these.",
     )
 
 

@@ -14,6 +14,7 @@ from executors.model import BackupRef, RunJob, RunReport, RunWarning
 from executors.ports import Ports
 from executors.runs.names import FINISH, LOAD, START
 from executors.runs.step import run_steps
+from executors.runs.steps.progress import log_commit
 from ir.nodes import Target
 
 UNDONE = "A backup was restored; the next run loads it again."
@@ -62,6 +63,7 @@ def restore_table(state: RestoreState) -> RestoreState:
 def report_restore(state: RestoreState) -> RestoreState:
     add_warnings(state.report, hooks_not_run(state.target))
     state.ports.events.committed(state.committed)
+    log_commit(state.ports.events, state.committed)
     for node in add_commit(state.report, state.committed):
         state.ports.events.node_finished(node)
     return state

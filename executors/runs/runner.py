@@ -29,7 +29,7 @@ class EachTarget:
 
 
 @dataclass(frozen=True, slots=True)
-class RunKind:
+class RunProcedure:
     """A kind of run over the targets of a pipeline: the steps of the whole run, among them those of each target.
 
     `open` makes the first state; what it opens is closed with the stack. `give_up` leaves things as the next attempt or
@@ -46,7 +46,7 @@ class RunKind:
         return tuple(step for part in self.parts for step in (part.steps if isinstance(part, EachTarget) else (part,)))
 
 
-def carry_out(kind: RunKind, job: RunJob, ports: Ports) -> RunReport:
+def carry_out(kind: RunProcedure, job: RunJob, ports: Ports) -> RunReport:
     """Make one attempt. Returns what was done; raises the `Failure` that ended it, whose `report` holds what is known
     until then."""
     with ExitStack() as stack:
@@ -64,7 +64,7 @@ def carry_out(kind: RunKind, job: RunJob, ports: Ports) -> RunReport:
     return run.context.report
 
 
-def _states(kind: RunKind, run: Run) -> Iterator[Run]:
+def _states(kind: RunProcedure, run: Run) -> Iterator[Run]:
     """Each state that the run reaches."""
     for part in kind.parts:
         if isinstance(part, EachTarget):

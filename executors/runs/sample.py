@@ -13,7 +13,7 @@ from executors.reading import Reading
 from executors.runs.looking import without_effects
 from executors.runs.names import LIST, PASS, SCAN, START
 from executors.runs.opening import open_session, run_of, scanner
-from executors.runs.runner import EachTarget, RunKind, carry_out
+from executors.runs.runner import EachTarget, RunProcedure, carry_out
 from executors.runs.state import Run
 from executors.runs.step import enter
 from executors.runs.steps.outcome import note_nothing_new
@@ -32,7 +32,7 @@ def open_sample(job: RunJob, ports: Ports, stack: ExitStack) -> Run:
     ports, session = without_effects(ports), open_session(stack)
     files = NewestFilesReader(job, ports, scanner(session))
     snapshots = SnapshotSourceReader(job, ports, stack, only_looks=True)
-    return run_of(job, ports, stack, session, SourceReaders(files, snapshots))
+    return run_of(job, ports, stack, session, SourceReaders(files, snapshots), only_looks=True)
 
 
 def sample_target(run: Run, target: TargetRun) -> TargetRun:
@@ -42,17 +42,18 @@ def sample_target(run: Run, target: TargetRun) -> TargetRun:
     context, node = run.context, target.path.target
     reading = read_source(run, target)
     enter(PASS, context.ports, node.id)
-    rows: list[sampling.SampledRow] = []
+    found = sampling.Sampled([], {})
     if reading and reading.parts:
-        rows = sampling.sample_rows(context.session, target.path, reading, MOST_ROWS) if reading.fields else []
-        if not rows:
+        if reading.fields:
+            found = sampling.sample_rows(context.session, target.path, reading, MOST_ROWS)
+        if not found.rows:
             _refuse_mismatches(target.path.source, reading)
     names = {origin.seq: origin.name for origin in reading.origins} if reading else {}
-    sampled = [SampledRow(names.get(row.file, ""), row.record, row.row) for row in rows]
-    target.handler.keep_sample(context.run_ref(node), target, sampled)
-    context.report.row_counts[node.id] = len(rows)
-    context.ports.events.node_finished(NodeReport(node.id, "target", rows_in=len(rows)))
-    return replace(target, nothing_new=not rows)
+    sampled = [SampledRow(names.get(row.file, ""), row.record, row.row) for row in found.rows]
+    target.handler.keep_sample(context.run_ref(node), target, sampled, found.types)
+    context.report.row_counts[node.id] = len(sampled)
+    context.ports.events.node_finished(NodeReport(node.id, "target", rows_in=len(sampled)))
+    return replace(target, nothing_new=not sampled)
 
 
 def _refuse_mismatches(source: Source, reading: Reading) -> None:
@@ -67,7 +68,7 @@ def _refuse_mismatches(source: Source, reading: Reading) -> None:
         )
 
 
-SAMPLE_RUN = RunKind(
+SAMPLE_RUN = RunProcedure(
     open_sample,
     (
         START.does(watch_cancellation, open_targets(every_path, "sample", "samples")),

@@ -32,11 +32,13 @@ from executors.runs.target_run import TargetRun
 from executors.target_hooks import TargetHooks
 from ir.load_modes import load_mode
 from ir.nodes import Source, Target
+from ir.nodes.branch import taken_of
 from ir.pipeline import Path
 
 if TYPE_CHECKING:
     from executors.rejected_rows import Choice
     from executors.sources.readers import SourceReader
+    from executors.sources.reference_reader import ReferenceReader
     from executors.spark.compiled import Compiled
     from executors.spark.session import RunSession
 
@@ -54,6 +56,7 @@ class RunContext:
     report: RunReport
     session: RunSession
     source_reader: SourceReader
+    references: ReferenceReader
     interrupts: Interrupts
     stack: ExitStack
 
@@ -78,6 +81,12 @@ class Run:
 
     def targets_of(self, source: Source) -> tuple[TargetRun, ...]:
         return tuple(target for target in self.targets if target.path.source.id == source.id)
+
+    def paths_after(self, target: TargetRun) -> list[Path]:
+        """The paths of the targets that are still to be loaded after this one."""
+        node = target.path.target.id
+        left = (other for other in self.targets if not other.is_done and other.commit is None)
+        return [other.path for other in left if other.path.target.id != node]
 
     def with_target(self, changed: TargetRun) -> Run:
         node = changed.path.target.id
@@ -197,8 +206,27 @@ class LoadState:
         return self.result.at_nodes("filtered_at").total()
 
     @property
+    def rows_elsewhere(self) -> int:
+        """The rows that go to other branches."""
+        return self.result.at_nodes("elsewhere_at").total()
+
+    @property
     def rows_unfiltered(self) -> int:
         return self.rows_read - self.rows_filtered
+
+    @property
+    def rejected_shares(self) -> tuple[tuple[int, int], ...]:
+        """How many rows are rejected, of how many: of all rows, those that are rejected before they are branched,
+        whichever branch they belong to; and of the rows of the target's own branch, those that are rejected later."""
+        before = self._rejected_before_branch if self.rows_elsewhere else 0
+        own = self.rows_unfiltered - self.rows_elsewhere
+        return (before, self.rows_unfiltered), (self.rows_rejected - before, own - before)
+
+    @property
+    def _rejected_before_branch(self) -> int:
+        dropped, transforms = self.result.at_nodes("dropped_at"), self.load.path.transforms
+        last = max((i for i, node in enumerate(transforms) if taken_of(node)), default=-1)
+        return sum(dropped[node.id] for node in (self.load.path.source, *transforms[: last + 1]))
 
     @property
     def is_all_rejected(self) -> bool:
@@ -212,6 +240,7 @@ class LoadState:
             "rows_in": self.result.total("rows_staged") + rejected_here,
             "rows_read": self.rows_read,
             "rows_filtered": self.rows_filtered,
+            "rows_elsewhere": self.rows_elsewhere,
             "rows_rejected": self.rows_rejected,
             "rows_rejected_here": rejected_here,
             "rows_warned": self.result.total("rows_warned"),

@@ -1,4 +1,4 @@
-"""What a source connector does for a run. `docs/connectors.md` shows how to write one.
+"""What a source connector does for a run. `docs/development/connectors.md` shows how to write one.
 
 A connector of files derives from `FileSource`, one of the rows of a database from `SnapshotSource`.
 """
@@ -39,12 +39,20 @@ class Claimant:
 
 
 @dataclass(frozen=True, slots=True)
+class RowLimit:
+    """The first `rows` rows that a database gives, or so many random ones of its first `random_of` rows."""
+
+    rows: int
+    random_of: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class SourceContext:
     """What a connector is given beside its source node: the workspace's folder, who reads, and the connection that the
     node names.
 
     `most_seconds` is how long a query may take, None where nothing limits it. `only_looks` is for previews and samples:
-    people see rows that no version loads.
+    people see rows that no version loads. `limit` is how many rows a database is asked for, None for all.
     """
 
     folder: Path
@@ -52,6 +60,7 @@ class SourceContext:
     connection: Connection | None = None
     most_seconds: float | None = None
     only_looks: bool = False
+    limit: RowLimit | None = None
 
     @classmethod
     def of(cls, job: RunJob, source: Source, *, only_looks: bool = False) -> SourceContext:
@@ -102,10 +111,14 @@ class FileSource(ABC):
         """Every file whose name matches at a moment in seconds since 1970, in any order, claimed ones of this source
         included. A store that lists in pages yields them as they come. Raises Terminal where that is not possible."""
 
-    def newest_file(self, most: int) -> SourceFile | None:
-        """The matching file that changed last, found while a page waits; None where there are more than `most` files,
-        or where it would take a call over the network."""
+    def few_files(self, most: int) -> tuple[SourceFile, ...] | None:
+        """The matching files, found while a page waits; None where there are more than `most` files, or where it would
+        take a call over the network."""
         return None
+
+    def newest_file(self, most: int) -> SourceFile | None:
+        """The one of `few_files` that changed last."""
+        return max(self.few_files(most) or (), key=lambda file: file.mtime_ns, default=None)
 
     def list_files(self, now: float, arrived_whole: ArrivedWhole, seen: Sequence[SourceFile] = ()) -> Listing:
         """The matching files at a moment in seconds since 1970. `seen` are those that were listed as unsettled, as they

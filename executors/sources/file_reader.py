@@ -306,7 +306,7 @@ class FileSourceReader:
         if config_of(source, FilesConfig).wait_policy.on_miss_action == "alert" and not any(
             scan.records for scan in scans
         ):
-            text = f"{counted(len(scans), 'file')} came, and none has rows."
+            text = f"{counted(len(scans), 'file')} arrived, but none has rows."
             self._alert_and_warn(
                 self._opened[source.id], "source.empty", text, "Check whether the sender has lost its data."
             )

@@ -56,15 +56,14 @@ class LocalFs(FileSource):
                 if matches(entry) and (file := self._file(folder / entry)) is not None:
                     yield file
 
-    def newest_file(self, most: int) -> SourceFile | None:
+    def few_files(self, most: int) -> tuple[SourceFile, ...] | None:
         with os.scandir(self._path) as entries:
             few = list(islice(entries, most + 1))
         if len(few) > most:
             return None
         matches = compile_pattern(self._config.pattern, datetime.now(UTC))
         names = [entry.name for entry in few if matches(entry.name) and entry.is_file(follow_symlinks=False)]
-        files = filter(None, (self._file(self._path / name) for name in names))
-        return max(files, key=lambda file: file.mtime_ns, default=None)
+        return tuple(filter(None, (self._file(self._path / name) for name in names)))
 
     def list_claimed(self, now: float) -> tuple[SourceFile, ...]:
         return tuple(file for file in self.find_files(now) if self._is_staged(Path(file.path)))

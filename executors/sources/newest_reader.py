@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
-from dataclasses import replace
 
-from executors.errors import Terminal
-from executors.model import RunJob, RunWarning, SourceFile
+from executors.model import RunJob, RunWarning
 from executors.ports import Ports
 from executors.reading import Reading, read_files
 from executors.runs.names import LIST, SCAN
@@ -15,8 +12,7 @@ from executors.runs.target_run import TargetRun
 from executors.sources import load_file_source
 from executors.sources.base import SourceContext
 from executors.sources.file_reader import Scanner
-from ir.connectors import config_of
-from ir.connectors.files import FilesConfig
+from executors.sources.newest import find_newest
 from ir.nodes import Source
 
 ENOUGH_BYTES = 64 << 20
@@ -33,19 +29,9 @@ class NewestFilesReader:
         source = target_run.path.source
         handler = load_file_source(source, SourceContext.of(self._job, source, only_looks=True))
         self._ports.events.step(LIST.name, source.id)
-        listing = handler.list_files(time.time(), self._ports.units.arrived_whole)
-        # Nothing is loaded, so that a file that may still be growing is better than none.
-        found = listing.files or listing.unsettled
-        if not found:
-            config = config_of(source, FilesConfig)
-            raise Terminal(
-                "source.no_files",
-                f"No file in {config.path!r} matches {config.pattern.value!r}.",
-                node=source.id,
-                hint="Put a file there or upload one. Files that were put away after their load are not looked at.",
-            )
+        newest = find_newest(source, handler, self._ports.units.arrived_whole, ENOUGH_BYTES)
         self._ports.events.step(SCAN.name, source.id)
-        return read_files(source, self._scan(source, _newest(found), handler.store), handler.store)
+        return read_files(source, self._scan(source, newest.files, handler.store), handler.store)
 
     def warnings_of(self, source: Source) -> Sequence[RunWarning]:
         return ()
@@ -64,14 +50,3 @@ class NewestFilesReader:
 
     def interrupt(self) -> None:
         """Listing and scanning end with their job."""
-
-
-def _newest(files: Sequence[SourceFile]) -> list[SourceFile]:
-    chosen: list[SourceFile] = []
-    size = 0
-    for file in sorted(files, key=lambda file: -file.mtime_ns):
-        if chosen and size + file.size > ENOUGH_BYTES:
-            break
-        chosen.append(file)
-        size += file.size
-    return [replace(file, seq=seq) for seq, file in enumerate(chosen)]

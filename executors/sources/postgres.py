@@ -53,7 +53,7 @@ WITH RECURSIVE tree AS (
     WHERE n.nspname = %s AND c.relname = %s AND c.relkind IN ('r', 'm')
     UNION SELECT i.inhrelid FROM pg_inherits i JOIN tree t ON i.inhparent = t.oid
 )
-SELECT max(pg_relation_size(c.oid)), current_setting('block_size')::int, count(*)
+SELECT max(pg_relation_size(c.oid)), current_setting('block_size')::int, count(*), sum(pg_table_size(c.oid))
 FROM tree JOIN pg_class c ON c.oid = tree.oid LEFT JOIN pg_am a ON a.oid = c.relam
 HAVING bool_and(a.amname IS NOT DISTINCT FROM 'heap')"""
 
@@ -112,7 +112,7 @@ class PostgresSource(SnapshotSource):
     def _reading(self, bound: Bound | None, is_last: bool) -> Reading:
         """All rows, or those from a bound on."""
         with as_source(self.node), translate():
-            parts = tuple(self._parts(bound))
+            parts, size = tuple(self._parts(bound)), self._size()
         identity = f"{self.context.claimant.run_id}\n{self.node}\n{self.snapshot or self._conn.info.backend_pid}"
         return Reading(
             fields=self._fields,
@@ -123,7 +123,20 @@ class PostgresSource(SnapshotSource):
             keeps_order=False,
             with_bound=lambda bound: self._reading(bound, is_last),
             release=self._held.close if is_last else lambda: None,
+            size=size,
+            is_empty=self._is_empty,
         )
+
+    def _size(self) -> int | None:
+        """The bytes of a table with its long values; None for views, queries and tables that are not kept in a heap."""
+        table = self._config.table
+        row = self._conn.execute(_BLOCKS, [table.schema_, table.name]).fetchone() if table else None
+        return int(row[3]) if row and row[3] is not None else None
+
+    def _is_empty(self) -> bool:
+        with as_source(self.node), translate():
+            found = self._conn.execute(sql.SQL("SELECT EXISTS (SELECT FROM {} AS q)").format(self._rows)).fetchone()
+        return found is None or not found[0]
 
     # --- what is there ----------------------------------------------------------------------------------------
 
@@ -185,6 +198,15 @@ class PostgresSource(SnapshotSource):
         refuse_flow_tables(self._conn, [(table.schema_, table.name)], self.name)
 
     def _from(self) -> sql.Composable:
+        limit, every = self.context.limit, self._every_row()
+        if limit is None:
+            return every
+        first = sql.SQL("(SELECT * FROM {} AS q LIMIT {})").format(every, sql.Literal(limit.random_of or limit.rows))
+        if limit.random_of is None:
+            return first
+        return sql.SQL("(SELECT * FROM {} AS q ORDER BY random() LIMIT {})").format(first, sql.Literal(limit.rows))
+
+    def _every_row(self) -> sql.Composable:
         table = self._config.table
         if table is not None:
             return sql.Identifier(table.schema_, table.name)
@@ -246,12 +268,12 @@ class PostgresSource(SnapshotSource):
         """How many blocks there are of the table and of each that inherits from it, how many rows all of them have in
         one block at most, and how many blocks make a part."""
         table = self._config.table
-        if table is None or not self.is_shared or self._conn.info.server_version < _BY_BLOCKS:
+        if table is None or self.context.limit or not self.is_shared or self._conn.info.server_version < _BY_BLOCKS:
             return 1, 1, 1
         row = self._conn.execute(_BLOCKS, [table.schema_, table.name]).fetchone()
         if row is None or row[0] is None:
             return 1, 1, 1
-        size, block, tables = row
+        size, block, tables, _ = row
         blocks = -(-size // block)
         return blocks, block // _LEAST_ROW_BYTES * tables, max(SPLIT_BYTES // block, -(-blocks // MOST_PARTS), 1)
 

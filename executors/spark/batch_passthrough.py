@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -33,12 +34,12 @@ POSITIONS = (BATCH, ROW, FILE, RECORD)
 
 @dataclass(frozen=True, slots=True)
 class PackTask:
-    """Reads a task's splits and packs each batch. The columns in `needed` stay readable; so do those of POSITIONS if
-    `with_positions` is set."""
+    """Reads a task's splits and packs each batch. The columns in `needed` stay readable; so do `positions`, which are
+    some of POSITIONS."""
 
     reader: ReadTask
     needed: tuple[str, ...]
-    with_positions: bool = False
+    positions: tuple[str, ...] = ()
 
     def __call__(self, numbers: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for groups in numbers:
@@ -50,18 +51,29 @@ class PackTask:
             for number, batch in enumerate(batch for batch in batches if batch.num_rows):
                 packed = pack(batch, self.needed)
                 # The same number whenever the task is done again: Spark may ask anew for a part of what it has sent.
-                yield _with_positions(packed, batch, group << 32 | number) if self.with_positions else packed
+                positions = _positions(batch, group << 32 | number)
+                arrays = [*packed.columns, *(positions[name] for name in self.positions)]
+                yield pa.RecordBatch.from_arrays(arrays, [*packed.schema.names, *self.positions])
 
 
 @dataclass(frozen=True, slots=True)
 class UnpackTask:
-    """Unpacks batches, appends the `computed` columns and passes the rows to the sink."""
+    """Unpacks batches, appends the `computed` columns and passes the rows to the sink. `require` raises for rows that
+    must not be there."""
 
     sink: Task
     computed: tuple[str, ...]
+    require: Callable[[pa.RecordBatch], None] | None = None
 
     def __call__(self, frames: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        return self.sink(unpack(frames, self.computed))
+        return self.sink(self._required(unpack(frames, self.computed)))
+
+    def _required(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        with closed_after(batches):
+            for batch in batches:
+                if self.require is not None:
+                    self.require(batch)
+                yield batch
 
 
 def pack(batch: pa.RecordBatch, needed: tuple[str, ...]) -> pa.RecordBatch:
@@ -78,7 +90,7 @@ def pack(batch: pa.RecordBatch, needed: tuple[str, ...]) -> pa.RecordBatch:
 def unpack(frames: Iterator[pa.RecordBatch], computed: tuple[str, ...]) -> Iterator[pa.RecordBatch]:
     """The batches again, each with its computed columns, in one or more pieces as the JVM has cut them.
 
-    Raises Terminal `rows.lost` if rows are missing.
+    Raises Terminal `rows.lost` if rows are missing or, where ROW is among the columns, not in their order.
     """
     batch, done = None, 0
     for frame in frames:
@@ -88,6 +100,8 @@ def unpack(frames: Iterator[pa.RecordBatch], computed: tuple[str, ...]) -> Itera
                 batch, done = _open(piece.column(PACKED_BATCH)[0]), 0
             if batch is None or done + piece.num_rows > batch.num_rows:
                 raise _rows_lost()
+            if ROW in computed:
+                _require_in_order(piece.column(ROW), done)
             own = batch.slice(done, piece.num_rows)
             done += piece.num_rows
             yield pa.RecordBatch.from_arrays(
@@ -96,14 +110,13 @@ def unpack(frames: Iterator[pa.RecordBatch], computed: tuple[str, ...]) -> Itera
     _require_all(batch, done)
 
 
-def _with_positions(packed: pa.RecordBatch, batch: pa.RecordBatch, number: int) -> pa.RecordBatch:
-    positions = [
-        pa.repeat(pa.scalar(number, pa.int64()), batch.num_rows),
-        pa.array(range(batch.num_rows), pa.int32()),
-        batch.column(FILE),
-        batch.column(RECORD),
-    ]
-    return pa.RecordBatch.from_arrays([*packed.columns, *positions], [*packed.schema.names, *POSITIONS])
+def _positions(batch: pa.RecordBatch, number: int) -> dict[str, pa.Array]:
+    return {
+        BATCH: pa.repeat(pa.scalar(number, pa.int64()), batch.num_rows),
+        ROW: pa.array(np.arange(batch.num_rows, dtype=np.int32)),
+        FILE: batch.column(FILE),
+        RECORD: batch.column(RECORD),
+    }
 
 
 def look_into(
@@ -146,9 +159,14 @@ def _require_all(batch: pa.RecordBatch | None, done: int) -> None:
         raise _rows_lost()
 
 
+def _require_in_order(rows: pa.Array, first: int) -> None:
+    if not np.array_equal(rows.to_numpy(zero_copy_only=False), np.arange(first, first + len(rows), dtype=np.int32)):
+        raise _rows_lost()
+
+
 def _rows_lost() -> Terminal:
     return Terminal(
         "rows.lost",
         "Some rows that were read did not reach validation.",
-        hint="Nothing was loaded. Please report this with the pipeline.",
+        hint="The target was not loaded. Please report this with the pipeline.",
     )

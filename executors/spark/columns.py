@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import cast
 
+import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql import types as spark
@@ -13,18 +13,21 @@ from pyspark.sql import types as spark
 from executors.errors import InvalidContent, Terminal
 from executors.grammar import PLAIN, Written
 from executors.model import SourceField
+from executors.reading import Reading
 from executors.spark.batch_passthrough import UNREADABLE
 from executors.spark.compiled import (
     Compiled,
-    Deduplicate,
     Derive,
     ExcludeRejected,
     Expression,
+    Observed,
+    Reference,
+    Routes,
     RuleColumns,
     RunPrograms,
     Stage,
-    Tie,
     Working,
+    moves_rows,
 )
 from executors.spark.computing import cannot_fail
 from executors.spark.errors import analysing
@@ -32,8 +35,9 @@ from executors.spark.session import RunSession
 from executors.spark.steps import Convert, Program, Step, flags_of, outputs_of
 from executors.spark.transforms import apply_op
 from executors.spark.types import column_type, is_native, spark_type
-from executors.validation import CastFlag, OpFlag, TieFlag
-from ir import rules
+from executors.types import wire_type
+from executors.validation import CastFlag, OpFlag, RejectFlag, TieFlag
+from ir import ops, rules
 from ir.connectors import CONNECTORS
 from ir.expressions import ExpressionError, bind_expression, parse_expression
 from ir.nodes import Validate
@@ -46,7 +50,7 @@ def plan_columns(session: RunSession, path: Path, fields: Sequence[SourceField])
 
     Raises Terminal naming node and op: `source.column_missing`, `column.unknown`, `column.repeated`,
     `column.none_left`, `expression.invalid`, `expression.type`, `filter.not_boolean`, `rule.not_boolean`,
-    `fillNull.type`, `trim.type`.
+    `fillNull.type`, `trim.type`, `column.not_json`.
     """
     return compile_path(session, path, fields).fields
 
@@ -58,37 +62,50 @@ def compile_path(
     masked_by: Collection[str] = (),
     *,
     excludes_rejected: bool = False,
+    observe: str | None = None,
+    references: Mapping[str, Reading] | None = None,
+    prefix: str = "",
 ) -> Compiled:
     """Compile all ops of a path. Spark is asked for the types of expressions only; nothing is read.
 
-    `masked_by` are cast flags that reject their rows: behind these casts no expression is asked of such a row, whatever
+    `masked_by` are flags of ops that reject their rows: behind these ops no expression is asked of such a row, whatever
     columns it reads. `excludes_rejected` has no expression asked of rows that rules of an earlier node reject.
+    `observe` is a node whose rows a preview shows; nothing else depends on it. `references` are what joins look rows up
+    in, by the ids of their sources. `prefix` begins the names of frame columns.
     """
-    compiler = Compiler(session, path, fields, frozenset(masked_by))
+    compiler = Compiler(session, path, fields, frozenset(masked_by), references or {}, prefix)
+    before, after = {path.source.id: compiler.given()}, {path.source.id: dict(compiler.working)}
     for transform in path.transforms:
+        before[transform.id] = dict(compiler.working)
         for number, op in enumerate(transform.ops, start=1):
             compiler.enter(transform.id, f"{op.op} (op {number})")
             apply_op(compiler, op)
+        after[transform.id] = dict(compiler.working)
     for index, validate in enumerate(path.validates):
         if (excludes_rejected or compiler.moves_rows) and _may_fail_for_rejected(path, index):
             compiler.exclude_rejected()
         for number, rule in enumerate(validate.row_level, start=1):
             compiler.enter(validate.id, f"{rule.type} (rule {number})")
             compiler.validate(rule)
-    return compiler.finish()
+    compiled = compiler.finish()
+    if observe is None:
+        return compiled
+    observed = Observed(observe, before.get(observe, compiled.working), after.get(observe, compiled.working))
+    return replace(compiled, observed=observed)
 
 
-def mask_rejected(
-    session: RunSession, path: Path, fields: Sequence[SourceField], compiled: Compiled
-) -> Compiled | None:
+def mask_rejected(session: RunSession, path: Path, reading: Reading, compiled: Compiled) -> Compiled | None:
     """The path compiled anew, so that no expression fails for a row that a cast or a rule of a node before it rejects;
     None if none rejects any. It reads more columns typed than expressions need and validates rules twice, which only
     pays where an expression has failed."""
-    rejects = path.target.on_type_mismatch != "null"
-    tried = {flag.column for flag in compiled.sink_flags() if rejects and isinstance(flag, CastFlag)}
+    kinds = (RejectFlag,) if path.target.on_type_mismatch == "null" else (CastFlag, RejectFlag)
+    tried = {flag.column for flag in compiled.sink_flags() if isinstance(flag, kinds)}
     if not tried and not any(_may_fail_for_rejected(path, index) for index in range(len(path.validates))):
         return None
-    return compile_path(session, path, fields, tried, excludes_rejected=True)
+    observe = compiled.observed.node if compiled.observed else None
+    return compile_path(
+        session, path, reading.fields, tried, excludes_rejected=True, observe=observe, references=reading.references
+    )
 
 
 def _may_fail_for_rejected(path: Path, index: int) -> bool:
@@ -108,34 +125,46 @@ class Compiler:
     """The state between two ops: working columns over frame columns, and the stages so far."""
 
     def __init__(
-        self, session: RunSession, path: Path, fields: Sequence[SourceField], masked_by: frozenset[str] = frozenset()
+        self,
+        session: RunSession,
+        path: Path,
+        fields: Sequence[SourceField],
+        masked_by: frozenset[str] = frozenset(),
+        references: Mapping[str, Reading] | None = None,
+        prefix: str = "",
     ) -> None:
-        self._session = session
+        self._session, self._path, self._references, self._prefix = session, path, references or {}, prefix
         self._masked_by = masked_by
-        self._empty_as_null = path.target.empty_as_null
+        self.empty_as_null = path.target.empty_as_null
         # Where bad values become NULL they count as NULL in conditions too; else their rows are kept for the verdict.
-        self._keeps_order = CONNECTORS[path.source.connector].keeps_order
+        self.keeps_order = CONNECTORS[path.source.connector].keeps_order
         self._retains_bad = path.target.on_type_mismatch != "null"
         self.node, self.location = path.source.id, "columns"
-        self.source = tuple((f"s{index}", field) for index, field in enumerate(fields))
+        self.source = tuple((f"{prefix}s{index}", field) for index, field in enumerate(fields))
         self.frame = {column: field.type for column, field in self.source}
         self.working = {field.name: Working(column, field.type) for column, field in self.source}
         self.read: list[Program] = []
         self.stages: list[Stage] = []
         self.flags: list[OpFlag] = []
+        self._rejecting: set[str] = set()
         self.expressions: list[Expression] = []
         self.needed: dict[str, None] = {}
         self.filter_column: str | None = None
         self.valid_column: str | None = None
         self.filter_columns: dict[str, str] = {}
         self.rules: list[RuleColumns] = []
+        self.routes: list[Routes] = []
         self._read_foreign_types()
         self._declare(path)
 
     @property
     def moves_rows(self) -> bool:
-        """Whether a second try is not to be had: the rows of a failed one cannot be told one by one."""
-        return any(isinstance(stage, Deduplicate) for stage in self.stages)
+        """Whether a second try is not to be had."""
+        return moves_rows(self.stages)
+
+    def given(self) -> dict[str, Working]:
+        """The columns as the source gives them."""
+        return {field.name: Working(column, self.frame[column]) for column, field in self.source}
 
     def enter(self, node: str, location: str) -> None:
         """From here on, what is refused is refused at this op."""
@@ -153,6 +182,7 @@ class Compiler:
             tuple(self.needed),
             tuple(self.filter_columns.items()),
             tuple(self.rules),
+            tuple(self.routes),
         )
 
     def refuse(self, code: str, message: str, hint: str = "") -> Terminal:
@@ -171,18 +201,45 @@ class Compiler:
                 f"The columns here are {', '.join(self.working) or 'none: the files may be empty'}.",
             ) from None
 
+    def refuse_existing(self, name: str) -> None:
+        """Raise Terminal `column.repeated` if there is a column of that name."""
+        if name in self.working:
+            raise self.refuse("column.repeated", f"there would be two columns {name!r}.", "Give one another name.")
+
     def add_step(self, name: str, step: Step, kind: ColumnType) -> None:
         column = self.get(name)
         self.working[name] = replace(column, steps=(*column.steps, step), type=kind)
+
+    def base_of(self, name: str) -> Working:
+        """The working column as a frame column without steps, from which other columns can start."""
+        column = self.get(name)
+        if _carried_steps(column)[0]:
+            self.need(name)
+            column = self.working[name]
+        return replace(column, steps=())
+
+    def checked(self, name: str, step: Step) -> Working:
+        """The working column as a frame column behind a step that is taken whatever uses it. The column itself stays
+        as it was."""
+        column = self.base_of(name)
+        base, flags = self._make(column, (step,), column.type)
+        return Working(base, column.type, flags=flags)
+
+    def add_flag(self, make: Callable[[str], OpFlag]) -> str:
+        """Add a flag of this node; returns its column. What it says is known once a step sets it."""
+        flag = f"_flow_flag_{len(self.flags)}"
+        self.flags.append(made := make(flag))
+        if isinstance(made, RejectFlag):
+            self._rejecting.add(flag)
+        return flag
 
     def convert(self, name: str, to: ColumnType, written: Written = PLAIN) -> None:
         """Try to turn a column into a type, whenever its value is first needed."""
         column = self.get(name)
         if column.type == to and written == PLAIN:
             return
-        flag = f"_flow_flag_{len(self.flags)}"
-        self.flags.append(CastFlag(flag, self.node, name, str(to), str(written)))
-        self.add_step(name, Convert(to, flag, written, self._empty_as_null), to)
+        flag = self.add_flag(lambda column: CastFlag(column, self.node, name, str(to), str(written)))
+        self.add_step(name, Convert(to, flag, written, self.empty_as_null), to)
 
     def _read_foreign_types(self) -> None:
         """Types that Spark lacks, and values that come as text, are carried so and read by whoever needs them."""
@@ -207,28 +264,37 @@ class Compiler:
 
     def derive(self, columns: Mapping[str, str]) -> None:
         """Add columns; every expression sees the columns before this op."""
+        self.working |= self.compute(columns)
+
+    def compute(self, columns: Mapping[str, str]) -> dict[str, Working]:
+        """Compute columns of the names, of expressions over the columns before this op."""
+        if not columns:
+            return {}
         self._find_rejected()
         bound = {name: self._bind(text, name) for name, text in columns.items()}
-        outs = {name: f"c{len(self.frame) + index}" for index, name in enumerate(bound)}
+        outs = self.new_columns(bound)
         types = self._analyse({outs[name]: (columns[name], sql) for name, (sql, _) in bound.items()})
         bound = {name: (sql, flags | self._rejected(sql)) for name, (sql, flags) in bound.items()}
-        self.stages.append(Derive(tuple((outs[n], self._guarded(sql, flags)) for n, (sql, flags) in bound.items())))
-        for name, (_, flags) in bound.items():
-            self.frame[outs[name]] = kind = self._type_of(types[outs[name]], columns[name])
-            self.working[name] = Working(outs[name], kind, flags=flags)
+        self.stages.append(Derive(tuple((outs[n], self.guarded(sql, flags)) for n, (sql, flags) in bound.items())))
+        kinds = {name: self._type_of(types[outs[name]], columns[name]) for name in bound}
+        self.frame |= {outs[name]: kind for name, kind in kinds.items()}
+        return {name: Working(outs[name], kinds[name], flags=flags) for name, (_, flags) in bound.items()}
+
+    def new_columns(self, names: Iterable[str]) -> dict[str, str]:
+        """Frame columns that are not there yet, one for each name."""
+        return {name: f"{self._prefix}c{len(self.frame) + index}" for index, name in enumerate(names)}
 
     def _find_rejected(self) -> None:
         """Have the casts so far tried, of which some reject rows that no expression is to be asked of."""
         for name, column in list(self.working.items()):
-            if is_native(column.type) and not self._masked_by.isdisjoint(flags_of(column.steps)):
-                self._need(name)
+            if not self._masked_by.isdisjoint(flags_of(column.steps)):
+                self.need(name)
 
     def _rejected(self, sql: str) -> frozenset[str]:
         """The flags so far that spare rows from an expression which may fail."""
         if not self._masked_by or cannot_fail(sql, self.frame):
             return frozenset()
-        made = [*self.read, *(p for stage in self.stages if isinstance(stage, RunPrograms) for p in stage.programs)]
-        return self._masked_by & {flag for program in made for flag in flags_of(program.steps)}
+        return self._masked_by & {flag for program in self.programs() for flag in flags_of(program.steps)}
 
     def _type_of(self, kind: spark.DataType, text: str) -> ColumnType:
         found = column_type(kind)
@@ -246,13 +312,48 @@ class Compiler:
 
         They go on until then because rows and the batches that they were read in must stay in step.
         """
-        sql, flags = self._condition(condition, "filter.not_boolean")
+        self.keep_where(*self.condition(condition, "filter.not_boolean"))
+
+    def keep_where(self, sql: str, flags: Iterable[str], *, bad: bool = True) -> None:
+        """`bad` says whether rows stay that only the sink may validate."""
         keep = f"_flow_keep_{len(self.stages)}"
         gone = f"WHEN NOT {self.filter_column} THEN FALSE " if self.filter_column else ""
         self.stages.append(
-            Derive(((keep, f"CASE {gone}WHEN {self._bad(flags)} THEN TRUE ELSE coalesce({sql}, FALSE) END"),))
+            Derive(
+                ((keep, f"CASE {gone}WHEN {self.bad_rows(flags)} THEN {_sql(bad)} ELSE coalesce({sql}, FALSE) END"),)
+            )
         )
         self.filter_column = self.filter_columns[self.node] = keep
+
+    def programs(self) -> list[Program]:
+        """The programs that are run before this op."""
+        return [*self.read, *(p for stage in self.stages if isinstance(stage, RunPrograms) for p in stage.programs)]
+
+    # --- joins ------------------------------------------------------------------------------------------------
+
+    def add_computed(self, name: str, out: str, kind: ColumnType, flags: frozenset[str]) -> None:
+        self.refuse_existing(name)
+        self.frame[out] = kind if is_native(kind) else STRING
+        self.working[name] = Working(out, self.frame[out], flags=flags)
+        self.convert(name, kind)
+
+    def reference_of(self, op: ops.Join) -> Reference:
+        """What a join looks rows up in, with the columns that it uses alone."""
+        path = self._path.references[op.with_]
+        reading = self._references[path.source.id]
+        prefix = f"{self._prefix}r{len(self.stages)}"
+        compiled = compile_path(self._session, path, reading.fields, prefix=prefix)
+        for name in (*op.on.values(), *op.columns):
+            if name not in compiled.working:
+                raise self.refuse(
+                    "column.unknown",
+                    f"{op.with_} has no column {name!r}.",
+                    f"Its columns are {', '.join(compiled.working)}.",
+                )
+        used = {name: compiled.working[name] for name in (*op.on.values(), *op.columns)}
+        return Reference(op.with_, path, reading, replace(compiled, working=used))
+
+    # --- rules ------------------------------------------------------------------------------------------------
 
     def exclude_rejected(self) -> None:
         """From here on ask no expression of rows that the rules so far reject: an error in it would end the run for a
@@ -267,19 +368,19 @@ class Compiler:
         not for, and neither of rows that are bad, filtered away or rejected by a node before."""
         applies = value = None
         if rule.when is not None:
-            applies = self._rule_column(*self._condition(rule.when, "rule.not_boolean"))
+            applies = self._rule_column(*self.condition(rule.when, "rule.not_boolean"))
         if isinstance(rule, rules.Expression):
-            sql, flags = self._condition(rule.expression, "rule.not_boolean")
+            sql, flags = self.condition(rule.expression, "rule.not_boolean")
             value = self._rule_column(f"CASE WHEN {applies} THEN {sql} END" if applies else sql, flags)
         self.rules.append(RuleColumns(applies, value))
 
     def _rule_column(self, sql: str, flags: Iterable[str]) -> str:
         column = f"_flow_rule_{len(self.stages)}"
-        self.stages.append(Derive(((column, self._guarded(sql, flags)),)))
+        self.stages.append(Derive(((column, self.guarded(sql, flags)),)))
         self.frame[column] = ColumnType("boolean")
         return column
 
-    def _condition(self, text: str, code: str) -> tuple[str, frozenset[str]]:
+    def condition(self, text: str, code: str) -> tuple[str, frozenset[str]]:
         """A checked expression that is true or false, and the cast flags that it hangs on; raises Terminal `code`."""
         self._find_rejected()
         sql, flags = self._bind(text)
@@ -290,89 +391,75 @@ class Compiler:
             )
         return sql, flags | self._rejected(sql)
 
-    def keep_last(self, keys: Sequence[str], order_by: str | None) -> None:
-        """Mark the last row of each key; rows that are filtered out do not count, those that are bad all stay."""
-        needed = [self._need(name) for name in keys]
-        order = self._order(order_by) if order_by is not None else None
-        flags = frozenset().union(*(flags for _, flags in (*needed, *([order] if order else []))))
-        bad, gone = self._bad(flags), f"NOT {self.filter_column}" if self.filter_column else "FALSE"
-        keep = f"_flow_keep_{len(self.stages)}"
-        self.stages.append(
-            Deduplicate(
-                keep,
-                tuple(column for column, _ in needed),
-                order and order[0],
-                f"NOT ({gone} OR {bad})",
-                f"NOT {gone} AND ({bad})",
-                self._tie(order_by, order[0]) if order_by and order else None,
-            )
-        )
-        self.filter_column = self.filter_columns[self.node] = keep
-
-    def _tie(self, order_by: str, column: str) -> Tie | None:
-        """Where the source has no order, what tells rows that are equally last apart. What was dropped does not."""
-        if self._keeps_order:
-            return None
-        tie = f"_flow_flag_{len(self.flags)}"
-        self.flags.append(TieFlag(tie, self.node, order_by))
+    def tie_flag(self, order_by: str, consequence: str) -> str:
+        tie = self.add_flag(lambda column: TieFlag(column, self.node, order_by, consequence))
         self.frame[tie] = ColumnType("boolean")
-        return Tie(tie, column, tuple(dict.fromkeys(self._use(c.base, c.flags)[0] for c in self.working.values())))
+        return tie
 
-    def _order(self, name: str) -> tuple[str, frozenset[str]]:
+    def all_used(self) -> tuple[str, ...]:
+        """The frame columns that tell rows apart."""
+        return tuple(dict.fromkeys(self._use(c.base, c.flags)[0] for c in self.working.values()))
+
+    def order_column(self, name: str, code: str) -> tuple[str, frozenset[str]]:
         kind = self.get(name).type
         if not is_native(kind):
             raise self.refuse(
-                "deduplicate.order_type",
+                code,
                 f"column {name!r} is {kind}, whose order only PostgreSQL knows.",
                 "Cast it first, for example to decimal(38,10) or timestamp.",
             )
-        return self._need(name)
+        return self.need(name)
 
     def _bind(self, text: str, column: str = "") -> tuple[str, frozenset[str]]:
         """The checked expression over frame columns, and the cast flags that its value hangs on. `column` is the one
         that it makes."""
         try:
-            needed = {name: self._need(name) for name in parse_expression(text).columns}
+            needed = {name: self.need(name) for name in parse_expression(text).columns}
         except ExpressionError as error:
             raise self.refuse(error.code, error.message, error.hint) from error
         sql = bind_expression(text, {name: base for name, (base, _) in needed.items()})
         self.expressions.append(Expression(self.node, self.location, text, sql, column))
         return sql, frozenset().union(*(flags for _, flags in needed.values()))
 
-    def _guarded(self, sql: str, flags: Iterable[str]) -> str:
+    def guarded(self, sql: str, flags: Iterable[str]) -> str:
         """Rows that are bad, filtered away or rejected must not fail an expression."""
         gone = "".join(f" OR NOT {column}" for column in (self.filter_column, self.valid_column) if column)
-        return f"CASE WHEN {self._bad(flags)}{gone} THEN NULL ELSE {sql} END"
+        return f"CASE WHEN {self.bad_rows(flags)}{gone} THEN NULL ELSE {sql} END"
 
-    def _bad(self, flags: Iterable[str]) -> str:
+    def gone(self) -> str:
+        return f"NOT {self.filter_column}" if self.filter_column else "FALSE"
+
+    def eligible(self, flags: Iterable[str]) -> str:
+        """True for rows that are there and whose values can be looked at."""
+        return f"NOT ({self.gone()} OR {self.bad_rows(flags)})"
+
+    def bad_rows(self, flags: Iterable[str]) -> str:
         """True for rows that no filter may hide: those unread, and those whose verdict hangs on a failed cast."""
-        return " OR ".join([UNREADABLE, *(sorted(flags) if self._retains_bad else ())])
+        verdicts = flags if self._retains_bad else self._rejecting & set(flags)
+        return " OR ".join([UNREADABLE, *sorted(verdicts)])
 
-    def _need(self, name: str) -> tuple[str, frozenset[str]]:
-        """A frame column that holds the value typed (text for types that Spark lacks), and the flags it hangs on."""
+    def need(self, name: str) -> tuple[str, frozenset[str]]:
+        """A frame column that holds the value typed (its canonical text for types that Spark lacks), and the flags it
+        hangs on."""
         column = self.get(name)
-        if is_native(column.type):
-            base, flags = self._materialise(column, column.steps, column.type)
-            self.working[name] = Working(base, column.type, flags=flags)
-            return base, flags
-        typed, foreign = _split_steps(column.steps)
-        if typed:
-            base, flags = self._materialise(column, typed, cast(Convert, typed[-1]).to)
-            self.working[name] = column = Working(base, column.type, foreign, flags)
-        # Text serves the expression; whether it is what it should be stays for the sink to say.
-        return self._materialise(column, tuple(map(_as_text, foreign)), STRING)
+        steps, back = _carried_steps(column)
+        base, flags = self._materialise(column, steps, column.type if not back else STRING)
+        self.working[name] = Working(base, column.type, back, flags)
+        return base, flags
 
     def _materialise(self, column: Working, steps: tuple[Step, ...], kind: ColumnType) -> tuple[str, frozenset[str]]:
-        if not steps:
-            return self._use(column.base, column.flags)
-        out = f"m{len(self.frame)}"
+        return self._use(*self._make(column, steps, kind) if steps else (column.base, column.flags))
+
+    def _make(self, column: Working, steps: tuple[Step, ...], kind: ColumnType) -> tuple[str, frozenset[str]]:
+        """Have the steps taken as soon as the column is there; return the new frame column and its flags."""
+        out = f"{self._prefix}m{len(self.frame)}"
         program = Program(column.base, steps, out)
         self.frame |= {out: kind, **dict.fromkeys(flags_of(steps), ColumnType("boolean"))}
-        if column.base in dict(self.source):
+        if column.base in {name for name, _ in self.source} | set(outputs_of(self.read)):
             self.read.append(program)
         else:
             self.stages.append(RunPrograms((program,)))
-        return self._use(out, column.flags | set(flags_of(steps)))
+        return out, column.flags | set(flags_of(steps))
 
     def _use(self, base: str, flags: frozenset[str]) -> tuple[str, frozenset[str]]:
         """Have the frame carry what an expression looks at, where the reader makes it."""
@@ -398,15 +485,19 @@ class Compiler:
         return f"{hint}Cast where the types do not fit each other."
 
 
-def _split_steps(steps: tuple[Step, ...]) -> tuple[tuple[Step, ...], tuple[Step, ...]]:
-    """The steps up to the last one that makes a type which Spark has, and those after it."""
-    ends = [index for index, step in enumerate(steps, 1) if isinstance(step, Convert) and is_native(step.to)]
-    end = ends[-1] if ends else 0
-    return steps[:end], steps[end:]
+def _sql(value: bool) -> str:
+    return "TRUE" if value else "FALSE"
 
 
-def _as_text(step: Step) -> Step:
-    return replace(step, to=STRING, flag=None, written=PLAIN) if isinstance(step, Convert) else step
+def _carried_steps(column: Working) -> tuple[tuple[Step, ...], tuple[Step, ...]]:
+    """The steps to a value that a Spark frame can carry, and those from there to the column's type.
+
+    Arrow has a type of its own for times, Spark has none: they are carried as their canonical text.
+    """
+    if is_native(column.type) or pa.types.is_string(wire_type(column.type).arrow):
+        return column.steps, ()
+    back = (Convert(column.type, None),)
+    return () if column.steps == back else (*column.steps, Convert(STRING, None)), back
 
 
 def empty_frame(session: RunSession, columns: Mapping[str, ColumnType]) -> DataFrame:

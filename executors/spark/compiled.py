@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
-from executors.model import SourceField
+from executors.model import SourceField, join_key
+from executors.reading import Reading
 from executors.spark.steps import Program, Step, flags_of, outputs_of
-from executors.validation import CastFlag, OpFlag
+from executors.validation import NoBranchFlag, OpFlag, TieFlag
+from ir.pipeline import Path
 from ir.types import ColumnType
+
+MOST_BROADCAST = 16 << 20
+"""Bytes of a reference, as its source keeps it, that is sent whole to every task."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +58,18 @@ class Derive:
 
 
 @dataclass(frozen=True, slots=True)
+class Routes:
+    """A branch node on a path: `column` holds the number of the branch that each row goes to, one more than the last
+    for rows that no branch takes. It is NULL for rows that are filtered before, or rejected whatever they hold.
+    `filters` says that the node filters the rows that no branch takes."""
+
+    node: str
+    column: str
+    readers: tuple[str, ...]
+    filters: bool
+
+
+@dataclass(frozen=True, slots=True)
 class RunPrograms:
     """Runs programs on computed columns, between two stages of expressions."""
 
@@ -84,6 +102,28 @@ class Deduplicate:
 
 
 @dataclass(frozen=True, slots=True)
+class WindowColumn:
+    """A frame column that a window adds, by the name of its function in documents."""
+
+    out: str
+    function: str
+    argument: str | None
+    offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """Adds `columns` for the rows that are `eligible`, NULL for others. `order` are frame columns, each with whether
+    the highest value comes first. A tie is as in a Deduplicate. The rows change places."""
+
+    keys: tuple[str, ...]
+    order: tuple[tuple[str, bool], ...]
+    columns: tuple[WindowColumn, ...]
+    eligible: str
+    tie: Tie | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class ExcludeRejected:
     """Adds `out`: true for the rows that no node has rejected so far, validated as the sink will validate them.
     `so_far` is the path up to here."""
@@ -92,7 +132,56 @@ class ExcludeRejected:
     so_far: Compiled
 
 
-Stage = Derive | RunPrograms | Deduplicate | ExcludeRejected
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """What a join looks rows up in: the path of the node `id`, compiled over the fields of its reading. Only the
+    columns that the join uses are worked out."""
+
+    id: str
+    path: Path
+    reading: Reading
+    compiled: Compiled
+
+
+@dataclass(frozen=True, slots=True)
+class Join:
+    """Adds `columns` of the reference to each row, as (new frame column, column of the reference), and `match`: whether
+    the row has one, NULL for rows that are not to be looked up.
+
+    `keys` are (SQL, column of the reference, type in which they are compared); the SQL gives NULL for rows that are not
+    `asked`. `repeated` holds text for rows that match several rows of the reference, NULL for all others; None if that
+    does not matter. Rows stay one to one. A large reference makes them change places.
+    """
+
+    node: str
+    reference: Reference
+    keys: tuple[tuple[str, str, ColumnType], ...]
+    columns: tuple[tuple[str, str], ...]
+    asked: str
+    match: str
+    repeated: str | None
+
+    @property
+    def moves_rows(self) -> bool:
+        size = self.reference.reading.size
+        return size is None or size > MOST_BROADCAST
+
+    @property
+    def key(self) -> str:
+        """Its name in counts."""
+        return join_key(self.node, self.reference.id)
+
+
+Stage = Derive | RunPrograms | Deduplicate | Window | ExcludeRejected | Join
+
+
+@dataclass(frozen=True, slots=True)
+class Observed:
+    """The working columns before and after the ops of a node, for who looks at its rows."""
+
+    node: str
+    before: dict[str, Working]
+    after: dict[str, Working]
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +190,8 @@ class Compiled:
 
     `source` are those that the file gives, `read` makes more of them in the reader, `needed` are the ones among both
     that expressions look at. `keeps` names, for each node that filters, the boolean column that tells which rows have
-    come through it and all filters before. `rules` stand in the order of the path's row rules.
+    come through it and all filters before. `rules` stand in the order of the path's row rules. `observed` is the node
+    that a preview shows.
     """
 
     source: tuple[tuple[str, SourceField], ...]
@@ -114,6 +204,8 @@ class Compiled:
     needed: tuple[str, ...] = ()
     keeps: tuple[tuple[str, str], ...] = ()
     rules: tuple[RuleColumns, ...] = ()
+    routes: tuple[Routes, ...] = ()
+    observed: Observed | None = None
 
     @property
     def fields(self) -> tuple[SourceField, ...]:
@@ -121,8 +213,12 @@ class Compiled:
         return tuple(SourceField(name, column.type) for name, column in self.working.items())
 
     @property
+    def joins(self) -> tuple[Join, ...]:
+        return tuple(stage for stage in self.stages if isinstance(stage, Join))
+
+    @property
     def moves_rows(self) -> bool:
-        return any(isinstance(stage, Deduplicate) for stage in self.stages)
+        return moves_rows(self.stages)
 
     def read_columns(self) -> tuple[str, ...]:
         """The frame columns that the reader makes."""
@@ -150,16 +246,27 @@ class Compiled:
             for program in (*self.read, *self._between(), *self.sink_programs())
             for flag in flags_of(program.steps)
         }
-        return tuple(flag for flag in self.flags if flag.column in tried or not isinstance(flag, CastFlag))
+        return tuple(flag for flag in self.flags if flag.column in tried or isinstance(flag, TieFlag | NoBranchFlag))
 
     def computed(self) -> list[str]:
         """The frame columns that the stages make and the sink looks at."""
         read = set(self.read_columns())
         wanted = [column.base for column in self.working.values()] + [flag.column for flag in self.sink_flags()]
+        if self.observed:
+            wanted += [c.base for c in (*self.observed.before.values(), *self.observed.after.values())]
         made = [column for _, column in self.keeps]
+        made += [column for join in self.joins for column in (join.match, join.repeated) if column is not None]
+        made += [route.column for route in self.routes]
         made += [column for rule in self.rules for column in (rule.applies, rule.value) if column is not None]
         pending = set(outputs_of(self.sink_programs()))
         return [*made, *dict.fromkeys(name for name in wanted if name not in read and name not in pending)]
 
     def _between(self) -> list[Program]:
         return [program for stage in self.stages if isinstance(stage, RunPrograms) for program in stage.programs]
+
+
+def moves_rows(stages: Iterable[Stage]) -> bool:
+    """Whether rows change places, so that those of a failed try cannot be told one by one."""
+    return any(
+        isinstance(stage, Deduplicate | Window) or (isinstance(stage, Join) and stage.moves_rows) for stage in stages
+    )

@@ -216,5 +216,5 @@ def _unknown_failure(error: BaseException, text: str, node: str | None) -> Termi
         "spark.failed",
         f"Spark could not do the run's work: {what}{where}.",
         node=node,
-        hint="Nothing was loaded. Please report this with the pipeline.",
+        hint="The target was not loaded. Please report this with the pipeline.",
     )

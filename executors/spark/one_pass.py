@@ -1,8 +1,9 @@
-"""The one pass: reader, ops and sink as one Spark job with exactly one action."""
+"""The one pass: reader, ops and sink as one Spark job with exactly one action. A load stages what it reads; a preview
+takes the same way with another sink."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -10,7 +11,8 @@ from functools import partial
 from typing import Any, Literal
 
 import pyarrow as pa
-from pyspark.sql import DataFrame, Window
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Window as SparkWindow
 from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql.types import BinaryType, BooleanType, IntegerType, LongType, StructField, StructType
 
@@ -21,17 +23,31 @@ from executors.model import PassResult, RulePlan, StageColumn
 from executors.reading import Reading
 from executors.spark.batch_passthrough import BATCH, PACKED_BATCH, ROW, UNREADABLE, PackTask, UnpackTask
 from executors.spark.columns import mask_rejected
-from executors.spark.compiled import Compiled, Deduplicate, Derive, ExcludeRejected, RunPrograms, Stage
+from executors.spark.compiled import (
+    Compiled,
+    Deduplicate,
+    Derive,
+    ExcludeRejected,
+    Join,
+    Reference,
+    RunPrograms,
+    Stage,
+    Window,
+    moves_rows,
+)
 from executors.spark.computing import ComputeTask, computable
 from executors.spark.errors import translate
 from executors.spark.exclude_rejected import ExcludeRejectedTask
 from executors.spark.first_failing import FirstFailing
-from executors.spark.jobs import frame_of_numbers, map_task, run_job
+from executors.spark.jobs import Task, frame_of_numbers, map_task, run_job
+from executors.spark.joins import add_join, unique_keys
 from executors.spark.reader import ReadTask, group_parts
+from executors.spark.references import reference_read, reference_schema, reference_task
 from executors.spark.session import RunSession
-from executors.spark.sink import COUNTS, FusedTask, SinkTask, decode_counts
+from executors.spark.sink import COUNTS, Evaluation, FusedTask, SinkTask, decode_counts
 from executors.spark.steps import ProgramsTask, outputs_of
 from executors.spark.types import spark_type
+from executors.spark.windows import add_window
 from executors.validation import FILE, RECORD, FailedFlag, ValidationPlan
 from ir.pipeline import Path
 
@@ -45,9 +61,8 @@ Way = Literal["fused", "through_spark"]
 
 @dataclass(frozen=True, slots=True)
 class PassPlan:
-    """All that one pass needs to know. `compiled` is the path, compiled over the fields of the reading;
-    `staging` is where rows go, `now` is the run's clock, `charset` that
-    of the target's database."""
+    """All that one pass needs to know, but where its rows go. `compiled` is the path, compiled over the fields of the
+    reading; `now` is the run's clock, `charset` that of the target's database."""
 
     path: Path
     reading: Reading
@@ -55,90 +70,129 @@ class PassPlan:
     stage_columns: tuple[StageColumn, ...]
     rules: tuple[RulePlan, ...]
     on_type_mismatch: Literal["abort", "skip", "null"]
-    staging: StagingArea
     run_id: str
     charset: Charset = UTF8
     now: datetime = field(default_factory=lambda: datetime.now(UTC))
 
 
-def run_pass(session: RunSession, plan: PassPlan, *, way: Way | None = None) -> PassResult:
+@dataclass(frozen=True, slots=True)
+class Sink:
+    """Where the rows of a pass go: the task that takes them, of the schema of what it gives back. The task is made anew
+    if the path is compiled anew."""
+
+    task: Callable[[Evaluation, Compiled], Task]
+    schema: str
+
+
+def run_pass(session: RunSession, plan: PassPlan, staging: StagingArea, *, way: Way | None = None) -> PassResult:
     """Read, transform, validate and stage; return what the winning tasks did.
 
+    Raises what reading and the target's connection raise, and what `translate` raises. A row that an expression
+    fails for is staged as a rejected one.
+    """
+    sink = Sink(lambda evaluation, compiled: SinkTask(evaluation, staging), COUNTS)
+    try:
+        return _result_of(collect_pass(session, plan, sink, way=way), plan)
+    except FailedRow as failed:
+        # What keeps the row from being staged is no news beside why the run ends.
+        with suppress(Transient, Terminal):
+            failed.failure.staged = _stage_rejected(session, plan, staging, failed)
+        raise failed.failure from None
+
+
+class FailedRow(Exception):
+    """An expression fails for the row that `row` reads: the first one of the source."""
+
+    def __init__(self, failure: ExpressionFailed, row: ReadTask) -> None:
+        super().__init__(failure.message)
+        self.failure, self.row = failure, row
+
+
+def collect_pass(session: RunSession, plan: PassPlan, sink: Sink, *, way: Way | None = None) -> list[dict[str, Any]]:
+    """Read, transform and hand over to the sink; return what its tasks give.
+
     Reader and sink are the same either `way`; the shortest that serves is taken, and tests take each of them.
-    Raises what reading and the target's connection raise, and what `translate` tells of Spark.
+    Raises FailedRow, and as `run_pass`.
     """
     if not plan.reading.parts:
-        return PassResult(())
-    reader, sink = _ends(plan)
+        return []
+    reader, taker = _reader(plan), _taker(plan, sink)
     stages = computable(plan.compiled)
     near = ComputeTask(reader, stages) if stages else reader
     if (way or _way_of(stages)) == "fused":
         with translate(plan.path.target.id):
             numbers = frame_of_numbers(session.start(), len(reader.groups))
-            rows = run_job(map_task(numbers, FusedTask(near, sink), COUNTS))
-    else:
-        rows = _run_masking_rejected(session, plan)
-    return _result_of(rows)
+            return run_job(map_task(numbers, FusedTask(near, taker), sink.schema))
+    return _run_masking_rejected(session, plan, sink)
 
 
 def _way_of(stages: object | None) -> Way:
     return "through_spark" if stages is None else "fused"
 
 
-def _result_of(rows: Iterable[dict[str, Any]]) -> PassResult:
-    return PassResult(tuple(decode_counts(row["counts"]) for row in rows))
+def _result_of(rows: Iterable[dict[str, Any]], plan: PassPlan) -> PassResult:
+    references = {join.reference.id: reference_read(join.reference.reading) for join in plan.compiled.joins}
+    return PassResult(tuple(decode_counts(row["counts"]) for row in rows), references)
 
 
-def _ends(plan: PassPlan) -> tuple[ReadTask, SinkTask]:
-    compiled = plan.compiled
+def _reader(plan: PassPlan) -> ReadTask:
     groups = group_parts(plan.reading.parts, MOST_TASKS)
-    sink = SinkTask(_validation_plan(plan, compiled), compiled.sink_programs(), compiled.keeps, plan.staging)
-    return ReadTask(plan.reading.reader, groups, compiled.source, compiled.read), sink
+    return ReadTask(plan.reading.reader, groups, plan.compiled.source, plan.compiled.read)
 
 
-def _run_masking_rejected(session: RunSession, plan: PassPlan) -> list[dict[str, Any]]:
+def _taker(plan: PassPlan, sink: Sink) -> Task:
+    compiled = plan.compiled
+    matches = tuple((join.key, join.match) for join in compiled.joins)
+    evaluation = Evaluation(
+        _validation_plan(plan, compiled), compiled.sink_programs(), compiled.keeps, matches, compiled.routes
+    )
+    return sink.task(evaluation, compiled)
+
+
+def _run_masking_rejected(session: RunSession, plan: PassPlan, sink: Sink) -> list[dict[str, Any]]:
     """An expression that fails for rows alone which are rejected anyway does not end the run: then all is done once
     more without asking it of them. What the first try has staged is that of no winning task."""
     session.check()
     try:
-        return _run_through_spark(session, plan)
+        return _run_through_spark(session, plan, sink)
     except ExpressionFailed as failure:
+        _refuse_in_reference(plan.path, failure)
         if plan.compiled.moves_rows:
             raise
-        masked = mask_rejected(session, plan.path, plan.reading.fields, plan.compiled)
+        masked = mask_rejected(session, plan.path, plan.reading, plan.compiled)
         session.check()  # an interruption ends what is at work in Spark, and between two jobs nothing is
         if masked is None:
             raise _located(session, plan, failure) from None
     plan = replace(plan, compiled=masked)
     try:
-        return _run_through_spark(session, plan)
+        return _run_through_spark(session, plan, sink)
     except ExpressionFailed as failure:
         raise _located(session, plan, failure) from None
 
 
-def _located(session: RunSession, plan: PassPlan, failure: ExpressionFailed) -> ExpressionFailed:
-    """An expression's failure with the first row that it is one of, which is staged as a rejected one."""
+def _refuse_in_reference(path: Path, failure: ExpressionFailed) -> None:
+    """The rows of the source are not to blame for what fails in a reference."""
+    if failure.node in path.reference_nodes:
+        raise Terminal(failure.code, failure.message, node=failure.node, hint=failure.hint) from None
+
+
+def _located(session: RunSession, plan: PassPlan, failure: ExpressionFailed) -> FailedRow | ExpressionFailed:
+    """An expression's failure with the first row that it is one of, if that can be found."""
     names = {origin.seq: origin.name for origin in plan.reading.origins}
     frames = partial(frame_of_rows, compiled=plan.compiled, plan=plan)
-    reader, _ = _ends(plan)
     node, expressions = plan.path.target.id, plan.compiled.expressions
-    if (found := FirstFailing(session, reader, frames, node, expressions, names).find()) is None:
-        return failure
-    failure, row = found
-    # What keeps the row from being staged is no news beside why the run ends.
-    with suppress(Transient, Terminal):
-        failure.staged = _stage_rejected(session, plan, failure, row)
-    return failure
+    found = FirstFailing(session, _reader(plan), frames, node, expressions, names).find()
+    return failure if found is None else FailedRow(*found)
 
 
-def _stage_rejected(session: RunSession, plan: PassPlan, failure: ExpressionFailed, row: ReadTask) -> PassResult:
-    node = plan.path.target.id
+def _stage_rejected(session: RunSession, plan: PassPlan, staging: StagingArea, failed: FailedRow) -> PassResult:
+    node, failure = plan.path.target.id, failed.failure
     flag = FailedFlag("_flow_failed", failure.node or node, failure.column, failure.why)
-    validate = replace(_validation_plan(plan, plan.compiled), stage_columns=(), rules=(), flags=(flag,))
-    sink = SinkTask(validate, (), (), plan.staging)
+    validation = replace(_validation_plan(plan, plan.compiled), stage_columns=(), rules=(), flags=(flag,))
+    sink = SinkTask(Evaluation(validation, (), ()), staging)
     with translate(node):
-        frame = map_task(frame_of_numbers(session.start(), 1), FusedTask(_Flagged(row, flag), sink), COUNTS)
-        return _result_of(run_job(frame))
+        frame = map_task(frame_of_numbers(session.start(), 1), FusedTask(_Flagged(failed.row, flag), sink), COUNTS)
+        return _result_of(run_job(frame), plan)
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,11 +207,10 @@ class _Flagged:
             yield batch.append_column(self.flag.column, pa.array([True] * batch.num_rows, pa.bool_()))
 
 
-def _run_through_spark(session: RunSession, plan: PassPlan) -> list[dict[str, Any]]:
-    reader, sink = _ends(plan)
-    numbers = frame_of_numbers(session.start(), len(reader.groups))
+def _run_through_spark(session: RunSession, plan: PassPlan, sink: Sink) -> list[dict[str, Any]]:
+    numbers = frame_of_numbers(session.start(), len(_reader(plan).groups))
     with translate(plan.path.target.id, plan.compiled.expressions):
-        return run_job(_through_spark(numbers, reader, sink, plan))
+        return run_job(_through_spark(numbers, plan, sink))
 
 
 def _validation_plan(plan: PassPlan, compiled: Compiled) -> ValidationPlan:
@@ -182,29 +235,33 @@ def _validation_plan(plan: PassPlan, compiled: Compiled) -> ValidationPlan:
     )
 
 
-def _through_spark(numbers: DataFrame, reader: ReadTask, sink: SinkTask, plan: PassPlan) -> DataFrame:
-    frame = frame_of_rows(numbers, reader, plan.compiled, plan)
-    return map_task(frame, UnpackTask(sink, tuple(frame.columns[1:])), COUNTS)
+def _through_spark(numbers: DataFrame, plan: PassPlan, sink: Sink) -> DataFrame:
+    frame = frame_of_rows(numbers, _reader(plan), plan.compiled, plan)
+    return map_task(frame, unpack_task(_taker(plan, sink), frame, plan.compiled), sink.schema)
+
+
+def unpack_task(sink: Task, frame: DataFrame, compiled: Compiled) -> UnpackTask:
+    """The task that unpacks the batches of `frame_of_rows`."""
+    return UnpackTask(sink, tuple(frame.columns[1:]), unique_keys(compiled))
 
 
 def frame_of_rows(numbers: DataFrame, reader: ReadTask, compiled: Compiled, plan: PassPlan | None = None) -> DataFrame:
     """Parcels of whole batches, and beside them, row by row, what the stages have computed. A path with rules needs
     the `plan` that they are validated by."""
-    positions = _POSITIONS if compiled.moves_rows else ()
-    schema = StructType([*_PACKED, *_schema(compiled, compiled.needed), *positions])
-    frame = map_task(numbers, PackTask(reader, compiled.needed, compiled.moves_rows), schema)
-    for stage in compiled.stages:
+    positions = tuple(_POSITIONS) if compiled.moves_rows else (ROW,) if compiled.joins else ()
+    fields = [StructField(name, _POSITIONS[name]) for name in positions]
+    schema = StructType([*_PACKED, *_schema(compiled, compiled.needed), *fields])
+    frame = map_task(numbers, PackTask(reader, compiled.needed, positions), schema)
+    for number, stage in enumerate(compiled.stages):
         frame = _add(frame, stage, compiled, len(reader.groups), plan)
-    return frame.select(PACKED_BATCH, *compiled.computed())
+        if isinstance(stage, Join) and not stage.moves_rows and moves_rows(compiled.stages[:number]):
+            # Spark leaves out the sort before a join.
+            frame = frame.sortWithinPartitions(BATCH, ROW)
+    return frame.select(PACKED_BATCH, *compiled.computed(), *([ROW] if positions else []))
 
 
 _PACKED = (StructField(PACKED_BATCH, BinaryType()), StructField(UNREADABLE, BooleanType()))
-_POSITIONS = (
-    StructField(BATCH, LongType()),
-    StructField(ROW, IntegerType()),
-    StructField(FILE, IntegerType()),
-    StructField(RECORD, LongType()),
-)
+_POSITIONS = {BATCH: LongType(), ROW: IntegerType(), FILE: IntegerType(), RECORD: LongType()}
 
 
 def _add(frame: DataFrame, stage: Stage, compiled: Compiled, tasks: int, plan: PassPlan | None) -> DataFrame:
@@ -215,10 +272,32 @@ def _add(frame: DataFrame, stage: Stage, compiled: Compiled, tasks: int, plan: P
             added = _schema(compiled, outputs_of(programs))
             return map_task(frame, ProgramsTask(programs), StructType([*frame.schema.fields, *added]))
         case Deduplicate():
-            return _flag_last(frame, stage, tasks).repartition(tasks, BATCH).sortWithinPartitions(BATCH, ROW)
+            return _in_order(_flag_last(frame, stage, tasks), tasks)
+        case Window():
+            return _in_order(add_window(frame, stage, tasks), tasks)
+        case Join():
+            joined = add_join(frame, stage, reference_frame(frame.sparkSession, stage.reference))
+            return _in_order(joined, tasks) if stage.moves_rows else joined
         case ExcludeRejected() if plan is not None:
             return _exclude_rejected(frame, stage, plan)
     raise LookupError(f"no validation plan for the rules before {stage}")
+
+
+def _in_order(frame: DataFrame, tasks: int) -> DataFrame:
+    """The rows of each batch together again, in their order."""
+    return frame.repartition(tasks, BATCH).sortWithinPartitions(BATCH, ROW)
+
+
+def reference_frame(spark: SparkSession, reference: Reference) -> DataFrame:
+    """The rows of a reference, as far as a join uses them."""
+    compiled, reading = reference.compiled, reference.reading
+    reader = ReadTask(reading.reader, group_parts(reading.parts, MOST_TASKS), compiled.source, compiled.read)
+    task, schema = reference_task(reference), reference_schema(reference)
+    numbers, stages = frame_of_numbers(spark, len(reader.groups)), computable(compiled)
+    if stages is not None:
+        return map_task(numbers, FusedTask(ComputeTask(reader, stages) if stages else reader, task), schema)
+    frame = frame_of_rows(numbers, reader, compiled)
+    return map_task(frame, unpack_task(task, frame, compiled), schema)
 
 
 def _exclude_rejected(frame: DataFrame, stage: ExcludeRejected, plan: PassPlan) -> DataFrame:
@@ -232,15 +311,15 @@ def _exclude_rejected(frame: DataFrame, stage: ExcludeRejected, plan: PassPlan) 
 def _flag_last(frame: DataFrame, stage: Deduplicate, tasks: int) -> DataFrame:
     by = [F.expr(stage.eligible), *map(F.col, stage.keys)]
     first = [F.col(stage.order_by).desc_nulls_last()] if stage.order_by else []
-    by_key = Window.partitionBy(*by).orderBy(*first, F.col(FILE).desc(), F.col(RECORD).desc())
+    by_key = SparkWindow.partitionBy(*by).orderBy(*first, F.col(FILE).desc(), F.col(RECORD).desc())
     is_last = F.expr(stage.eligible) & (F.row_number().over(by_key) == 1)
     # By as many tasks, and so connections to the target, as without; the window needs no other order of rows.
     spread = frame.repartition(tasks, *by)
     keep = is_last | F.expr(stage.masked)
     if stage.tie is None:
         return spread.withColumn(stage.keep, keep)
-    values, equals = F.struct(*map(F.col, stage.tie.compared)), Window.partitionBy(*by, stage.tie.order_by)
-    is_top = F.expr(stage.eligible) & (F.rank().over(Window.partitionBy(*by).orderBy(*first)) == 1)
+    values, equals = F.struct(*map(F.col, stage.tie.compared)), SparkWindow.partitionBy(*by, stage.tie.order_by)
+    is_top = F.expr(stage.eligible) & (F.rank().over(SparkWindow.partitionBy(*by).orderBy(*first)) == 1)
     tied = is_top & (F.min(values).over(equals) != F.max(values).over(equals))
     return spread.withColumn(stage.tie.column, tied).withColumn(stage.keep, keep | F.col(stage.tie.column))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,11 +14,10 @@ from executors.formats.batches import take_trailers
 from executors.formats.closing import closed_after
 from executors.grammar import canonical_text
 from executors.reading import Part, Reading
-from executors.spark.batch_passthrough import UnpackTask
 from executors.spark.columns import compile_path
 from executors.spark.errors import translate
 from executors.spark.jobs import frame_of_numbers, map_task, run_job
-from executors.spark.one_pass import frame_of_rows
+from executors.spark.one_pass import frame_of_rows, unpack_task
 from executors.spark.reader import ReadTask, group_parts
 from executors.spark.session import RunSession
 from executors.spark.steps import Program, run_programs
@@ -33,36 +32,49 @@ ROWS = "file int, record long, row string"
 
 
 @dataclass(frozen=True, slots=True)
-class SampledRow:
+class FileRow:
+    """A row with the index of its file in the scan and its record number there."""
+
     file: int
     record: int
     row: dict[str, Any]
 
 
-def sample_rows(session: RunSession, path: Path, reading: Reading, most: int) -> list[SampledRow]:
-    """Rows from splits that lie far apart, before any rule; those that cannot be read or that filters take are left
-    out. Rows that `deduplicate` would drop are there: it would have to see all others first.
+@dataclass(frozen=True, slots=True)
+class Sampled:
+    """Rows, and the types of their columns."""
+
+    rows: list[FileRow]
+    types: Mapping[str, str]
+
+
+def sample_rows(session: RunSession, path: Path, reading: Reading, most: int) -> Sampled:
+    """Rows from splits that lie far apart, before any rule; those that cannot be read, that casts reject or that
+    filters take are left out. Rows that `deduplicate` would drop are there: it would have to see all others first.
 
     Raises what `compile_path` raises, and what reading and Spark raise.
     """
-    compiled = compile_path(session, _before_rules(path), reading.fields)
+    compiled = compile_path(session, _before_rules(path), reading.fields, references=reading.references)
     groups = group_parts(_far_apart(reading.parts), MOST_PARTS)
     each = -(-most // max(len(groups), 1))
     reader = _FirstRows(reading.reader, groups, compiled.source, compiled.read, each)
-    task = _Rows(tuple(compiled.sink_columns().items()), compiled.sink_programs(), compiled.keeps)
+    rejects = path.target.on_type_mismatch != "null"
+    casts = tuple(flag.column for flag in compiled.sink_flags()) if rejects else ()
+    task = _Rows(tuple(compiled.sink_columns().items()), compiled.sink_programs(), compiled.keeps, casts)
     with translate(path.target.id, compiled.expressions):
         numbers = frame_of_numbers(session.start(), len(groups))
         if compiled.stages:
             frame = frame_of_rows(numbers, reader, compiled)
-            rows = run_job(map_task(frame, UnpackTask(task, tuple(frame.columns[1:])), ROWS))
+            rows = run_job(map_task(frame, unpack_task(task, frame, compiled), ROWS))
         else:
             rows = run_job(map_task(numbers, _Chain(reader, task), ROWS))
-    return [SampledRow(row["file"], row["record"], json.loads(row["row"])) for row in rows[:most]]
+    found = [FileRow(row["file"], row["record"], json.loads(row["row"])) for row in rows[:most]]
+    return Sampled(found, {field.name: str(field.type) for field in compiled.fields})
 
 
 def _before_rules(path: Path) -> Path:
-    transforms = [_without_deduplicate(transform) for transform in path.transforms]
-    return Path(path.source, tuple(transforms), (), path.target)
+    transforms = tuple(_without_deduplicate(transform) for transform in path.transforms)
+    return Path(path.source, transforms, (), path.target, path.references)
 
 
 def _without_deduplicate(transform: Transform) -> Transform:
@@ -103,11 +115,13 @@ class _Chain:
 
 @dataclass(frozen=True, slots=True)
 class _Rows:
-    """Gives the working columns of rows as JSON: numbers and truth values as such, all else as the text rules see."""
+    """Gives the working columns of rows as JSON: numbers and truth values as such, all else as the text rules see.
+    Rows for which one of `casts` is true never reach a rule."""
 
     columns: tuple[tuple[str, str], ...]
     programs: tuple[Program, ...]
     keeps: tuple[tuple[str, str], ...]
+    casts: tuple[str, ...] = ()
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         with closed_after(batches):
@@ -117,6 +131,8 @@ class _Rows:
     def _as_json(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         filtered = batch.filter(batch.column(self.keeps[-1][1])) if self.keeps else batch
         rows = run_programs(filtered.filter(pc.is_null(filtered.column(BAD))), self.programs)
+        for column in self.casts:
+            rows = rows.filter(pc.invert(pc.fill_null(rows.column(column), False)))
         values = [_plain(rows.column(column)) for _, column in self.columns]
         names = [name for name, _ in self.columns]
         texts = [json.dumps(dict(zip(names, row, strict=True))) for row in zip(*values, strict=True)]

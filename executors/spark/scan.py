@@ -28,7 +28,7 @@ BYTES_PER_TASK = 4 << 20
 def scan_files(session: RunSession, source: Source, files: Sequence[SourceFile], store: FileStore) -> list[FileScan]:
     """Scan files where Spark runs; the answers are small and come in the order asked for.
 
-    Raises what the format raises (`source.changed`, `source.column_missing`, …) and what `translate` tells of Spark.
+    Raises what the format raises (`source.changed`, `source.column_missing`, …) and what `translate` raises.
     """
     if not files:
         return []
@@ -63,7 +63,7 @@ def encode_scan(scan: FileScan) -> str:
     fields = [[field.name, str(field.type), field.only_null] for field in scan.fields]
     splits = [[split.start, split.end, split.first_record, split.records] for split in scan.splits]
     # All splits of a file have the same ones.
-    checksums = scan.splits[0].checksums.hex() if scan.splits else ""
+    checksums = (scan.splits[0].checksums or b"").hex() if scan.splits else ""
     return json.dumps({**asdict(scan), "fields": fields, "splits": splits, "checksums": checksums})
 
 

@@ -31,6 +31,8 @@ SESSION_SETTINGS = {
     "spark.sql.variable.substitute": "false",
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.timestampType": "TIMESTAMP_NTZ",
+    # A reference may take longer to read; what ends it is the limit of the run.
+    "spark.sql.broadcastTimeout": "-1",
     "spark.sql.execution.arrow.maxRecordsPerBatch": "0",
     "spark.sql.execution.arrow.maxBytesPerBatch": str(8 << 20),
 }
@@ -60,11 +62,12 @@ class RunSession:
     """A session of its own for one run: settings, views and cancelling do not touch other runs.
 
     It starts when it is first needed. Leaving the block gives it back to runs to come,
-    unless the run was interrupted or has failed.
+    unless the run was interrupted or has failed. Jobs of different pools share the cores of classic Spark fairly, those
+    of one pool wait for each other.
     """
 
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
+    def __init__(self, pool: str = "") -> None:
+        self._lock, self._pool = threading.Lock(), pool
         self._session: SparkSession | None = None
         self._interrupted = False
 
@@ -74,6 +77,8 @@ class RunSession:
     def __exit__(self, kind: type[BaseException] | None, *error: object) -> None:
         session, self._session = self._session, None
         if session is None or not remote():
+            if session is not None:
+                self._use_pool(session, "")
             return  # on classic Spark nothing is kept for a session, and stopping it would stop the application
         # Looked at last: an interruption that comes later finds no session. After an error something of the run may
         # still be at work in the server, which ends it with its session.
@@ -87,7 +92,14 @@ class RunSession:
         with self._lock, translate():
             if self._session is None:
                 self._session = _take_session()
+                self._use_pool(self._session, self._pool)
             return self._session
+
+    @staticmethod
+    def _use_pool(session: SparkSession, pool: str) -> None:
+        """Classic Spark remembers it for the thread."""
+        if not remote():
+            session.sparkContext.setLocalProperty("spark.scheduler.pool", pool or "default")
 
     def interrupt(self) -> None:
         """End all that runs in it; its caller sees `Cancelled`. Safe from another thread, and when idle."""
@@ -115,12 +127,17 @@ def warm_up() -> None:
             probe_cluster(session.start())
 
 
+def is_started() -> bool:
+    """Whether the application was started, or runs elsewhere."""
+    return _base is not None or bool(remote())
+
+
 def answers() -> bool:
     """Whether the application was started and answers; one elsewhere need not have been used yet.
 
     Takes as long as that answer does.
     """
-    if _base is None and not remote():
+    if not is_started():
         return False
     try:
         with translate():

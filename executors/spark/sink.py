@@ -8,15 +8,17 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyspark import TaskContext
 
 from executors.destinations.base import StageWriter, StagingArea
 from executors.formats.batches import take_trailers
 from executors.formats.closing import closed_after
-from executors.model import RecordRef, RuleCount, TaskCount
+from executors.model import RecordRef, RuleCount, TaskCount, branch_key
+from executors.spark.compiled import Routes
 from executors.spark.steps import Program, run_programs
 from executors.types import wire_type
-from executors.validation import FILE, RECORD, Tally, ValidationPlan, validate
+from executors.validation import FILE, RECORD, Evaluated, Tally, ValidationPlan, validate
 
 if TYPE_CHECKING:
     from executors.spark.jobs import Task
@@ -26,21 +28,60 @@ COUNTS = "task long, counts string"
 
 
 @dataclass(frozen=True, slots=True)
-class SinkTask:
-    """Stages the rows of one task, but for those that filters took. They are committed before the row of counts is
-    given out. `keeps` is that of `Compiled`.
-
-    Never raises for data; raises what the target's connection raises.
-    """
+class Evaluation:
+    """How a pass evaluates rows: it leaves out those that filters take, finishes the columns and validates. `keeps` is
+    that of `Compiled`; `matches` are, by the names of joins, the columns that tell which rows have a match. Never
+    raises for data."""
 
     plan: ValidationPlan
     programs: tuple[Program, ...]
     keeps: tuple[tuple[str, str], ...]
+    matches: tuple[tuple[str, str], ...] = ()
+    routes: tuple[Routes, ...] = ()
+
+    def evaluate(self, tally: Tally, batch: pa.RecordBatch) -> Evaluated:
+        """Evaluate the rows of a batch and count them."""
+        evaluated = validate(run_programs(self._filter(tally, batch), self.programs), self.plan)
+        tally.add(evaluated)
+        return evaluated
+
+    def _filter(self, tally: Tally, batch: pa.RecordBatch) -> pa.RecordBatch:
+        rows = batch.num_rows
+        for join, column in self.matches:
+            tally.matched_at[join] += batch.column(column).true_count
+            tally.unmatched_at[join] += batch.column(column).false_count
+        filtered = {route.node: _count_routes(tally, batch, route) for route in self.routes}
+        for node, column in self.keeps:
+            remaining = batch.column(column).true_count
+            gone = rows - remaining
+            tally.filtered_at[node] += filtered.get(node, gone)
+            tally.elsewhere_at[node] += gone - filtered.get(node, gone)
+            rows = remaining
+        return batch.filter(batch.column(self.keeps[-1][1])) if self.keeps else batch
+
+
+def _count_routes(tally: Tally, batch: pa.RecordBatch, route: Routes) -> int:
+    """Count the rows of each branch; return how many rows the node filters because no branch takes them."""
+    found = pc.value_counts(batch.column(route.column)).to_pylist()
+    counts = {entry["values"]: entry["counts"] for entry in found}
+    for number, reader in enumerate(route.readers):
+        tally.routed_at[branch_key(route.node, reader)] += counts.get(number, 0)
+    return counts.get(len(route.readers), 0) if route.filters else 0
+
+
+@dataclass(frozen=True, slots=True)
+class SinkTask:
+    """Stages the rows of one task, but for those that filters took. They are committed before the row of counts is
+    given out.
+
+    Never raises for data; raises what the target's connection raises.
+    """
+
+    evaluation: Evaluation
     staging: StagingArea
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        context, tally = TaskContext.get(), Tally()
-        task = context.taskAttemptId() if context else 0
+        task, tally = task_number(), Tally()
         with closed_after(batches), self.staging.open(self._good_schema(), task) as writer:
             for batch in batches:
                 rows, parts = take_trailers(batch)
@@ -50,32 +91,30 @@ class SinkTask:
         yield encode_counts(tally.finish(task))
 
     def _write(self, writer: StageWriter, tally: Tally, batch: pa.RecordBatch) -> None:
-        evaluated = validate(run_programs(self._filter(tally, batch), self.programs), self.plan)
-        tally.add(evaluated)
+        evaluated = self.evaluation.evaluate(tally, batch)
         if evaluated.good.num_rows:
             writer.write_good(evaluated.good)
         if evaluated.rejects.num_rows:
             writer.write_rejects(evaluated.rejects)
 
-    def _filter(self, tally: Tally, batch: pa.RecordBatch) -> pa.RecordBatch:
-        rows = batch.num_rows
-        for node, column in self.keeps:
-            remaining = batch.column(column).true_count
-            tally.filtered_at[node] += rows - remaining
-            rows = remaining
-        return batch.filter(batch.column(self.keeps[-1][1])) if self.keeps else batch
-
     def _good_schema(self) -> pa.Schema:
         columns = {FILE: pa.int32(), RECORD: pa.int64()}
-        return pa.schema({**columns, **{c.name: wire_type(c.type).arrow for c in self.plan.stage_columns}})
+        stage_columns = self.evaluation.plan.stage_columns
+        return pa.schema({**columns, **{c.name: wire_type(c.type).arrow for c in stage_columns}})
+
+
+def task_number() -> int:
+    """Spark's number of this attempt at a task."""
+    context = TaskContext.get()
+    return context.taskAttemptId() if context else 0
 
 
 @dataclass(frozen=True, slots=True)
 class FusedTask:
-    """Reads and stages in one task: rows never enter the JVM."""
+    """Both ends of a pass in one task: rows never enter the JVM."""
 
     reader: Task
-    sink: SinkTask
+    sink: Task
 
     def __call__(self, numbers: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         return self.sink(self.reader(numbers))

@@ -6,14 +6,16 @@ One grammar serves both, so a value never means one thing in a filter and anothe
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from executors.grammar import PLAIN, Written, convert_column
+from executors.grammar.extracting import UNREADABLE, check_objects, find_match, find_values, read_documents, shape_of
 from executors.validation.target import without_empty
+from ir.json_paths import Step as PathStep
 from ir.types import ColumnType
 
 
@@ -21,12 +23,75 @@ from ir.types import ColumnType
 class Trim:
     """Cut ASCII white space off both ends of text, as the grammar does."""
 
+    flags: ClassVar[tuple[str, ...]] = ()
+
 
 @dataclass(frozen=True, slots=True)
 class Fill:
     """Put a value in place of NULL. `value` is what pyarrow takes for the column's Arrow type."""
 
     value: Any
+    flags: ClassVar[tuple[str, ...]] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class FindMatch:
+    """Take a group of the first match of a pattern. The flag `unreadable` is true for text that is none, `missing`
+    where there is no match."""
+
+    pattern: str
+    group: int
+    unreadable: str
+    missing: str | None
+
+    @property
+    def flags(self) -> tuple[str, ...]:
+        return _named(self.unreadable, self.missing)
+
+    def with_flags(self, flags: tuple[str, ...]) -> FindMatch:
+        return replace(self, unreadable=flags[0], missing=flags[1] if self.missing else None)
+
+
+@dataclass(frozen=True, slots=True)
+class FindValue:
+    """Take the text of the value at a path in JSON, or its JSON text. The flag `unreadable` is true for what is not
+    JSON, `nested` for an object or array where a plain value is wanted, `missing` where there is no value."""
+
+    path: tuple[PathStep, ...]
+    as_json: bool
+    unreadable: str
+    nested: str
+    missing: str | None
+    empty_as_null: bool = True
+
+    @property
+    def flags(self) -> tuple[str, ...]:
+        return _named(self.unreadable, self.nested, self.missing)
+
+    def with_flags(self, flags: tuple[str, ...]) -> FindValue:
+        return replace(self, unreadable=flags[0], nested=flags[1], missing=flags[2] if self.missing else None)
+
+
+@dataclass(frozen=True, slots=True)
+class CheckObject:
+    """Make what is no JSON object of these members unreadable: its members are not missing. The flag `unreadable` is
+    true for such values, `unknown` for objects that have other members."""
+
+    paths: tuple[tuple[PathStep, ...], ...]
+    unreadable: str
+    unknown: str | None
+    empty_as_null: bool = True
+
+    @property
+    def flags(self) -> tuple[str, ...]:
+        return _named(self.unreadable, self.unknown)
+
+    def with_flags(self, flags: tuple[str, ...]) -> CheckObject:
+        return replace(self, unreadable=flags[0], unknown=flags[1] if self.unknown else None)
+
+
+def _named(*flags: str | None) -> tuple[str, ...]:
+    return tuple(flag for flag in flags if flag is not None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +103,15 @@ class Convert:
     written: Written = PLAIN
     empty_as_null: bool = True
 
+    @property
+    def flags(self) -> tuple[str, ...]:
+        return () if self.flag is None else (self.flag,)
 
-Step = Trim | Fill | Convert
+    def with_flags(self, flags: tuple[str, ...]) -> Convert:
+        return replace(self, flag=flags[0] if flags else None)
+
+
+Step = Trim | Fill | Convert | FindMatch | FindValue | CheckObject
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +124,7 @@ class Program:
 
 
 def flags_of(steps: Sequence[Step]) -> list[str]:
-    return [step.flag for step in steps if isinstance(step, Convert) and step.flag]
+    return [flag for step in steps for flag in step.flags]
 
 
 def outputs_of(programs: Sequence[Program]) -> list[str]:
@@ -71,17 +143,31 @@ class ProgramsTask:
 
 
 def run_programs(batch: pa.RecordBatch, programs: Sequence[Program]) -> pa.RecordBatch:
-    """The batch with each program's result and flags appended. Never raises for data."""
-    names, arrays = list(batch.schema.names), list(batch.columns)
+    """The batch with each program's result and flags appended. A program may start from the result of one before it.
+    Never raises for data."""
+    columns = dict(zip(batch.schema.names, batch.columns, strict=True))
+    documents = _Documents()
     for program in programs:
-        for name, array in _run(program, batch.column(program.base)):
-            names.append(name)
-            arrays.append(array)
-    return pa.RecordBatch.from_arrays(arrays, names)
+        columns |= _run(program, columns[program.base], documents)
+    return pa.RecordBatch.from_arrays(list(columns.values()), list(columns))
 
 
-def _run(program: Program, values: pa.Array) -> list[tuple[str, pa.Array]]:
-    flags: list[tuple[str, pa.Array]] = []
+@dataclass(slots=True)
+class _Documents:
+    """The JSON of a batch's columns, read once however many values are taken from it."""
+
+    _read: dict[tuple[int, bool], tuple[pa.Array, list[Any]]] = field(default_factory=dict)
+
+    def of(self, values: pa.Array, empty_as_null: bool) -> list[Any]:
+        key = id(values), empty_as_null
+        if key not in self._read:
+            # The array is kept too, so that no other one gets its id.
+            self._read[key] = values, read_documents(values, empty_as_null=empty_as_null)
+        return self._read[key][1]
+
+
+def _run(program: Program, values: pa.Array, documents: _Documents) -> dict[str, pa.Array]:
+    flags: dict[str, pa.Array] = {}
     for step in program.steps:
         match step:
             case Trim():
@@ -90,8 +176,27 @@ def _run(program: Program, values: pa.Array) -> list[tuple[str, pa.Array]]:
                 values = pc.fill_null(values, pa.scalar(step.value, values.type))
             case Convert():
                 values, bad = _convert(values, step)
-                flags += [(step.flag, bad)] if step.flag else []
-    return [(program.out, values), *flags]
+                flags |= dict.fromkeys(step.flags, bad)
+            case FindMatch():
+                found = find_match(values, step.pattern, step.group)
+                flags |= _flags(step.unreadable, found.unreadable, step.missing, found.missing)
+                values = found.values
+            case FindValue():
+                found = find_values(documents.of(values, step.empty_as_null), step.path, as_json=step.as_json)
+                flags |= _flags(step.unreadable, found.unreadable, step.missing, found.missing)
+                flags[step.nested] = found.nested
+                values = found.values
+            case CheckObject():
+                objects = documents.of(values, step.empty_as_null)
+                checked = check_objects(objects, shape_of(step.paths))
+                flags |= _flags(step.unreadable, checked.unreadable, step.unknown, checked.unknown)
+                if checked.unreadable.true_count:
+                    values = pc.if_else(checked.unreadable, pa.scalar(UNREADABLE), values)
+    return {program.out: values, **{flag: flags[flag] for flag in flags_of(program.steps)}}
+
+
+def _flags(unreadable: str, is_unreadable: pa.Array, missing: str | None, is_missing: pa.Array) -> dict[str, pa.Array]:
+    return {unreadable: is_unreadable, **({missing: is_missing} if missing is not None else {})}
 
 
 def _convert(values: pa.Array, step: Convert) -> tuple[pa.Array, pa.Array]:

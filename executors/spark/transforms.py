@@ -9,8 +9,14 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from executors.grammar import PLAIN, Written, convert_column
+from executors.spark.branch_columns import take
+from executors.spark.deduplicate_columns import deduplicate
+from executors.spark.extracts import flatten, json_path, regex_extract
+from executors.spark.join_columns import join
 from executors.spark.steps import Fill, Trim
+from executors.spark.window_columns import window
 from ir import ops
+from ir.expressions.select import parse_query
 from ir.kinds import KindTable
 from ir.types import STRING, ColumnType
 
@@ -76,8 +82,15 @@ def _filter(compiler: Compiler, op: ops.Filter) -> None:
     compiler.keep(op.where)
 
 
-def _deduplicate(compiler: Compiler, op: ops.Deduplicate) -> None:
-    compiler.keep_last(op.keys, op.order_by)
+def _sql(compiler: Compiler, op: ops.SqlQuery) -> None:
+    query = parse_query(op.query)
+    if query.where is not None:
+        compiler.keep(query.where)
+    computed = compiler.compute({item.name: item.text for item in query.items if item.column is None})
+    named = {item.name: computed.get(item.name) or compiler.get(item.column or "") for item in query.items}
+    kept = dict(compiler.working) if query.has_all else {}
+    _refuse_repeated(compiler, (*kept, *named))
+    compiler.working = {**kept, **named}
 
 
 def _trim(compiler: Compiler, op: ops.Trim) -> None:
@@ -138,6 +151,13 @@ OPS: KindTable[Callable[[Compiler, Any], None]] = KindTable(
         ("filter", _filter),
         ("fillNull", _fill_null),
         ("trim", _trim),
-        ("deduplicate", _deduplicate),
+        ("regexExtract", regex_extract),
+        ("jsonPath", json_path),
+        ("flatten", flatten),
+        ("deduplicate", deduplicate),
+        ("window", window),
+        ("join", join),
+        ("sql", _sql),
+        ("take", take),
     ),
 )

@@ -31,7 +31,8 @@ _COLUMN: dict[type[spark.DataType], ColumnType] = {
 
 
 def is_native(kind: ColumnType) -> bool:
-    """Whether Spark has this type. What it lacks (json, uuid, time, pg, long decimals) is text in expressions."""
+    """Whether Spark has this type. Values of the others (json, uuid, time, pg, long decimals) are their canonical text
+    in expressions."""
     return kind.kind in _SPARK or (kind.kind == "decimal" and kind.precision <= MOST_DIGITS)
 
 

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from types import MappingProxyType
 from typing import Any
 
 import pyarrow as pa
@@ -17,6 +18,7 @@ from ir.rules import FieldType
 
 Value = str | int | float | bool | None
 Row = Mapping[str, Any]
+NO_TYPES: Mapping[str, str] = MappingProxyType({})
 
 GUESSED = ("integer", "float", "boolean", "date", "timestamp", "uuid")
 """Types that a text column is tried for, the narrower first."""
@@ -25,7 +27,7 @@ GUESSED = ("integer", "float", "boolean", "date", "timestamp", "uuid")
 @dataclass(frozen=True, slots=True)
 class ColumnProfile:
     """`kind` is the first type that all values (or `strangers` of them not) can be read as, `string` if there is none;
-    `is_text` says that they come as text. `least` and `most` are numbers or, of dates and times, texts."""
+    `is_text` says that they are texts. `least` and `most` are numbers or, of dates and times, texts."""
 
     name: str
     rows: int
@@ -45,10 +47,11 @@ class ColumnProfile:
         return self.rows - self.nulls - self.empties
 
 
-def profile_columns(rows: Sequence[Row]) -> list[ColumnProfile]:
-    """One for each column, in the order in which they are first met."""
+def profile_columns(rows: Sequence[Row], types: Mapping[str, str] = NO_TYPES) -> list[ColumnProfile]:
+    """One for each column, in the order in which they are first met. Dates and decimals come as text as well: only
+    `types` tell that they are none."""
     names = dict.fromkeys(name for row in rows for name in row)
-    return [_profile(name, [row.get(name) for row in rows]) for name in names]
+    return [_profile(name, [row.get(name) for row in rows], types.get(name, "string")) for name in names]
 
 
 def texts_of(rows: Sequence[Row], name: str) -> pa.Array:
@@ -64,7 +67,7 @@ def _text(value: Any) -> str | None:
     return json.dumps(value) if isinstance(value, dict | list | float) else str(value)
 
 
-def _profile(name: str, values: Sequence[Any]) -> ColumnProfile:
+def _profile(name: str, values: Sequence[Any], type: str) -> ColumnProfile:
     texts = [_text(value) for value in values]
     filled = [text for text in texts if text]
     counts = Counter(filled)
@@ -79,7 +82,7 @@ def _profile(name: str, values: Sequence[Any]) -> ColumnProfile:
         empties=sum(text == "" for text in texts),
         distinct=len(counts),
         kind=kind,
-        is_text=any(isinstance(value, str) for value in values),
+        is_text=type == "string" and any(isinstance(value, str) for value in values),
         strangers=len(filled) - sum(counts[text] for text in good),
         least=least,
         most=most,

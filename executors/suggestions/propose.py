@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -12,7 +12,7 @@ from typing import Any
 import pyarrow as pa
 
 from executors.rules import row_rule_mask
-from executors.suggestions.columns import ColumnProfile, Row, profile_columns
+from executors.suggestions.columns import NO_TYPES, ColumnProfile, Row, profile_columns, texts_of
 from executors.suggestions.patterns import pattern_of
 from executors.suggestions.trial import try_rule
 from ir.rules import RULES, Email, Url
@@ -26,17 +26,19 @@ REPEATS = 10
 RARE = 100
 """One exception in so many rows is a slip, more of them are usual."""
 KEY_COLUMNS = 8
+MOST_MISFITS = 3
 
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """A row rule, or a dataset check of `check`'s kind, as it would stand in the document, what speaks for it, and how
-    many rows of the sample it hits."""
+    """A row rule, or a dataset check of `check`'s kind, as it would stand in the document, what speaks for it, how many
+    rows of the sample it hits, and some of their values."""
 
     spec: dict[str, Any]
     evidence: str
     check: str = ""
     hits: int = 0
+    misfits: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
@@ -53,18 +55,23 @@ class Proposal:
         return str(self.spec.get("field", ", ".join(self.spec.get("columns", ()))))
 
 
-def propose(rows: Sequence[Row]) -> list[Proposal]:
-    """Column by column, then keys; nothing of a sample that is too small."""
+def propose(rows: Sequence[Row], types: Mapping[str, str] = NO_TYPES) -> list[Proposal]:
+    """Column by column, then keys; nothing of a sample that is too small. `types` are those of the columns; the values
+    of the others are text as far as they come as text."""
     if len(rows) < LEAST_ROWS:
         return []
-    columns = profile_columns(rows)
+    columns = profile_columns(rows, types)
     found = [proposal for column in columns for kind in _KINDS for proposal in kind(column)]
-    tried = [replace(proposal, hits=_hits(proposal, rows)) for proposal in found]
+    tried = [_tried(proposal, rows) for proposal in found]
     return [*(proposal for proposal in tried if proposal.hits * RARE <= len(rows)), *_keys(columns, rows)]
 
 
-def _hits(proposal: Proposal, rows: Sequence[Row]) -> int:
-    return try_rule(RULES[proposal.spec["type"]].model_validate(proposal.spec), rows).hits
+def _tried(proposal: Proposal, rows: Sequence[Row]) -> Proposal:
+    """With the rows of the sample that it would have hit."""
+    trial = try_rule(RULES[proposal.spec["type"]].model_validate(proposal.spec), rows)
+    texts = texts_of(rows, proposal.field).take(pa.array(trial.examples, pa.int64())).to_pylist()
+    misfits = tuple(dict.fromkeys(text for text in texts if text))[:MOST_MISFITS]
+    return replace(proposal, hits=trial.hits, misfits=misfits)
 
 
 def _rule(kind: str, column: ColumnProfile, evidence: str, **fields: Any) -> Proposal:
@@ -145,13 +152,22 @@ def _not_in_future(column: ColumnProfile) -> Iterator[Proposal]:
 
 
 def _keys(columns: Sequence[ColumnProfile], rows: Sequence[Row]) -> Iterator[Proposal]:
-    """Columns, else pairs of them, that tell every row from all others."""
+    """Columns that tell every row from all others; else those that nearly do, else pairs of them."""
     full = [column for column in columns if column.filled == column.rows and column.kind != "float"]
     single = [column.name for column in full if column.distinct == column.rows]
-    keys = [(name,) for name in single] or _pairs(full, rows)
-    for key in keys:
+    near = [] if single else [c for c in full if (c.rows - c.distinct) * RARE <= c.rows]
+    yield from map(_near_key, near)
+    for key in [(name,) for name in single] or ([] if near else _pairs(full, rows)):
         evidence = f"No two of {counted(len(rows), 'row')} share {' and '.join(key)}."
         yield Proposal({"columns": list(key), "onFail": "warn"}, evidence, check="duplicateKey")
+
+
+def _near_key(column: ColumnProfile) -> Proposal:
+    """A column with few values that several rows share, which are the ones that it hits."""
+    shared = {text: times for text, times in column.common if times > 1}
+    evidence = f"{counted(column.distinct, 'different value')} in {counted(column.rows, 'row')}: nearly a key."
+    spec = {"columns": [column.name], "onFail": "warn"}
+    return Proposal(spec, evidence, "duplicateKey", sum(shared.values()), tuple(shared)[:MOST_MISFITS])
 
 
 def _pairs(full: Sequence[ColumnProfile], rows: Sequence[Row]) -> list[tuple[str, ...]]:

@@ -4,16 +4,21 @@ Every function takes a `Connection` and opens its own session; sessions, cursors
 see `executors.api`.
 """
 
-from executors.postgres.quarantine_pages import (
-    COUNT_SECONDS,
-    EVERY,
+from executors.postgres.first_rows import FirstRows
+from executors.postgres.moved_state import WrittenState
+from executors.postgres.plan import FILLED
+from executors.postgres.quarantine_pages import COUNT_SECONDS, EVERY, WITHOUT_VALUES, Counted
+from executors.postgres.quarantine_query import (
+    GROUP_COLUMNS,
     HIGHEST,
+    NEWEST_FIRST,
     STATUSES,
-    WITHOUT_VALUES,
-    Counted,
+    EntryOrder,
     EntryQuery,
+    Group,
+    Position,
 )
-from executors.postgres.quarantined import Owner, Verb
+from executors.postgres.quarantined import Owner, Owners, Verb
 from executors.postgres.reject_reader import ROW_FLAGS
 from executors.postgres.replay_results import RETENTION_DAYS as RESULTS_RETENTION_DAYS
 from executors.postgres.replay_results import StoredResult
@@ -25,20 +30,34 @@ from executors.postgres.superseding import SUPERSEDED
 from executors.postgres.tracing import SECONDS as SEARCH_SECONDS
 from executors.postgres.tracing import Row, SearchResult
 from executors.postgres.watermark_doubts import WatermarkDoubt
-from executors.postgres.watermarks import WatermarkChange, WatermarkKey
+from executors.postgres.watermark_moves import WatermarkMove
+from executors.postgres.watermarks import NO_WATERMARK, WatermarkChange, WatermarkKey
 from executors.rejected_rows import RejectedRow
 from executors.table_name import TableName
 from executors.target_database.commits import fence_and_find_commits
+from executors.target_database.first_rows import read_first_rows
 from executors.target_database.inspection import (
     ConnectionCheck,
     ServerIdentity,
     check_connection,
     inspect_tables,
+    list_columns,
+    list_tables,
     read_identity,
 )
+from executors.target_database.moved_state import read_moved_state, write_moved_state
 from executors.target_database.rejects import Entry, Rejects, open_rejects
 from executors.target_database.replays import read_replay_results
 from executors.target_database.samples import read_samples
+from executors.target_database.structure import (
+    SourceTable,
+    StructureStatement,
+    describe_sources,
+    fields_after,
+    find_missing_schemas,
+    plan_quarantine,
+    plan_structure,
+)
 from executors.target_database.tracing import LoadedRow, RowSearch, trace_row
 from executors.target_database.upkeep import (
     clear_pipeline,
@@ -48,12 +67,21 @@ from executors.target_database.upkeep import (
     drop_expired_rows,
     drop_staged_load,
 )
-from executors.target_database.watermarks import read_watermark, reset_watermark, set_watermark
+from executors.target_database.watermarks import (
+    plan_watermark_move,
+    read_watermark,
+    reset_watermark,
+    set_watermark,
+)
 
 __all__ = [
     "COUNT_SECONDS",
     "EVERY",
+    "FILLED",
+    "GROUP_COLUMNS",
     "HIGHEST",
+    "NEWEST_FIRST",
+    "NO_WATERMARK",
     "RESULTS_RETENTION_DAYS",
     "ROW_FLAGS",
     "SAMPLES_RETENTION_DAYS",
@@ -65,9 +93,14 @@ __all__ = [
     "Counted",
     "Cut",
     "Entry",
+    "EntryOrder",
     "EntryQuery",
+    "FirstRows",
+    "Group",
     "LoadedRow",
     "Owner",
+    "Owners",
+    "Position",
     "RejectedRow",
     "Rejects",
     "Row",
@@ -76,28 +109,43 @@ __all__ = [
     "SampleRow",
     "SearchResult",
     "ServerIdentity",
+    "SourceTable",
     "StoredResult",
+    "StructureStatement",
     "TableName",
     "Verb",
     "WatermarkChange",
     "WatermarkDoubt",
     "WatermarkKey",
+    "WatermarkMove",
+    "WrittenState",
     "check_connection",
     "clear_pipeline",
     "delete_watermarks",
+    "describe_sources",
     "drop_backups",
     "drop_dead_staging",
     "drop_expired_rows",
     "drop_staged_load",
     "fence_and_find_commits",
+    "fields_after",
+    "find_missing_schemas",
     "in_words",
     "inspect_tables",
+    "list_columns",
+    "list_tables",
     "open_rejects",
+    "plan_quarantine",
+    "plan_structure",
+    "plan_watermark_move",
+    "read_first_rows",
     "read_identity",
+    "read_moved_state",
     "read_replay_results",
     "read_samples",
     "read_watermark",
     "reset_watermark",
     "set_watermark",
     "trace_row",
+    "write_moved_state",
 ]

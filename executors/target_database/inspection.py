@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -10,6 +11,8 @@ from psycopg import sql
 from psycopg.rows import class_row
 
 from executors.model import Connection
+from executors.postgres import catalog
+from executors.postgres.client import Session
 from executors.postgres.load_modes.blue_green import look_closely
 from executors.postgres.roles import RIGHTS, server_rights
 from executors.table_name import TableName
@@ -75,11 +78,31 @@ def inspect_tables(
 ) -> Iterator[tuple[TableName, Destination | None]]:
     """Each table as a load would find it, None for one that does not exist, as soon as it is known. `timeout`, in
     seconds, bounds connecting and each statement. Raises Failure of `node`."""
+    with bounded_session(connection, timeout, node) as session:
+        for table in tables:
+            yield table, look_closely(session, table.schema, table.table)
+
+
+def list_tables(connection: Connection, most: int, *, timeout: int = CONNECT_SECONDS) -> list[TableName]:
+    """The tables and views that the role may read, by name, without those of Flow and of the system, at most so many;
+    `timeout` as for `inspect_tables`. Raises Failure."""
+    with bounded_session(connection, timeout) as session:
+        return catalog.list_tables(session, most)
+
+
+def list_columns(connection: Connection, table: TableName, *, timeout: int) -> list[str]:
+    """The columns of a table or view that a connection can read. Raises Failure."""
+    with bounded_session(connection, timeout) as session:
+        return catalog.list_columns(session, table)
+
+
+@contextmanager
+def bounded_session(connection: Connection, timeout: int | None, node: str | None = None) -> Iterator[Session]:
+    """A session in which connecting and each statement take `timeout` seconds at most. Raises Failure of `node`."""
     with open_session(connection, node=node, timeout=timeout or CONNECT_SECONDS) as session:
         if timeout is not None:
             session.execute("SELECT set_config('statement_timeout', %s, false)", [f"{timeout}s"])
-        for table in tables:
-            yield table, look_closely(session, table.schema, table.table)
+        yield session
 
 
 def _notes(connection: Connection, facts: ServerFacts, rights: tuple[str, ...]) -> Iterator[str]:

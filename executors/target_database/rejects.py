@@ -14,7 +14,6 @@ from executors.postgres.ddl import exists
 from executors.postgres.quarantine_pages import (
     EVERY,
     Counted,
-    EntryQuery,
     Page,
     Swept,
     count_older,
@@ -23,8 +22,9 @@ from executors.postgres.quarantine_pages import (
     read_entries,
     read_page,
 )
+from executors.postgres.quarantine_query import EntryQuery, Position
 from executors.postgres.quarantine_table import require_quarantine
-from executors.postgres.quarantined import Owner, Verb, change_of, change_rows, entry_ids, find_rows
+from executors.postgres.quarantined import Owner, Owners, Verb, change_of, change_rows, entry_ids, find_rows
 from executors.postgres.row_previews import read_previews
 from executors.rejected_rows import RejectedRow
 from executors.table_name import TableName
@@ -49,18 +49,18 @@ class Rejects:
 
     def page(
         self,
-        owner: Owner,
+        owners: Owners,
         table: TableName,
         query: EntryQuery,
-        before: int | None,
+        after: Position | None,
         limit: int,
         columns: Sequence[str] = EVERY,
         *,
         previews: bool = False,
     ) -> Page:
-        """Up to `limit` entries below the id `before`, newest first; with `previews` each has a `preview` of its row,
-        None where the row was deleted meanwhile. Raises Terminal `errors.gave_up` when it would take too long."""
-        page = read_page(self._session, owner, table, query, before, limit, columns)
+        """Up to `limit` entries that follow `after`, in the order of the query; with `previews` each has a `preview` of
+        its row, None where the row was deleted meanwhile. Raises Terminal `errors.gave_up` when it takes too long."""
+        page = read_page(self._session, owners, table, query, after, limit, columns)
         return Page(self._with_previews(table, page.entries), page.reached) if previews else page
 
     def _with_previews(self, table: TableName, entries: Sequence[Entry]) -> list[Entry]:
@@ -69,10 +69,10 @@ class Rejects:
         found = read_previews(self._session, table, [entry["id"] for entry in entries], order)
         return [{**entry, "preview": found.get(entry["id"])} for entry in entries]
 
-    def export(self, owner: Owner, table: TableName, query: EntryQuery) -> Iterator[Entry]:
+    def export(self, owners: Owners, table: TableName, query: EntryQuery) -> Iterator[Entry]:
         """Every entry, the oldest first, fetched as it is asked for. Raises Terminal `errors.gave_up`, and Transient
         `target.lost` where the reader stalls."""
-        return read_all(self._session, owner, table, query)
+        return read_all(self._session, owners, table, query)
 
     def entries(self, table: TableName, ids: Sequence[int]) -> list[Entry]:
         """Entries by their ids, newest first."""

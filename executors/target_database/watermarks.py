@@ -8,13 +8,15 @@ from dataclasses import dataclass
 
 from executors.errors import Terminal
 from executors.model import Connection, DestinationColumn
-from executors.postgres import watermarks
+from executors.postgres import watermark_moves, watermarks
 from executors.postgres.client import Session
 from executors.postgres.inspect import inspect_target
 from executors.postgres.meta import ensure_meta
 from executors.postgres.watermark_doubts import WatermarkDoubt, list_doubts
+from executors.postgres.watermark_moves import WatermarkMove
 from executors.postgres.watermarks import StoredWatermark, WatermarkChange, WatermarkKey
 from executors.target_database.session import open_session
+from ir.nodes import Target
 
 TIMEOUT_SECONDS = 5
 
@@ -53,20 +55,33 @@ def set_watermark(
     by: str,
     reason: str,
     lead: str | None,
+    expected: str | None = None,
 ) -> None:
     """Let the next load begin at `value`. Raises Failure of `node`: for a missing column, for a value that is none of
-    its type, and when the database cannot be asked or another load holds the table."""
+    its type, when the watermark has another tag than `expected`, and when the database cannot be asked or another load
+    holds the table."""
     with _reach(connection, node) as session:
         ensure_meta(session)
         found = _column(session, key, column, node)
-        watermarks.set_watermark(session, key, found, value, by=by, reason=reason, lead=lead)
+        watermarks.set_watermark(session, key, found, value, by=by, reason=reason, lead=lead, expected=expected)
 
 
-def reset_watermark(connection: Connection, key: WatermarkKey, *, node: str, by: str, reason: str) -> None:
+def reset_watermark(
+    connection: Connection, key: WatermarkKey, *, node: str, by: str, reason: str, expected: str | None = None
+) -> None:
     """Let the next load begin at the highest value of the table. Raises Failure of `node`, as `set_watermark` does."""
     with _reach(connection, node) as session:
         ensure_meta(session)
-        watermarks.reset_watermark(session, key, by=by, reason=reason)
+        watermarks.reset_watermark(session, key, by=by, reason=reason, expected=expected)
+
+
+def plan_watermark_move(
+    connection: Connection, tenant: str, pipeline: str, target: Target, value: str | None, *, resets: bool
+) -> WatermarkMove | None:
+    """What a change of the watermark means for the next load; None while the table does not exist. Raises Failure of
+    the target, also where this cannot be found out in time. Changes nothing."""
+    with _reach(connection, target.id) as session:
+        return watermark_moves.plan_move(session, tenant, pipeline, target, value, resets=resets)
 
 
 @contextmanager

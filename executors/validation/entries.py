@@ -15,11 +15,12 @@ from executors.validation.rows import raw_text, row_texts
 
 RowIndexes = np.ndarray[Any, np.dtype[np.intp]]
 
-NO_REJECTS = pa.RecordBatch.from_pylist([], schema=REJECT_SCHEMA)
+# PyArrow imports pandas where it makes arrays of Python values, but not for these.
+NO_REJECTS = pa.RecordBatch.from_arrays([pa.nulls(0, field.type) for field in REJECT_SCHEMA], schema=REJECT_SCHEMA)
 
 
 def reject_entries(batch: pa.RecordBatch, plan: ValidationPlan, findings: Findings) -> pa.RecordBatch:
-    """The entries of a batch, those of one row together, in the batch's order."""
+    """Return the reject entries of a batch in the order of its rows; entries of one row are adjacent."""
     violated = findings.violated()
     if not violated:
         return NO_REJECTS
@@ -56,7 +57,7 @@ def reject_entries(batch: pa.RecordBatch, plan: ValidationPlan, findings: Findin
 def _messages(
     guilty: pa.RecordBatch, plan: ValidationPlan, violated: list[Finding], rows: RowIndexes, at: pa.Array, by: pa.Array
 ) -> pa.Array:
-    """What each entry says: the row's own message, else that of the rule, else why the record cannot be read."""
+    """Return the message of each entry: the row's own, else that of the rule, else why the record cannot be read."""
     messages = pc.coalesce(pa.array([f.message for f in violated], pa.string()).take(by), guilty.column(BAD).take(at))
     if any(f.own for f in violated):
         positions = zip(rows[at.to_numpy()].tolist(), by.to_pylist(), messages.to_pylist(), strict=True)

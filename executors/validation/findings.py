@@ -16,10 +16,10 @@ Severity = Literal["skip", "warn", "abort"]
 
 @dataclass(slots=True)
 class Finding:
-    """One rule and the rows of the batch that violate it. Without `message` each row's own `_flow_bad` is told.
+    """A rule and the rows of the batch that violate it.
 
-    `evaluated` counts the rows that an explicit rule looked at, `stops` says that violations may end the run, `own`
-    holds messages of rows of their own, by their place.
+    Without `message`, the `_flow_bad` of each row is the message. `evaluated` counts the rows that an explicit rule
+    evaluated, `stops` says that violations may end the run, and `own` holds messages of single rows by their index.
     """
 
     node: str
@@ -53,7 +53,7 @@ class Findings:
         message: str | None,
         own: Mapping[int, str] | None = None,
     ) -> None:
-        """Note the violations of an implicit rule among the rows that reached the node. One rule of a node is one
+        """Add the violations of an implicit rule among the rows that reached the node. Each rule of a node has one
         finding."""
         if not violations.true_count:
             return
@@ -68,7 +68,7 @@ class Findings:
             )
 
     def add_rule(self, node: str, rule_id: str, rule: Any, mask: Mask, evaluated: int, message: str) -> None:
-        """Note an explicit rule, violated or not. `mask` are rows that reached the node."""
+        """Add an explicit rule, violated or not. `mask` marks rows that reached the node."""
         stops = rule.on_fail == "abort" or rule.has_limit
         finding = Finding(node, rule_id, rule.type, rule.field, rule.on_fail, mask, message, evaluated, stops)
         self.all[node, rule_id] = finding

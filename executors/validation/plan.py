@@ -14,13 +14,13 @@ from executors.model import RuleCount, RulePlan, StageColumn
 from ir.types import value_of
 
 FILE, RECORD, BAD, RAW = "_flow_file", "_flow_record", "_flow_bad", "_flow_raw"
-"""Columns that every frame carries beside its own."""
+"""Columns that every frame has in addition to its own."""
 
 
 @dataclass(frozen=True, slots=True)
 class CastFlag:
-    """A boolean frame column that is true where an op of `node` (or the source's declared type) failed to cast `field`
-    to `type`. `written` says in which form, if a column has its own."""
+    """A boolean frame column that is true where an op of `node` (or the type declared by the source) failed to cast
+    `field` to `type`. `written` describes the form of the text, if the column has its own."""
 
     column: str
     node: str
@@ -38,13 +38,26 @@ class CastFlag:
 
 
 @dataclass(frozen=True, slots=True)
+class RejectFlag:
+    """A boolean frame column that is true where an op of `node` rejects the row, whatever the target does with values
+    of other types. `kind` begins the rule's id."""
+
+    column: str
+    node: str
+    kind: str
+    field: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
 class TieFlag:
-    """A boolean frame column that is true where nothing tells which row of a key is the last by `field`. Such rows stop
-    the run, whatever else is let through: to keep one of them would be chance."""
+    """A boolean frame column that is true where `field` does not decide the order of rows of a key. Such rows end the
+    run, whatever other rules allow: any order would be arbitrary."""
 
     column: str
     node: str
     field: str
+    consequence: str
 
     @property
     def kind(self) -> str:
@@ -52,13 +65,13 @@ class TieFlag:
 
     @property
     def message(self) -> str:
-        return "is equal in another row of the same key with other values, so none of them is the last"
+        return f"is equal in another row of the same key with other values, so {self.consequence}"
 
 
 @dataclass(frozen=True, slots=True)
 class FailedFlag:
-    """A boolean frame column that is true for a row that an expression of `node` cannot take: `field` is the column
-    that it makes, if it makes one. Such a row ends the run."""
+    """A boolean frame column that is true for a row for which an expression of `node` fails. `field` is the column that
+    the expression computes, if any. Such a row ends the run."""
 
     column: str
     node: str
@@ -74,19 +87,37 @@ class FailedFlag:
         return f"makes an expression fail: {self.why}"
 
 
-OpFlag = CastFlag | TieFlag | FailedFlag
-"""What an op has found out about each row."""
+@dataclass(frozen=True, slots=True)
+class NoBranchFlag:
+    """A boolean frame column that is true where no condition of the branch node `node` holds. Such rows are rejected,
+    whatever else the target allows."""
+
+    column: str
+    node: str
+    field: None = None
+
+    @property
+    def kind(self) -> str:
+        return "branch"
+
+    @property
+    def message(self) -> str:
+        return "satisfies none of the conditions"
+
+
+OpFlag = CastFlag | RejectFlag | TieFlag | FailedFlag | NoBranchFlag
+"""The results of an op for each row."""
 
 
 @dataclass(frozen=True, slots=True)
 class ValidationPlan:
     """How to validate the batches of one pass.
 
-    `files` maps a file's place in the source's order to (sha256, name). `row_columns` maps the names shown in a
-    rejected row's JSON to frame columns: the fields as the source gave them (`row_from` source), else the columns that
-    entered the node (`row_from` input). `working` maps working columns, which rules and stage columns name, to frame
-    columns. `flags` and `rules` stand in the order of the path: a row that one node drops never reaches the next.
-    `now` is the run's clock, `charset` that of the target's database.
+    `files` maps the index of a file in source order to (sha256, name). `row_columns` maps the names in a rejected row's
+    JSON to frame columns: the fields as the source provided them (`row_from` source), else the columns that entered the
+    node (`row_from` input). `working` maps working columns, which rules and stage columns name, to frame columns.
+    `flags` and `rules` are in the order of the path: a row that one node drops never reaches the next. `now` is the
+    run's clock, `charset` that of the target's database.
     """
 
     run_id: str
@@ -107,11 +138,11 @@ class ValidationPlan:
 
 @dataclass(frozen=True, slots=True)
 class Evaluated:
-    """One batch, validated.
+    """A validated batch.
 
-    `good` has `_flow_file`, `_flow_record` and the stage columns in their travel types; `rejects` has REJECT_SCHEMA.
-    `warned` counts rows that are staged in spite of a violation. `dropped_at` counts rejected rows by the node that
-    dropped them. `rules` holds every explicit rule, zeros included, and the implicit ones that were violated.
+    `good` has `_flow_file`, `_flow_record` and the stage columns in their wire types; `rejects` has REJECT_SCHEMA.
+    `warned` counts rows that are staged despite a violation. `dropped_at` counts rejected rows by the node that dropped
+    them. `rules` holds every explicit rule, also without violations, and the implicit rules that were violated.
     """
 
     good: pa.RecordBatch

@@ -11,23 +11,22 @@ import pyarrow as pa
 
 from executors.charsets import UTF8, Charset
 from executors.grammar import canonical_text
+from executors.grammar.broken_text import without_broken_bytes
 from executors.grammar.stages import holds_nul
 
 RAW_KEY = "_flow_raw"
-"""Holds the text of a record that its format cannot read."""
+"""The key of the text of a record that its format cannot read."""
 
 _ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
 
 ESCAPED_KEY = "_flow_escaped"
-"""Names the columns whose NUL characters are written `\\0`, those that the database cannot hold `\\u{20AC}`, and their
-backslashes `\\\\`."""
+"""The key of the list of escaped columns: in their values NUL is written `\\0`, a character that the database cannot
+store `\\u{20AC}`, and a backslash `\\\\`."""
 
 
 def row_texts(batch: pa.RecordBatch, columns: Mapping[str, str], charset: Charset = UTF8) -> list[str]:
-    """One JSON object for each row; `columns` maps names shown to columns of the batch.
-
-    Integers, booleans and finite floats are JSON values; everything else is its canonical text.
-    """
+    """Return a JSON object for each row; `columns` maps names to columns of the batch. Integers, booleans and finite
+    floats are JSON values; everything else is its canonical text, with U+FFFD for bytes that are no text."""
     names = [charset.escape(name) for name in columns]
     lists = [_json_values(batch.column(column)) for column in columns.values()]
     by_row = zip(*lists, strict=True) if lists else [()] * batch.num_rows
@@ -39,7 +38,7 @@ def row_texts(batch: pa.RecordBatch, columns: Mapping[str, str], charset: Charse
 
 
 def raw_text(raw: str | None, charset: Charset = UTF8) -> str:
-    """The object that stands for a record that could not be read."""
+    """Return the object for a record that could not be read."""
     row = {RAW_KEY: raw}
     _mark_escaped(row, charset)
     return _ENCODER.encode(row)
@@ -50,7 +49,7 @@ def _json_values(values: pa.Array) -> list[Any]:
     if pa.types.is_integer(kind) or pa.types.is_boolean(kind):
         plain: list[Any] = values.to_pylist()
         return plain
-    texts: list[Any] = canonical_text(values).to_pylist()
+    texts: list[Any] = without_broken_bytes(canonical_text(values)).to_pylist()
     if pa.types.is_floating(kind):
         pairs = zip(values.to_pylist(), texts, strict=True)
         return [text if value is not None and not math.isfinite(value) else value for value, text in pairs]
@@ -62,7 +61,7 @@ def _needs_escape(values: pa.Array, charset: Charset) -> bool:
 
 
 def _mark_escaped(row: dict[str, Any], charset: Charset) -> None:
-    """Escape the values that cannot be kept as they are, and say which they are."""
+    """Escape the values that cannot be stored unchanged, and list their columns."""
     escaped = [name for name, value in row.items() if isinstance(value, str) and charset.must_escape(value)]
     if escaped:
         row.update({name: charset.escape(row[name]) for name in escaped}, **{ESCAPED_KEY: escaped})

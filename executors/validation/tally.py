@@ -14,7 +14,7 @@ MOST_REFS = 20
 
 @dataclass(slots=True)
 class Tally:
-    """What the batches validated so far add up to."""
+    """The totals of the batches validated so far."""
 
     arrived: int = 0
     staged: int = 0
@@ -22,6 +22,10 @@ class Tally:
     warned: int = 0
     dropped_at: Counter[str] = field(default_factory=Counter)
     filtered_at: Counter[str] = field(default_factory=Counter)
+    matched_at: Counter[str] = field(default_factory=Counter)
+    unmatched_at: Counter[str] = field(default_factory=Counter)
+    elsewhere_at: Counter[str] = field(default_factory=Counter)
+    routed_at: Counter[str] = field(default_factory=Counter)
     read: int = 0
     parts: int = 0
     rules: dict[tuple[str, str], RuleCount] = field(default_factory=dict)
@@ -37,7 +41,7 @@ class Tally:
             self.rules[key] = add_counts(self.rules[key], count) if key in self.rules else count
 
     def add_read(self, parts: Sequence[int]) -> None:
-        """Rows of parts that have been read to their end."""
+        """Add the rows of parts that have been read to the end."""
         self.read += sum(parts)
         self.parts += len(parts)
 
@@ -51,13 +55,17 @@ class Tally:
             tuple(self.rules.values()),
             dict(self.dropped_at),
             dict(self.filtered_at),
+            dict(self.matched_at),
+            dict(self.unmatched_at),
             self.read,
             self.parts,
+            dict(self.elsewhere_at),
+            dict(self.routed_at),
         )
 
 
 def add_counts(one: RuleCount, other: RuleCount) -> RuleCount:
-    """The two counts of one rule as one; keeps the first places in source order."""
+    """Add two counts of one rule; the first positions in source order are kept."""
     first = sorted({*one.first, *other.first}, key=_position)[:MOST_REFS]
     violations, message = one.violations + other.violations, one.message or other.message
     evaluated = None if one.evaluated is None or other.evaluated is None else one.evaluated + other.evaluated

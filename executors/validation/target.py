@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 
 from executors.charsets import UTF8, Charset
 from executors.grammar import convert_column
+from executors.grammar.broken_text import without_broken
 from executors.grammar.stages import holds_nul
 from executors.model import StageColumn
 from executors.rules.max_length import too_long
@@ -18,6 +19,7 @@ from executors.types import wire_type
 from executors.validation.findings import Findings, Severity
 from executors.validation.plan import ValidationPlan
 
+BROKEN = "is not UTF-8 text; bytes are read as text by decode() in their own encoding, and written by hex() or base64()"
 _SEVERITY: dict[str, Severity] = {"abort": "abort", "skip": "skip", "null": "warn"}
 
 
@@ -34,20 +36,23 @@ def cast_severity(plan: ValidationPlan) -> Severity:
 
 
 def finish_column(column: StageColumn, values: pa.Array, charset: Charset = UTF8) -> tuple[pa.Array, list[Problem]]:
-    """A working column in the travel type of its stage column, and what is wrong with its values."""
+    """Convert a working column to the wire type of its stage column; returns it with the problems of its values."""
     if column.empty_as_null:
         values = without_empty(values)
-    typed, bad = convert_column(values, column.type)
+    readable, broken = without_broken(values)
+    typed, bad = convert_column(readable, column.type)
     problems = [Problem("type", bad, f"does not fit {column.type}")]
     if not column.nullable and values.null_count:
         problems.append(Problem("notNull", pc.is_null(values), "must not be empty"))
+    if broken is not None:
+        problems.append(Problem("text", broken, BROKEN))
     if pa.types.is_string(wire_type(column.type).arrow):
         problems += _text_problems(column, typed, charset)
     return typed, [problem for problem in problems if problem.mask.true_count]
 
 
 def without_empty(values: pa.Array) -> pa.Array:
-    """'' as NULL."""
+    """Replace '' by NULL."""
     if not pa.types.is_string(values.type):
         return values
     empty = pc.fill_null(pc.equal(pc.binary_length(values), 0), False)
@@ -73,7 +78,8 @@ def _text_problems(column: StageColumn, text: pa.Array, charset: Charset) -> lis
 
 
 def validate_column(findings: Findings, plan: ValidationPlan, column: StageColumn, values: pa.Array) -> pa.Array:
-    """Note a column's problems and return it for staging; with `onTypeMismatch: null` bad values become NULL."""
+    """Add the column's problems to the findings and return it for staging. With `onTypeMismatch: null`, bad values
+    become NULL."""
     typed, problems = finish_column(column, values, plan.charset)
     to_null = plan.on_type_mismatch == "null" and column.nullable
     severity = _SEVERITY[plan.on_type_mismatch] if to_null or plan.on_type_mismatch != "null" else "skip"

@@ -17,13 +17,24 @@ from executors.model import RecordRef, RuleCount, RulePlan
 from executors.rules import row_rule_mask, rule_message
 from executors.validation.entries import reject_entries
 from executors.validation.findings import Finding, Findings, Severity
-from executors.validation.plan import BAD, FILE, RECORD, CastFlag, Evaluated, ValidationPlan
+from executors.validation.plan import (
+    BAD,
+    FILE,
+    RECORD,
+    CastFlag,
+    Evaluated,
+    NoBranchFlag,
+    OpFlag,
+    RejectFlag,
+    ValidationPlan,
+)
 from executors.validation.tally import MOST_REFS
 from executors.validation.target import cast_severity, validate_column
 
 
 def validate(batch: pa.RecordBatch, plan: ValidationPlan) -> Evaluated:
-    """Tell the rows of a batch that may be staged from those that may not. Never raises for data."""
+    """Separate the rows of a batch that may be staged from those that are rejected. Never raises because of the
+    data."""
     findings = _validate_up_to_rules(batch, plan)
     staged = [
         validate_column(findings, plan, column, batch.column(plan.working[column.name]))
@@ -45,7 +56,7 @@ def validate(batch: pa.RecordBatch, plan: ValidationPlan) -> Evaluated:
 
 
 def passes_rules(batch: pa.RecordBatch, plan: ValidationPlan) -> pa.BooleanArray:
-    """Which rows of a batch pass all rules of the plan. Never raises for data."""
+    """Return which rows of a batch pass all rules of the plan. Never raises because of the data."""
     return pa.array(_validate_up_to_rules(batch, plan).alive)
 
 
@@ -67,10 +78,16 @@ def _validate_flags(findings: Findings, batch: pa.RecordBatch, plan: ValidationP
     for node, flags in groupby(plan.flags, key=lambda flag: flag.node):
         for flag in flags:
             flagged = pc.fill_null(batch.column(flag.column), False)
-            severity = cast_severity(plan) if isinstance(flag, CastFlag) else "abort"
+            severity = _severity(flag, plan)
             rule_id = f"{flag.kind}:{flag.field}" if flag.field else flag.kind
             findings.add(node, rule_id, flag.kind, flag.field, severity, flagged, flag.message)
         findings.leave(node)
+
+
+def _severity(flag: OpFlag, plan: ValidationPlan) -> Severity:
+    if isinstance(flag, CastFlag):
+        return cast_severity(plan)
+    return "skip" if isinstance(flag, RejectFlag | NoBranchFlag) else "abort"
 
 
 def _validate_rules(findings: Findings, batch: pa.RecordBatch, plan: ValidationPlan) -> None:

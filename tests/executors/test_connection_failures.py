@@ -69,7 +69,7 @@ def test_certificates_are_reported_by_what_is_wrong_with_them(tmp_path: Path):
 
 
 @pytest.mark.parametrize(("number", "words"), [(10, "it has expired."), (9, "it is not valid yet.")])
-def test_a_certificate_out_of_its_time_is_reported_so(number: int, words: str):
+def test_an_expired_certificate_is_reported_as_expired(number: int, words: str):
     error = ssl.SSLCertVerificationError("certificate verify failed")
     error.verify_code = number
     assert reported(error)[1].endswith(words)

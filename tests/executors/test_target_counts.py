@@ -53,7 +53,7 @@ def test_targets_keep_their_own_numbers_and_the_order_of_the_document() -> None:
     assert [node.rows_read for node in nodes_of(target_counts)] == [15, None, 5, 15]
 
 
-def test_the_last_that_a_target_counted_stands() -> None:
+def test_the_last_count_of_a_target_is_final() -> None:
     report = RunReport()
     for files in ("a", "ab"):
         put_counts(report, "load", target_count("load", files))

@@ -15,7 +15,7 @@ from ir.nodes import Target
 
 
 def require_as_staged(state: LoadState) -> LoadState:
-    """Look at the table again. Raises Transient `staging.lost` if the rows are gone or no longer fit it."""
+    """Inspect the table again. Raises Transient `staging.lost` if the staged rows are gone or no longer fit it."""
     load, staged = state.load, state.load.approved
     dest = refuse_unloadable(load.connection, load.target)
     if dest is None or staged is None or not is_there(load.connection, tables_of(load)):

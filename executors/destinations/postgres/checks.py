@@ -20,8 +20,8 @@ from ir.pipeline import Path
 
 
 class TargetChecks:
-    """What the validate nodes of a path ask of the staged rows; `now` is the run's clock, `interruption` ends a session
-    beside that of the load."""
+    """The dataset checks of a path's validate nodes. `now` is the run's clock; `interruption` ends a session other than
+    that of the load."""
 
     def __init__(self, job: RunJob, path: Path, conn: Conn, now: datetime, interruption: Interruption) -> None:
         self._job, self._target, self._conn = job, path.target, conn
@@ -36,7 +36,7 @@ class TargetChecks:
         columns: Sequence[StageColumn],
         winners: Sequence[int],
     ) -> Staged:
-        """The rows that these tasks have staged; before the pass there are no tasks."""
+        """Check the rows that these tasks have staged. Before the pass there are no tasks."""
         return Staged(
             conn=self._conn,
             tables=tables,
@@ -51,7 +51,7 @@ class TargetChecks:
         )
 
     def probe(self, staged: Staged) -> None:
-        """Raises Terminal for what would only be found out after the pass."""
+        """Raises Terminal for errors that would otherwise appear only after the pass."""
         probe_checks(staged, self._checks)
 
     def run(self, staged: Staged) -> list[CheckReport]:
@@ -59,7 +59,7 @@ class TargetChecks:
 
     @contextmanager
     def _read_only_session(self) -> Iterator[Conn]:
-        """A session for what people wrote, ended with the run."""
+        """A read-only session for SQL that people wrote. It ends with the run."""
         session = ReadSession(self._job.run_id, MOST_SECONDS)
         connection = self._job.connections[self._target.connection]
         with session.open(connection) as conn, self._interruption.by(lambda: interrupt(conn)):

@@ -7,6 +7,7 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from executors.charsets import Charset
 from executors.commit_report import add_warnings
 from executors.destinations.base import (
     Access,
@@ -24,7 +25,12 @@ from executors.destinations.postgres.opening import key_of, open_target
 from executors.destinations.postgres.plan import load_plan
 from executors.destinations.postgres.rejected_rows import PostgresRejectedRows
 from executors.destinations.postgres.staging import PostgresStagingArea, tables_of
-from executors.destinations.postgres.tables import ready_table, refuse_unloadable, table_to_look_at
+from executors.destinations.postgres.tables import (
+    columns_to_stage,
+    ready_table,
+    refuse_unloadable,
+    table_to_look_at,
+)
 from executors.destinations.postgres.undo import open_undo
 from executors.destinations.postgres.watermark import (
     bound_reading,
@@ -36,7 +42,7 @@ from executors.destinations.postgres.watermark import (
 from executors.destinations.rejected_rows import RejectedRowsHandler
 from executors.errors import Terminal
 from executors.load_record import LoadCommit, Loaded, RunRef
-from executors.model import CheckReport, Destination, RunJob, SourceField, TaskCount
+from executors.model import CheckReport, Connection, Destination, RunJob, SourceField, StageColumn, TaskCount
 from executors.postgres import meta, preview, quarantine, staging
 from executors.postgres.checks import Staged
 from executors.postgres.client import charset_of, translate
@@ -45,6 +51,7 @@ from executors.postgres.load import commit_load
 from executors.postgres.load_modes import LOAD_MODES
 from executors.postgres.load_plan import LoadPlan
 from executors.postgres.plan import FILLED
+from executors.postgres.read import ReadSession
 from executors.postgres.refused import refuse_rows
 from executors.postgres.samples import keep_source_sample
 from executors.postgres.trial import refuse_tried
@@ -58,9 +65,12 @@ if TYPE_CHECKING:
     from executors.runs.state import Load, LoadState, RunContext
 
 
+_LOOK_SECONDS = 10
+
+
 class PostgresDestination(DestinationHandler):
-    """Tables of a PostgreSQL database. Staging, quarantine and commit markers stand in the same database, so that one
-    transaction loads and notes everything."""
+    """Loads tables of a PostgreSQL database. Staging tables, quarantine and commit markers are in the same database, so
+    that one transaction can load the rows and record everything."""
 
     capabilities = Capabilities(
         load_modes=frozenset(LOAD_MODES),
@@ -104,6 +114,12 @@ class PostgresDestination(DestinationHandler):
         tables = staging.staging_tables(context.job.run_id, node.id, context.job.attempt)
         with table_to_look_at(target.connection, node, fields, tables) as (dest, columns):
             yield Prepared(dest, columns, reading, charset=charset_of(target.connection))
+
+    def plan_columns(
+        self, connection: Connection, target: Target, fields: tuple[SourceField, ...]
+    ) -> tuple[tuple[StageColumn, ...], Charset]:
+        with ReadSession("of a preview", _LOOK_SECONDS).open(connection) as conn, translate(target.id):
+            return columns_to_stage(conn, target, fields), charset_of(conn)
 
     # --- stage ------------------------------------------------------------------------------------------------
 
@@ -195,9 +211,9 @@ class PostgresDestination(DestinationHandler):
     def rejected_rows(self) -> RejectedRowsHandler:
         return PostgresRejectedRows()
 
-    def keep_sample(self, run: RunRef, target: TargetRun, rows: Sequence[SampledRow]) -> None:
+    def keep_sample(self, run: RunRef, target: TargetRun, rows: Sequence[SampledRow], types: Mapping[str, str]) -> None:
         with translate(run.node):
-            keep_source_sample(target.connection, run, rows)
+            keep_source_sample(target.connection, run, rows, types)
 
     # --- undo -------------------------------------------------------------------------------------------------
 
@@ -225,7 +241,7 @@ def _checks_of(load: Load) -> TargetChecks:
 
 
 def _staged_rows(state: LoadState, checks: TargetChecks) -> Staged:
-    """The rows that were staged, as checks look at them."""
+    """Return the staged rows in the form that checks read."""
     load = state.load
     return checks.look_at(tables_of(load), load.fields, load.dest, load.columns, state.result.winners)
 

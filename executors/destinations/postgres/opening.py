@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def open_target(handler: DestinationHandler, context: RunContext, path: Path, access: Access) -> TargetRun:
-    """As `DestinationHandler.open` says."""
+    """See `DestinationHandler.open`."""
     target = _connect(handler, context, path)
     meta.ensure_meta(target.connection)
     if access == "load":
@@ -46,7 +46,7 @@ def _connect(handler: DestinationHandler, context: RunContext, path: Path) -> Ta
 
 
 def _fence(context: RunContext, target: TargetRun) -> TargetRun:
-    """Keep older attempts from loading, and find what one of them has committed."""
+    """Prevent older attempts from loading, and find what one of them has committed."""
     node = target.path.target
     raise_fence(target.connection, *key_of(context.job, target), context.job.token)
     commits = meta.find_commits(target.connection, context.job.run_id)
@@ -57,7 +57,7 @@ def _fence(context: RunContext, target: TargetRun) -> TargetRun:
 
 
 def _refuse_older_state(context: RunContext, target: TargetRun) -> None:
-    """Refuse a database that no longer holds the last load that is known."""
+    """Refuse a database that no longer contains the last known load."""
     node = target.path.target
     known = context.ports.last_commit(node.id)
     if known and not meta.last_commit_exists(target.connection, *key_of(context.job, target), known):
@@ -71,7 +71,7 @@ def _refuse_older_state(context: RunContext, target: TargetRun) -> None:
 
 
 def _look_at_table(context: RunContext, target: TargetRun) -> TargetRun:
-    """Refuse what cannot be loaded, and log in which way the rows of a table will be replaced."""
+    """Refuse a table that cannot be loaded, and log how its rows will be replaced."""
     node = target.path.target
     dest = refuse_unloadable(target.connection, node)
     if dest and dest.replacing:
@@ -80,5 +80,5 @@ def _look_at_table(context: RunContext, target: TargetRun) -> TargetRun:
 
 
 def key_of(job: RunJob, target: TargetRun) -> tuple[str, str, str]:
-    """Under what the target's commits stand in its database."""
+    """Return the key of the target's commits in its database."""
     return job.tenant, job.pipeline.id, target.path.target.id

@@ -15,7 +15,7 @@ from ir.nodes import Target
 
 
 def load_plan(state: LoadState) -> LoadPlan:
-    """What is to be loaded, and how."""
+    """Return what to load, and how."""
     load, target = state.load, state.target
     return LoadPlan(
         run=load.ref,
@@ -37,7 +37,7 @@ def load_plan(state: LoadState) -> LoadPlan:
         input=InputCounts(**state.node_counts),
         findings=LoadFindings(
             nodes=tuple(accounting.node_reports(load.path, state.rows_read, state.result)),
-            # Where rows stand is reported by rules that stop a run; a load that commits has none of those.
+            # Positions of rows are reported only by rules that stop a run; a load that commits has none.
             rules=tuple(replace(rule, first=()) for rule in state.rules),
             checks=tuple(state.check_reports),
             reject_tables=tuple(dict.fromkeys(load.quarantine.values())),
@@ -56,6 +56,7 @@ def _files_of(state: LoadState) -> list[LoadFile]:
 
 
 def _order_by(target: Target) -> str | None:
-    """What tells which of two rows with one key is the newer; without keys nothing asks for it."""
+    """Return the column that decides which of two rows with the same key is newer. A load mode without keys needs
+    none."""
     has_keys = load_mode(target.load_mode).needs_key
     return (target.order_by or target.watermark_column) if has_keys else None

@@ -168,7 +168,7 @@ def _replay_commit(state: LoadState) -> ReplayCommit:
 
 
 def _files_of(rows: RejectedRows) -> list[LoadFile]:
-    """The files that the rows came from; a table that keeps their hashes gets the real ones."""
+    """Return the files of the rows. A table with a column for file hashes gets the real ones."""
     hashes = rows.ref.hashes
     return [
         LoadFile(seq, name, hashes.get((run, name), ""), is_unit=False)
@@ -177,5 +177,5 @@ def _files_of(rows: RejectedRows) -> list[LoadFile]:
 
 
 def _identity(run: str, name: str) -> str:
-    """One for each origin: the same file may have been read by several runs."""
+    """Return an identity for each origin, because several runs may have read the same file."""
     return hashlib.sha256(f"rejected\n{run}\n{name}".encode()).hexdigest()

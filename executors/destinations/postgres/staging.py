@@ -24,5 +24,5 @@ class PostgresStagingArea:
 
 
 def tables_of(load: Load) -> StagingTables:
-    """The staging tables of a load, made by the attempt that has staged or stages its rows."""
+    """Return the staging tables of a load. The attempt that stages its rows has created them."""
     return staging_tables(load.ref.run_id, load.ref.node, load.staged_in)

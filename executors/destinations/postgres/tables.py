@@ -21,18 +21,19 @@ from executors.postgres.target import (
     columns_to_create,
     create_target,
     drop_created_target,
+    primary_key_of,
     require_schema,
 )
 from executors.table_name import TableName
-from ir.load_modes import load_mode
 from ir.nodes import Target
 
 _OF_BACKUPS: dict[bool, tuple[str, ...]] = {True: ("DELETE", "SELECT"), False: ()}
-"""What keeping a table before its load needs: to read it, and to hold its writers off."""
+"""The privileges that a backup before the load needs: to read the table, and to lock out writers."""
 
 
 def refuse_unloadable(conn: Conn, target: Target) -> Destination | None:
-    """Refuse what no load can write to, before anything is read. None if the table is still to be made."""
+    """Refuse a table that no load can write to, before the source is read. Returns None if the table does not exist
+    yet."""
     dest = inspect_target(conn, target.schema_, target.table)
     if dest is None:
         require_schema(conn, target.schema_)
@@ -50,8 +51,11 @@ def refuse_unloadable(conn: Conn, target: Target) -> Destination | None:
 def ready_table(
     conn: Conn, target: Target, working: Sequence[SourceField]
 ) -> Iterator[tuple[Destination, tuple[StageColumn, ...]]]:
-    """The table and its staging columns. A table that had to be made is dropped again if its first load fails, but not
-    when another worker has taken the run over: it loads that table."""
+    """Return the table and its staging columns, and create the table if it is missing.
+
+    If its first load fails, a created table is dropped again, unless another worker has taken over the run: that worker
+    loads it.
+    """
     dest, created = _find_or_create(conn, target, working)
     try:
         yield dest, _plan(conn, target, working, dest, is_new=created is not None)
@@ -59,7 +63,7 @@ def ready_table(
         raise
     except Failure:
         if created is not None:
-            # Where it cannot be dropped an empty table stays behind; what is to be told is why the load failed.
+            # If it cannot be dropped, an empty table remains; the error to report is that of the load.
             with suppress(Failure):
                 drop_created_target(conn, created)
         raise
@@ -69,13 +73,13 @@ def ready_table(
 def table_to_look_at(
     conn: Conn, target: Target, working: Sequence[SourceField], tables: StagingTables
 ) -> Iterator[tuple[Destination, tuple[StageColumn, ...]]]:
-    """The table and its staging columns, for who loads nothing. A table that a load would make is not made: an empty
-    one beside the staging tables stands in for it."""
+    """Return the table and its staging columns without creating the table: an empty table beside the staging tables
+    stands in for a missing one."""
     if dest := refuse_unloadable(conn, target):
         yield dest, _plan(conn, target, working, dest)
         return
     columns = columns_to_create(target, working)
-    made = create_target(conn, STAGING, tables.stand_in, columns, _key_of(target), comment=tables.owner)
+    made = create_target(conn, STAGING, tables.stand_in, columns, primary_key_of(target), comment=tables.owner)
     try:
         dest = inspect_target(conn, STAGING, tables.stand_in)
         if dest is None:
@@ -88,6 +92,23 @@ def table_to_look_at(
                 drop_created_target(conn, made)
 
 
+def columns_to_stage(conn: Conn, target: Target, working: Sequence[SourceField]) -> tuple[StageColumn, ...]:
+    """Return the staging columns of a table that may not exist yet. This only reads the catalog."""
+    if dest := refuse_unloadable(conn, target):
+        return _plan(conn, target, working, dest)
+    return _plan(conn, target, working, _table_to_make(target, working), is_new=True)
+
+
+def _table_to_make(target: Target, working: Sequence[SourceField]) -> Destination:
+    """Return the definition of the table that a load would create."""
+    key = frozenset(primary_key_of(target))
+    columns = (
+        replace(column, nullable=column.nullable and column.name not in key)
+        for column in columns_to_create(target, working)
+    )
+    return Destination(target.schema_, target.table, tuple(columns), unique_keys=(key,) if key else ())
+
+
 def _plan(
     conn: Conn, target: Target, working: Sequence[SourceField], dest: Destination, *, is_new: bool = False
 ) -> tuple[StageColumn, ...]:
@@ -96,17 +117,14 @@ def _plan(
     return columns
 
 
-def _key_of(target: Target) -> Sequence[str]:
-    """The primary key of a table that has to be made."""
-    return (load_mode(target.load_mode).needs_key and target.upsert_key) or ()
-
-
 def _find_or_create(
     conn: Conn, target: Target, working: Sequence[SourceField]
 ) -> tuple[Destination, CreatedTable | None]:
     if dest := refuse_unloadable(conn, target):
         return dest, None
-    created = create_target(conn, target.schema_, target.table, columns_to_create(target, working), _key_of(target))
+    created = create_target(
+        conn, target.schema_, target.table, columns_to_create(target, working), primary_key_of(target)
+    )
     dest = refuse_unloadable(conn, target)
     if dest is None:
         raise _vanished(target)

@@ -53,7 +53,7 @@ class PostgresUndo:
         raise_fence(self.connection, run.tenant, run.pipeline, run.node, run.token)
 
     def restore(self, backup: BackupRef, units: LoadUnits) -> LoadCommit:
-        """Unless an earlier attempt of this run has done so."""
+        """Restore, unless an earlier attempt of this run has done so."""
         conn, run, target = self.connection, self.run, self.target
         table = TableName(target.schema_, target.table)
         with translate(run.node), conn.transaction():
@@ -68,8 +68,11 @@ class PostgresUndo:
 
 
 def _files_of(conn: Conn, run: RunRef, target: Target, restored: Restored, units: LoadUnits) -> Sequence[str]:
-    """What the table holds again. It counts as loaded by this run, so that a wish to load it again that was fulfilled
-    by what is undone now is not fulfilled once more. A wish that waits to be fulfilled goes on waiting."""
+    """Return the files whose rows the restored table contains.
+
+    They count as loaded by this run, so that a request to load a file again that the undone load had fulfilled is not
+    fulfilled once more. A request that is still open stays open.
+    """
     files = set(restored.files)
     if load_mode(target.load_mode).replaces_all_rows:
         newest = meta.last_files(conn, run.tenant, run.pipeline, run.node)
@@ -80,7 +83,7 @@ def _files_of(conn: Conn, run: RunRef, target: Target, restored: Restored, units
 
 
 def _watermark(conn: Conn, run: RunRef, table: TableName) -> WatermarkValue | None:
-    """Where an incremental load goes on from here; None where there is no watermark."""
+    """Return where the next incremental load begins; None without a watermark."""
     watermark = find_watermark(conn, WatermarkKey(run.tenant, run.pipeline, table))
     return WatermarkValue(watermark.column, watermark.type, watermark.value) if watermark else None
 

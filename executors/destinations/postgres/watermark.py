@@ -20,23 +20,28 @@ from ir.pipeline import Path
 
 
 def open_incremental_range(context: RunContext, connection: Conn, target: Target) -> IncrementalRange | None:
-    """The window of a load; None without a watermark, and while the table does not exist. To be opened before a missing
-    table is made, which would hide that it is missing."""
+    """Return the range of rows that a load takes; None without a watermark, or while the table does not exist.
+
+    Call it before a missing table is created: afterwards nothing shows that it was missing.
+    """
     if not load_mode(target.load_mode).keeps_watermark:
         return None
     return open_range(connection, context.job.tenant, context.job.pipeline.id, target)
 
 
 def bound_reading(reading: Reading, rows_range: IncrementalRange | None, path: Path) -> Reading:
-    """The reading without rows that the load would skip, as far as the source can leave them out."""
+    """Return the reading without the rows that the load would skip, as far as the source can leave them out."""
     if reading.with_bound is None or rows_range is None or rows_range.bound in (None, rows_range.type.below_all):
         return reading
     column = source_column(path, rows_range.column)
-    return reading.with_bound(Bound(column, rows_range.type, str(rows_range.bound))) if column else reading
+    if not column:
+        return reading
+    bounded = reading.with_bound(Bound(column, rows_range.type, str(rows_range.bound)))
+    return replace(bounded, references=reading.references)
 
 
 def skip_below_watermark(state: LoadState) -> LoadState:
-    """Take the staged rows that are below the watermark out of staging."""
+    """Remove the staged rows below the watermark from staging."""
     load, rows_range = state.load, _incremental_range(state)
     state = replace(state, rows_range=rows_range)
     plan = load_plan(state)
@@ -50,7 +55,7 @@ def skip_below_watermark(state: LoadState) -> LoadState:
 
 
 def _incremental_range(state: LoadState) -> IncrementalRange:
-    """The range opened before; otherwise that of the table created since, or of its stand-in."""
+    """Return the range that was opened before; otherwise the range of the table created since, or of its stand-in."""
     load, job = state.load, state.load.context.job
     opened: IncrementalRange | None = state.rows_range or open_incremental_range(
         load.context, load.connection, load.target
@@ -59,13 +64,13 @@ def _incremental_range(state: LoadState) -> IncrementalRange:
 
 
 def version_of(rows_range: IncrementalRange | None) -> tuple[int, int] | None:
-    """What tells whether the watermark is the one that rows were skipped for."""
+    """Return a version of the watermark, to detect that it has changed since rows were skipped."""
     stored = rows_range and rows_range.stored
     return (stored.id, stored.revision) if stored else None
 
 
 def warnings_of(rows_range: IncrementalRange | None, target: Target) -> list[RunWarning]:
-    """What may make the load take too many rows, or too few."""
+    """Return warnings about conditions under which the load may take too many rows, or too few."""
     if rows_range is None:
         return []
     return list(_doubts(rows_range, target.id))
@@ -84,7 +89,7 @@ def _doubts(rows_range: IncrementalRange, node: str) -> Iterator[RunWarning]:
             "watermark.ahead_of_clock",
             node,
             f"The watermark of {rows_range.key.table} is later than the clock of its database: rows before it are "
-            "left out until then. Set it back if that is wrong.",
+            "skipped until then. Set it back if that is wrong.",
         )
 
 

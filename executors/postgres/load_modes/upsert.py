@@ -157,8 +157,8 @@ def _require_order(conn: Conn, plan: LoadPlan, key: UniqueKey) -> None:
             f"Rows have the same key ({', '.join(plan.upsert_key)}), {why}: "
             f"{describe_positions(refs, {f.seq: f.name for f in plan.files})}.",
             node=plan.run.node,
-            hint="Nothing was loaded. Name the column whose highest value is the newest in orderBy, or make the key "
-            "unique at the source.",
+            hint="The target was not loaded. Name the column whose highest value is the newest in orderBy, or make the "
+            "key unique at the source.",
         )
 
 

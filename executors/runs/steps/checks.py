@@ -24,7 +24,7 @@ def _stop_on_broken(reports: Sequence[CheckReport]) -> None:
     if broken := [report for report in reports if not report.ok and report.on_fail == "abort"]:
         raise InvalidContent(
             "check.abort",
-            f"{'; '.join(f'{report.check}: {report.message}' for report in broken)}. Nothing was loaded.",
+            f"{'; '.join(f'{report.check}: {report.message}' for report in broken)}. The target was not loaded.",
             node=broken[0].node,
             hint="Correct the source, or set onFail of the check to warn.",
         )

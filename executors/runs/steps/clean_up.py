@@ -66,7 +66,7 @@ def _keep_rejects(state: LoadState) -> None:
         load.context.ports.events.alert(
             "quarantine.unwritable",
             "error",
-            f"The rows that a failed load rejected were not kept: {trouble.message}",
+            f"The rows that a failed load rejected were not stored: {trouble.message}",
             "Correct the target's connection, then run the pipeline again.",
             load.target.id,
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 from executors import accounting
 from executors.commit_report import (
@@ -43,7 +44,11 @@ def count_effect(state: LoadState) -> LoadState:
 def _report(state: LoadState, effect: Effect) -> None:
     load, report, node = state.load, state.load.report, state.target.id
     nodes = accounting.node_reports(load.path, state.rows_read, state.result)
-    counts = {**state.node_counts, **effect.node_fields(), "rows_staged": state.result.total("rows_staged")}
+    counts: dict[str, Any] = {
+        **state.node_counts,
+        **effect.node_fields(),
+        "rows_staged": state.result.total("rows_staged"),
+    }
     target_count = TargetCounts(
         load.reading.identities, [*nodes, NodeReport(node, "target", **counts)], list(state.rules)
     )

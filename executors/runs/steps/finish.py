@@ -25,7 +25,7 @@ def give_up(run: Run, cause: Failure) -> None:
     try:
         archive_loaded(run)
         failed = next((target for target in run.targets if not target.is_done), None)
-        if failed and isinstance(cause, InvalidContent):
+        if failed and isinstance(cause, InvalidContent) and cause.node not in failed.path.reference_nodes:
             run.context.source_reader.archive_failed(failed.path.source, cause.message)
         if not isinstance(cause, Held):
             _requeue(run)

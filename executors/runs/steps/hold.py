@@ -20,13 +20,14 @@ def guard_empty(state: LoadState) -> LoadState:
     """Keep an empty source from clearing the table. Rows are counted as the tasks reported them: a staging that lost
     its rows is not an empty source."""
     target = state.target
-    staged = state.result.total("rows_staged")
+    staged, elsewhere = state.result.total("rows_staged"), state.rows_elsewhere
     if staged or not load_mode(target.load_mode).replaces_all_rows or not target.fail_on_empty_source:
         return state
     raise InvalidContent(
         "source.empty",
         f"No row is left to replace {target.schema_}.{target.table} with: {state.rows_read:,} read, "
-        f"{state.rows_filtered:,} filtered, {state.rows_rejected:,} rejected. The table is as it was.",
+        f"{state.rows_filtered:,} filtered, {state.rows_rejected:,} rejected"
+        f"{f', {elsewhere:,} to other branches' if elsewhere else ''}. The table is as it was.",
         node=target.id,
         hint="If an empty source may clear the table, set failOnEmptySource to false on this target.",
     )

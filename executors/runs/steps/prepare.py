@@ -45,7 +45,7 @@ def compile_reading(context: RunContext, path: Path, reading: Reading) -> Compil
     """Spark is imported here, because the web process imports this module too."""
     from executors.spark.columns import compile_path
 
-    compiled = compile_path(context.session, path, reading.fields)
+    compiled = compile_path(context.session, path, reading.fields, references=reading.references)
     require_rule_columns(path.validates, [column.name for column in compiled.fields])
     return compiled
 

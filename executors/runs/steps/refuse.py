@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from executors.model import PassResult, TaskCount
+from executors.model import TaskCount
 from executors.runs.state import LoadState
 
 
@@ -27,4 +27,4 @@ def refuse_failing_rows(state: LoadState) -> LoadState:
 
 def with_task(state: LoadState, task: TaskCount) -> LoadState:
     """The state with what one more task has counted."""
-    return replace(state, result=PassResult((*state.result.tasks, task)))
+    return replace(state, result=replace(state.result, tasks=(*state.result.tasks, task)))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 from executors import accounting
 from executors.commit_report import put_counts
@@ -54,8 +55,9 @@ def stop_on_rules(state: LoadState) -> LoadState:
 def stop_on_rejected_rows(state: LoadState) -> LoadState:
     """Stop a load that rejects too much: by default one that would load none of the rows that came."""
     limit, rejected = state.load.max_rejected_pct, state.rows_rejected
-    if limit and rejected and 100 * rejected >= limit * state.rows_unfiltered:
-        raise too_many(state, ())
+    for some, of in state.rejected_shares:
+        if limit and some and 100 * some >= limit * of:
+            raise too_many(state, (), (some, of))
     if limit and rejected and len(state.load.reading.origins) > 1:
         _stop_on_rejected_files(state)
     return state
@@ -72,18 +74,19 @@ def _stop_on_rejected_files(state: LoadState) -> None:
         raise files_rejected(load.target, [(o.name, o.records or 0) for o in lost], mismatches)
 
 
-def too_many(state: LoadState, mismatches: Sequence[str]) -> Terminal:
+def too_many(state: LoadState, mismatches: Sequence[str], share: tuple[int, int] | None = None) -> Terminal:
     """The failure of a load that rejects too much. It does not blame the file: the source may be set up wrongly, so
-    that the file stays where it is."""
+    that the file stays where it is. `share` is (rejected, of how many), without it of all rows."""
     _share_stopped(state)
-    return too_many_rejected(state.target, state.rows_unfiltered, state.rows_rejected, state.rules, mismatches)
+    rejected, rows = share or (state.rows_rejected, state.rows_unfiltered)
+    return too_many_rejected(state.target, rows, rejected, state.rules, mismatches)
 
 
 def _share_stopped(state: LoadState) -> None:
     """The numbers of a load that stops here; of the target where they are all that it has."""
     nodes = accounting.node_reports(state.load.path, state.rows_read, state.result)
     if state.is_all_rejected:
-        none = dict.fromkeys(("rows_staged", "rows_loaded", *_OF_LOADS), 0)
+        none: dict[str, Any] = dict.fromkeys(("rows_staged", "rows_loaded", *_OF_LOADS), 0)
         nodes.append(NodeReport(state.target.id, "target", **{**none, **state.node_counts}))
     target_count = TargetCounts(state.load.reading.identities, nodes, list(state.rules))
     put_counts(state.load.report, state.target.id, target_count)

@@ -43,13 +43,12 @@ def stage_rows(state: LoadState) -> LoadState:
         stage_columns=load.columns,
         rules=tuple(RulePlan(v.id, rule_id(rule), rule) for v in load.path.validates for rule in v.row_level),
         on_type_mismatch=load.target.on_type_mismatch,
-        staging=load.handler.staging_area(load),
         run_id=load.context.job.run_id,
         charset=load.charset,
         now=load.now,
     )
     try:
-        return replace(state, result=run_pass(load.context.session, plan))
+        return replace(state, result=run_pass(load.context.session, plan, load.handler.staging_area(load)))
     except ExpressionFailed as failure:
         staged = failure.staged or PassResult(())
         # Rules that have not looked at all rows have no number, so that the planned ones are left out.
@@ -67,6 +66,6 @@ def stop_on_failed_expression(state: LoadState) -> LoadState:
 
 
 def require_all_arrived(state: LoadState) -> LoadState:
-    """Let go of the source, and count the rows that were read. Raises Terminal `rows.lost`."""
-    state.load.reading.release()
+    """Let go of the source and the references, and count the rows that were read. Raises Terminal `rows.lost`."""
+    state.load.reading.release_all()
     return replace(state, rows_read=accounting.require_all_arrived(state.load.path, state.load.reading, state.result))

@@ -21,8 +21,9 @@ def watch_cancellation(run: Run) -> Run:
 
 
 def every_path(job: RunJob) -> Iterable[Path]:
-    """The path to every target of the pipeline."""
-    return (job.pipeline.path_to(target) for target in job.pipeline.targets())
+    """The path to every target of the pipeline that the run is for."""
+    targets = (target for target in job.pipeline.targets() if target.id in (job.only_targets or {target.id}))
+    return (job.pipeline.path_to(target) for target in targets)
 
 
 def open_targets(paths: Callable[[RunJob], Iterable[Path]], access: Access, *needs: str) -> Action[Run]:

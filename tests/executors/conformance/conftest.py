@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from zlib import crc32
 
 import pytest
 
@@ -12,6 +13,9 @@ from tests.destinations.jsonl.world import folder_of, register
 from tests.executors.conformance.destinations import WORLDS
 from tests.executors.conformance.world import World
 
+HERE = Path(__file__).parent
+MODES = ("append", "truncate", "upsert", "blue_green", "incremental_watermark")
+
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Tests that are marked so run over every connector of files. All but `local_fs` belong to the slow tier."""
@@ -19,6 +23,16 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         local, *others = STORAGES
         slow = [pytest.param(name, marks=pytest.mark.slow) for name in others]
         metafunc.parametrize("storage", [local, *slow], indirect=True)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """A case of every load mode is fast in one of them, which differs from case to case, and slow in the others."""
+    for item in items:
+        if isinstance(item, pytest.Function) and item.path.is_relative_to(HERE) and hasattr(item, "callspec"):
+            mode = item.callspec.params.get("mode")
+            if mode in MODES and (MODES.index(mode) + crc32(item.originalname.encode())) % len(MODES):
+                item.add_marker(pytest.mark.slow)
 
 
 @pytest.fixture

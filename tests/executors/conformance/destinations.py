@@ -9,7 +9,8 @@ from executors.destinations.postgres import PostgresDestination
 from executors.spark.address import is_local
 from tests.destinations.jsonl.handler import JsonlDestination
 from tests.destinations.jsonl.world import JsonlWorld
-from tests.executors.conformance.world import World
+from tests.executors.conformance.world import FORMATS, World
+from tests.tiers import pair
 
 WORLDS: dict[str, type[World]] = {"postgres": World, "jsonl": JsonlWorld}
 _HANDLERS: dict[str, type[DestinationHandler]] = {"postgres": PostgresDestination}
@@ -22,3 +23,15 @@ every_destination = pytest.mark.parametrize(
     indirect=["destination"],
 )
 """A case of every load mode of every destination."""
+
+
+every_destination_and_format = pytest.mark.parametrize(
+    ("destination", "mode", "format"),
+    [
+        pytest.param(name, *case.values, marks=case.marks)
+        for name, one in _HANDLERS.items()
+        for case in pair(sorted(one.capabilities.load_modes), FORMATS)
+    ],
+    indirect=["destination"],
+)
+"""The same with every format of files."""

@@ -37,7 +37,7 @@ def test_a_file_in_another_encoding_with_another_delimiter_fails_by_default(worl
     document = world.document(source=FOLDERS)
     failure = stopped_by(world, document)
     assert failure.code == "rows.too_many_rejected"
-    assert f"All 200 rows were rejected: {LATIN}; {ONE_COLUMN}. Nothing was loaded." in failure.message
+    assert f"All 200 rows were rejected: {LATIN}; {ONE_COLUMN}. The target was not loaded." in failure.message
     assert tables(world) == ["rejected"], "no table is made"
     assert world.sql("select disposition, count(*) from rejected group by 1") == [("not_loaded", 200)]
     assert path.exists()
@@ -52,7 +52,7 @@ def test_such_a_file_is_not_taken_for_loaded_with_others(world: World) -> None:
     world.write("b.csv", "id,name\n7,Ann\n8,Bob\n")
     failure = stopped_by(world, world.document(source=FOLDERS))
     assert failure.code == "rows.too_many_rejected"
-    assert f"All 3 rows of in/a.csv were rejected: {LATIN}. Nothing was loaded." in failure.message
+    assert f"All 3 rows of in/a.csv were rejected: {LATIN}. The target was not loaded." in failure.message
     assert tables(world) == ["rejected"]
     bad.unlink()
     assert target_of(world.run(world.document(source=FOLDERS))).rows_loaded == 2
@@ -123,7 +123,7 @@ def test_a_limit_below_all_rows_counts_as_well(world: World) -> None:
     assert target_of(world.run(world.document(rules=rules, failAtRejectedPct=26))).rows_loaded == 3
 
 
-def test_without_a_limit_a_load_of_nothing_succeeds(world: World) -> None:
+def test_without_a_limit_a_load_that_rejects_every_row_succeeds(world: World) -> None:
     world.write("a.csv", "id,name\n1,\n")
     rules = [{"type": "notNull", "field": "name", "onFail": "skip"}]
     report = world.run(world.document(rules=rules, failAtRejectedPct=0))

@@ -36,7 +36,7 @@ def test_a_column_may_say_which_row_is_the_last(world: World) -> None:
     assert world.rows("id, name") == [("1", "b"), ("2", "d"), ("3", "f")]
 
 
-def test_rows_that_a_filter_took_are_nobody_s_last(world: World) -> None:
+def test_filtered_rows_are_not_the_last_of_their_key(world: World) -> None:
     world.sql(TABLE)
     world.write("a", "id,at,name\n1,1,a\n1,2,gone\n2,3,gone\n")
     report = world.run(world.document(ops=[{"op": "filter", "where": "name <> 'gone'"}, once()], columns=[AT]))

@@ -101,7 +101,7 @@ def test_a_column_whose_name_the_database_cannot_hold_is_refused_by_name(latin: 
         latin.run(latin.document())
 
 
-def test_bad_characters_become_null_where_that_is_asked_for(latin: World) -> None:
+def test_bad_characters_become_null_if_configured(latin: World) -> None:
     latin.sql("create table t (id int, name text)")
     latin.write("rows.csv", TEXT)
     latin.run(latin.document(onTypeMismatch="null"))

@@ -9,8 +9,9 @@ from decimal import Decimal
 import pytest
 
 from executors.errors import Failure, LeaseLost, Terminal
-from tests.executors.conformance.destinations import every_destination
+from tests.executors.conformance.destinations import every_destination, every_destination_and_format
 from tests.executors.conformance.world import FORMATS, World, reconciles, target_of
+from tests.tiers import pair
 
 MODES = ("append", "truncate", "upsert", "blue_green", "incremental_watermark")
 TABLE = "create table t (id int primary key, name text, amount numeric(10,2), day date, ok boolean)"
@@ -33,12 +34,10 @@ def mode(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
 
-@pytest.fixture(params=FORMATS)
-def format(request: pytest.FixtureRequest) -> str:
-    return str(request.param)
+in_every_mode_and_format = pytest.mark.parametrize(("mode", "format"), pair(MODES, FORMATS))
 
 
-@every_destination
+@every_destination_and_format
 def test_rows_arrive_under_their_names_with_their_values(world: World, mode: str, format: str) -> None:
     world.create_table(TABLE)
     world.write("a", FORMATS[format](ROWS))
@@ -95,6 +94,7 @@ def test_a_second_file(world: World, mode: str) -> None:
     assert reconciles(report)
 
 
+@in_every_mode_and_format
 def test_rejected_rows_are_kept_with_their_place(world: World, mode: str, format: str) -> None:
     world.sql(TABLE)
     world.write("a", FORMATS[format](ROWS))

@@ -89,6 +89,6 @@ def test_an_object_without_a_field_is_no_row(world: World) -> None:
     assert table_of(world) is None
 
 
-def test_a_preview_of_a_blank_file_is_one_of_nothing(world: World) -> None:
+def test_the_preview_of_a_blank_file_changes_nothing(world: World) -> None:
     world.write("a", "[]")
     assert world.preview(world.document(format="json")).nothing_new

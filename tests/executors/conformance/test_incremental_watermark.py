@@ -242,7 +242,10 @@ class PowerCut(BaseException):
     pass
 
 
-@pytest.mark.parametrize("step", ["pass", "watermark", "refuse", "load"])
+BEFORE_THE_COMMIT = ["pass", *(pytest.param(s, marks=pytest.mark.slow) for s in ("watermark", "refuse")), "load"]
+
+
+@pytest.mark.parametrize("step", BEFORE_THE_COMMIT)
 def test_a_worker_killed_before_the_commit_leaves_rows_and_watermark_to_the_next_attempt(
     updates: World, step: str
 ) -> None:

@@ -16,6 +16,8 @@ from psycopg import sql
 from executors.errors import Cancelled, Failure, Terminal
 from executors.model import RunReport
 from tests.executors.conformance.world import FORMATS, Memory, World, target_of
+from tests.properties import examples
+from tests.tiers import pair
 
 pytestmark = [pytest.mark.spark, pytest.mark.postgres]
 
@@ -88,7 +90,7 @@ KEYED = st.dictionaries(st.integers(1, 9), st.sampled_from(["a", "b", None]), ma
 
 
 @pytest.mark.parametrize("mode", ["append", "truncate", "upsert"])
-@settings(max_examples=4, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(4), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(there=KEYED, coming=KEYED, repeated=st.booleans())
 def test_over_any_rows_it_says_what_the_run_then_does(
     world: World, mode: str, there: dict[int, str | None], coming: dict[int, str | None], repeated: bool
@@ -139,7 +141,7 @@ def test_nothing_new_is_reported_as_such(filled: World, mode: str) -> None:
     assert preview.effects == []
 
 
-@pytest.mark.parametrize("step", ["pass", "check", "effect"])
+@pytest.mark.parametrize(("mode", "step"), pair(MODES, ["effect", "check", "pass"]))
 def test_it_changes_nothing_when_it_is_stopped(filled: World, mode: str, step: str) -> None:
     before = snapshot(filled)
 

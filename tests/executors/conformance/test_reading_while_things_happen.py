@@ -117,7 +117,7 @@ def test_a_read_that_sends_nothing_can_be_cancelled_within_seconds(world: World)
 
 
 @pytest.mark.usefixtures("in_parts")
-def test_a_connection_that_is_lost_while_reading_is_reported_of_the_source_and_loads_nothing(world: World) -> None:
+def test_a_connection_lost_while_reading_is_reported_at_the_source_and_loads_nothing(world: World) -> None:
     def cut() -> None:
         kill = (
             "select pg_terminate_backend(pid) from pg_stat_activity"

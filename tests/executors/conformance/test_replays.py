@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -70,7 +71,7 @@ def states(world: World) -> list[tuple[Any, ...]]:
     return world.sql('select status, "replayResult", "replayRules" from rejected order by id')
 
 
-def test_rows_that_nobody_fixed_still_fail(loaded: World) -> None:
+def test_rows_without_a_fix_still_fail(loaded: World) -> None:
     report = replay(loaded, loaded.document(rules=[NOT_NULL]))
     assert report.row_counts == {"fails": 2}
     assert states(loaded) == [("open", "fails", ["named"])] * 2
@@ -158,7 +159,7 @@ def test_a_row_that_changes_while_it_is_loaded_stops_all_of_it(loaded: World) ->
     assert [state for state, *_ in states(loaded)] == ["fixed", "open"]
 
 
-def test_a_rule_that_would_end_a_run_only_keeps_the_row_back(loaded: World) -> None:
+def test_a_rule_with_abort_only_rejects_the_row_of_a_replay(loaded: World) -> None:
     fix(loaded, name="Bob")
     report = replay(loaded, loaded.document(rules=[{**NOT_NULL, "onFail": "abort"}]))
     assert report.row_counts == {"loaded": 1, "fails": 1}
@@ -323,7 +324,7 @@ def test_a_restore_gives_replayed_rows_back_to_quarantine(world: World) -> None:
     assert world.rows("id") == [(1,), (2,), (3,), (4,)]
 
 
-def test_checks_of_the_whole_do_not_judge_a_few_rows_but_those_of_each_row_do(loaded: World) -> None:
+def test_only_checks_that_evaluate_single_rows_run_in_a_replay(loaded: World) -> None:
     checks = {"rowCount": {"min": 1000, "onFail": "abort"}, "duplicateKey": {"columns": ["id"], "onFail": "abort"}}
     assert replay(loaded, loaded.document(checks=checks), ids(loaded)[:1]).row_counts == {"loaded": 1}
     loaded.sql("insert into t values (4, 'Dee')")
@@ -407,6 +408,70 @@ def test_rows_that_a_later_load_has_read_again_are_not_added_to_what_it_loaded(w
     assert replay(world, world.document()).row_counts == {"replaced": 2}, "whatever the mode is now"
 
 
+def load_again(world: World, name: str = "a.csv", **document: Any) -> None:
+    """Load a file again, as after "Load again"."""
+    sha256 = hashlib.sha256((world.folder / "in" / name).read_bytes()).hexdigest()
+    world.memory.forgotten_tokens[sha256] = next(world.tokens)
+    world.run(world.document(**document))
+
+
+@pytest.mark.parametrize("mode", ["append", "upsert"])
+def test_a_file_that_is_loaded_again_supersedes_the_rows_rejected_of_it_before(loaded: World, mode: str) -> None:
+    loaded.sql("alter table t add primary key (id)" if mode == "upsert" else "truncate t")
+    loaded.write("b.csv", "id,name\n5,\n6,Eve\n")
+    loaded.run(loaded.document(rules=[NOT_NULL]))
+    load_again(loaded, mode=mode, rules=[NOT_NULL])
+    of_file = 'select status, count(*) from rejected where "sourceFile" like %s group by 1 order by 1'
+    assert loaded.sql(of_file, "%a.csv") == [("open", 2), ("superseded", 2)]
+    assert loaded.sql(of_file, "%b.csv") == [("open", 1)]
+
+
+@pytest.mark.parametrize("mode", ["append", "truncate"])
+def test_a_fix_outlasts_the_loading_of_its_file_again(loaded: World, mode: str) -> None:
+    fix(loaded, name="Bob")
+    (loaded.folder / "in" / "a.csv").rename(loaded.folder / "in" / "same.csv")
+    load_again(loaded, "same.csv", mode=mode, rules=[NOT_NULL])
+    assert loaded.sql('select status, "fixedRow" ->> \'name\', "fixedBy" from rejected order by id') == [
+        ("superseded", "Bob", "ann"),
+        ("superseded", None, None),
+        ("fixed", "Bob", "ann"),
+        ("open", None, None),
+    ]
+    assert replay(loaded, loaded.document(mode=mode, rules=[NOT_NULL])).row_counts["loaded"] == 1
+    assert (2, "Bob") in loaded.rows("id, name")
+
+
+def test_another_file_under_an_old_name_closes_no_row(loaded: World) -> None:
+    for old, new in (("a.csv", "then.csv"), ("b.csv", "a.csv")):
+        if new == "a.csv":
+            loaded.write("b.csv", "id,name\n5,\n6,Eve\n")
+            loaded.run(loaded.document(rules=[NOT_NULL]))
+        (loaded.folder / "in" / old).rename(loaded.folder / "in" / new)
+    load_again(loaded, rules=[NOT_NULL])
+    statuses = loaded.sql("select row ->> 'id', status from rejected order by id")
+    assert statuses == [("2", "open"), ("4", "open"), ("5", "superseded"), ("5", "open")]
+
+
+def test_a_row_that_a_relaxed_rule_has_loaded_with_its_file_is_not_replayed(loaded: World) -> None:
+    loaded.sql("truncate t")
+    load_again(loaded)
+    assert loaded.rows("id") == [(1,), (2,), (3,), (4,)]
+    assert replay(loaded, loaded.document()).row_counts == {"superseded": 2}
+    assert loaded.rows("id") == [(1,), (2,), (3,), (4,)]
+
+
+def test_a_restore_opens_the_rows_again_that_loading_their_file_again_had_superseded(loaded: World) -> None:
+    load_again(loaded, rules=[NOT_NULL], backupBeforeLoad=True)
+    backup = BackupRef(loaded.memory.commits["load"].run_id, "load")
+    restore_pipeline(replace(loaded.job(loaded.document()), backup=backup), loaded.memory.ports())
+    assert loaded.sql("select status, disposition from rejected order by id") == [
+        ("open", "dropped"),
+        ("open", "dropped"),
+        ("open", "not_loaded"),
+        ("open", "not_loaded"),
+    ]
+
+
 def test_rows_that_were_loaded_with_a_warning_do_not_count_as_loaded_by_the_replay(world: World) -> None:
     world.sql("create table t (id int, name text)")
     world.write("a.csv", ROWS)
@@ -427,7 +492,7 @@ def test_an_attempt_that_takes_over_fixes_no_row_twice(loaded: World) -> None:
     assert loaded.sql("select \"fixedRow\" ->> 'name' from rejected") == [("xx",)] * 2
 
 
-def test_rows_that_were_changed_since_an_expression_was_asked_for_are_not_fixed(loaded: World) -> None:
+def test_rows_changed_after_an_expression_was_queued_are_not_fixed(loaded: World) -> None:
     ref = rows_ref(loaded, ids(loaded), column="name", expression="'x'", revisions=[[0, 0]])
     fix(loaded, name="Bob")
     report = fix_rows(loaded.job(loaded.document(), rows=ref), loaded.memory.ports())
@@ -435,7 +500,7 @@ def test_rows_that_were_changed_since_an_expression_was_asked_for_are_not_fixed(
     assert loaded.sql("select \"fixedRow\" ->> 'name' from rejected order by id") == [("Bob",), ("x",)]
 
 
-def test_run_recheck_and_replay_judge_a_value_alike(world: World) -> None:
+def test_run_recheck_and_replay_evaluate_a_value_alike(world: World) -> None:
     world.sql("create table t (id int, age text)")
     world.write("a.csv", 'id,age\n1,\n2,-1\n3,151\n4,150\n5,abc\n6,NaN\n7,""\n')
     document = world.document(rules=[{"type": "range", "field": "age", "min": 0, "max": 150, "onFail": "skip"}])

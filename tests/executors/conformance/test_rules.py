@@ -196,7 +196,7 @@ def test_a_quarantine_of_a_name_with_blanks_and_capitals(ready: World) -> None:
 
 @pytest.mark.parametrize("mode", ["append", "truncate", "upsert", "blue_green", "incremental_watermark"])
 @pytest.mark.parametrize("rows", [TEN, TEN[1:2]], ids=["some", "all"])
-def test_what_is_reported_to_be_loaded_is_what_the_table_gained(ready: World, mode: str, rows: list[Any]) -> None:
+def test_the_reported_number_of_loaded_rows_is_that_of_the_table(ready: World, mode: str, rows: list[Any]) -> None:
     """Also when every row is rejected."""
     ready.write("a.csv", FORMATS["csv"](rows))
     document = ready.document(mode=mode, rules=[NOT_NULL], failOnEmptySource=False, failAtRejectedPct=0)

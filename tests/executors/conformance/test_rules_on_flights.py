@@ -50,6 +50,7 @@ def flights(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return next(path for path in place_files(tmp_path_factory.mktemp("wheel")) if path.name == "flights.csv")
 
 
+@pytest.mark.slow
 def test_counts_are_those_of_another_engine(world: World, flights: Path) -> None:
     shutil.copy(flights, world.write("flights.csv", ""))
     duck = duckdb.connect()

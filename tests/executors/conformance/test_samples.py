@@ -11,7 +11,7 @@ from executors.errors import Failure
 from executors.model import Connection
 from executors.postgres.client import connect
 from executors.runs.sample import sample_pipeline
-from tests.executors.conformance.world import World
+from tests.executors.conformance.world import World, target_of
 
 OPS = [
     {"op": "rename", "columns": {"no": "id"}},
@@ -37,15 +37,16 @@ def kept(world: World):
     return [tuple(row) for row in rows]
 
 
-def test_rows_come_behind_the_ops_and_before_the_rules(world: World) -> None:
+def test_rows_come_behind_the_ops_and_before_the_rules_without_those_that_a_cast_rejects(world: World) -> None:
     world.write("a", "no,name\n1,Ann\n2,Bob\n3,Cy\nx,Di\n5,Ann\n")
     rows = sample(world, ops=OPS, rules=[{"type": "maxLength", "field": "name", "max": 1, "onFail": "abort"}])
     assert [(record, row["id"], row["double"]) for _, record, row in rows] == [
         (1, 1, 2),
         (2, 2, 4),
-        (4, None, None),
         (5, 5, 10),
     ]
+    reads_bad = sample(world, ops=OPS, onTypeMismatch="null")
+    assert [(record, row["id"]) for _, record, row in reads_bad] == [(1, 1), (2, 2), (5, 5)], "NULL meets no filter"
     assert world.sql("select to_regclass('t')") == [(None,)]
     assert world.memory.commits == {}
 
@@ -73,6 +74,10 @@ def test_rows_of_a_database_are_sampled_as_they_are(world: World) -> None:
     report = sample_pipeline(world.job(world.table_document()), world.memory.ports())
     assert report.row_counts == {"load": 50}
     assert kept(world)[0][2] == {"id": 1, "name": "N1", "amount": "1.50", "day": "2026-01-02", "ok": False}
+    types = ["integer", "string", "decimal(10,2)", "date", "boolean"]
+    assert world.sql("select types from flow_meta.samples where tenant = %s and types is not null", world.tenant) == [
+        (types,)
+    ]
 
 
 @pytest.fixture
@@ -97,6 +102,22 @@ def test_as_a_role_with_rights_over_the_server_tables_are_loaded_and_not_shown(w
     assert world.run(document).nodes[-1].rows_loaded == 1
     world.warehouse = replace(world.warehouse, allows_server_rights=True)
     assert sample_pipeline(world.job(document), world.memory.ports()).row_counts == {"load": 1}
+
+
+@pytest.mark.usefixtures("reads_server_files")
+def test_so_are_tables_that_joins_look_rows_up_in(world: World) -> None:
+    world.sql("create table s (id int primary key)")
+    world.sql("insert into s values (1)")
+    world.write("a", "id\n1\n2\n")
+    document = world.document(
+        ops=[{"op": "join", "with": "known", "type": "semi", "on": {"id": "id"}}],
+        columns=[{"name": "id", "type": "integer"}],
+    )
+    document["nodes"].append({**world.table_document()["nodes"][0], "id": "known"})
+    document["nodes"][1]["inputs"].append("known")
+    with pytest.raises(Failure, match=r"^query\.role_not_allowed: A preview"):
+        world.preview(document)
+    assert target_of(world.run(document)).rows_loaded == 1
 
 
 def test_without_its_folder_a_source_cannot_be_sampled(world: World) -> None:

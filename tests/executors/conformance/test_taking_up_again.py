@@ -292,9 +292,7 @@ def renamed(document: dict[str, Any], **changes: Any) -> dict[str, Any]:
     return {**document, "nodes": [*document["nodes"][:-1], {**document["nodes"][-1], "id": "renamed", **changes}]}
 
 
-def test_a_target_that_is_renamed_does_not_load_again_what_stands_in_its_table(
-    world: World, one: dict[str, Any]
-) -> None:
+def test_a_renamed_target_does_not_reload_the_rows_of_its_table(world: World, one: dict[str, Any]) -> None:
     del one["nodes"][0]["config"]["atomicity"]
     world.run(one)
     report = world.run(renamed(one))
@@ -306,7 +304,7 @@ def test_a_target_that_is_renamed_does_not_load_again_what_stands_in_its_table(
     assert world.run(renamed(one)).warnings == [], "it has loaded something itself"
 
 
-def test_a_target_that_is_renamed_loads_again_what_is_asked_for(world: World, one: dict[str, Any]) -> None:
+def test_a_renamed_target_reloads_on_request(world: World, one: dict[str, Any]) -> None:
     del one["nodes"][0]["config"]["atomicity"]
     world.run(one)
     (sha256,) = world.memory.states

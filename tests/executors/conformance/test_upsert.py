@@ -118,7 +118,7 @@ def test_an_order_by_a_column_without_an_order_is_refused_before_the_source_is_r
     assert ("pass", "load") not in world.memory.steps
 
 
-def test_a_row_of_a_later_load_that_is_older_stays_out_and_is_reported_as_the_preview_reports_it(world: World) -> None:
+def test_an_older_row_of_a_later_load_is_not_loaded_and_reported_like_in_the_preview(world: World) -> None:
     world.sql("create table t (id int primary key, at int, name text); insert into t values (1, 5, 'five')")
     world.write("a", "id,at,name\n1,4,older\n1,3,oldest\n2,1,new\n")
     preview = world.preview(world.document(mode="upsert", orderBy="at"))

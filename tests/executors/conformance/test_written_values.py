@@ -19,7 +19,7 @@ THROUGH_SPARK = {"ops": [{"op": "filter", "where": "day is null or year(day) > 2
 
 
 @pytest.mark.parametrize("settings", [IN_SOURCE, IN_CAST, {**IN_SOURCE, **THROUGH_SPARK}])
-def test_a_german_file_arrives_exactly_and_what_is_wrong_is_told(world: World, settings: dict[str, Any]) -> None:
+def test_a_german_file_is_loaded_exactly_and_its_faults_are_reported(world: World, settings: dict[str, Any]) -> None:
     world.write("a", FILE)
     document = world.document(**settings, onTypeMismatch="skip", failAtRejectedPct=90)
     document["nodes"][0]["config"]["format"]["delimiter"] = ";"

@@ -72,6 +72,7 @@ class Memory:
     """All ports in one: events and units are kept, `on_step` may interfere, `stop` ends the run."""
 
     steps: list[tuple[str, str | None]] = field(default_factory=list)
+    rows: list[tuple[str, int]] = field(default_factory=list)
     nodes: list[NodeReport] = field(default_factory=list)
     commits: dict[str, LoadCommit] = field(default_factory=dict)
     alerts: list[tuple[str, str]] = field(default_factory=list)
@@ -92,6 +93,9 @@ class Memory:
     def step(self, name: str, node: str | None = None) -> None:
         self.steps.append((name, node))
         self.on_step(name, node)
+
+    def step_rows(self, name: str, rows: int) -> None:
+        self.rows.append((name, rows))
 
     def node_finished(self, report: NodeReport) -> None:
         self.nodes.append(report)

@@ -32,6 +32,8 @@ def column(*values: str) -> DetectedColumn:
         (("-7", "+8"), "integer"),
         (("1.5", "20"), "decimal(18,1)"),
         (("1e5", "2.5e-3"), "float"),
+        (("1e-5", "2e3"), "float"),
+        (("12E4", "561", "7e1"), "string"),
         (("true", "False"), "boolean"),
         (("yes", "no"), "boolean"),
         (("no", "no"), "string"),
@@ -51,7 +53,13 @@ def test_the_type_is_the_narrowest_that_all_values_have(values, type):
     assert column(*values).type == type
 
 
-def test_why_codes_stay_text_is_told():
+def test_empty_texts_in_quotes_are_null_unless_the_column_is_text():
+    typed, text = column('"7"', '""', '"8"', '"9"'), column('"a"', '""', '"b"', '"c"')
+    assert (typed.type, typed.null_rate, typed.distinct) == ("integer", 0.25, 3)
+    assert (text.type, text.null_rate, text.distinct) == ("string", 0.0, 4)
+
+
+def test_the_reason_why_codes_stay_text_is_reported():
     assert "'00123'" in column("00123", "4567").note
 
 
@@ -103,12 +111,24 @@ def test_formats_of_dates_are_decided_by_values(values, type, formats):
     assert (found.type, found.formats) == (type, formats)
 
 
+def test_the_century_of_two_digit_years_is_reported():
+    found = column("13.02.68", "14.02.69")
+    assert (found.min, found.max) == ("1969-02-14", "2068-02-13")
+    assert "from 69 are read as 1969" in found.note
+    assert column("13.02.1968", "14.02.1969").note == ""
+
+
 def test_dates_that_could_be_of_either_order_stay_text():
     found = look("id;x\n1;01/02/2024\n2;03/04/2024\n")
     assert (found.columns[1].type, codes(found)) == ("string", ["date.ambiguous"])
 
 
-def test_other_columns_tell_the_order_of_dates():
+def test_days_that_are_the_same_in_each_order_do_not_decide():
+    found = look("id;x\n1;01/01/2024\n2;02/02/2024\n")
+    assert (found.columns[1].type, codes(found)) == ("string", ["date.ambiguous"])
+
+
+def test_other_columns_determine_the_order_of_dates():
     found = look("a,b\n13/01/2024,01/02/2024\n14/01/2024,03/04/2024\n")
     assert (found.columns[1].formats, codes(found)) == (("%d/%m/%Y",), [])
 
@@ -123,18 +143,24 @@ def test_the_deciding_date_may_come_late():
     assert look(f"id,x\n{rows}3001,31/01/2024\n").columns[1].formats == ("%d/%m/%Y",)
 
 
+def test_a_day_that_does_not_exist_is_a_misfit_also_where_days_repeat():
+    days = [f"{n % 28 + 1:02}.12.2025" for n in range(200)]
+    found = column(*days, "31.02.2026")
+    assert (found.type, found.formats) == ("date", ("%d.%m.%Y",))
+
+
 def test_timestamps_with_and_without_a_zone_stay_text():
     found = look("id,x\n1,2024-01-05T10:00:00Z\n2,2024-01-05T10:00:00\n")
     assert (found.columns[1].type, codes(found)) == ("string", ["timestamp.mixed_zones"])
 
 
-def test_one_value_in_a_hundred_may_be_wrong_and_is_told():
+def test_one_value_in_a_hundred_may_be_wrong_and_is_reported():
     rows = "".join(f"{n},{n % 28 + 1:02}.01.2024\n" for n in range(299))
     found = look(f"id,x\n{rows}300,unknown\n")
 
     assert (found.columns[1].type, found.columns[1].formats) == ("date", ("%d.%m.%Y",))
     [problem] = found.problems
-    assert problem.message == "Column 'x': 1 of 300 values is not %d.%m.%Y: 'unknown'."
+    assert problem.message == "Column 'x': 1 of 300 values is not DD.MM.YYYY: 'unknown'."
 
 
 def test_two_values_in_a_hundred_make_a_column_text():
@@ -156,7 +182,7 @@ def test_words_in_text_are_text():
     assert ("nullValues" in found.format.to_document(), found.rows[0]) == (False, ("1", "NA"))
 
 
-def test_a_text_that_would_become_null_is_told():
+def test_a_text_that_would_become_null_is_reported():
     found = look("id,x,country\n1,NA,NA\n2,3,DE\n")
     assert codes(found) == ["nulls.in_text"]
 
@@ -170,13 +196,20 @@ def test_target_names_are_lower_case_and_different():
     header = "Order ID,orderId,Größe (cm),2024,,_flow_x1,order_id"
     found = look(header.replace("_flow_x1", "Flow X") + "\n1,2,3,4,5,6,7\n", header=True)
     made = [column.target_name for column in found.columns]
-    assert made == ["order_id", "order_id_2", "grosse_cm", "c_2024", "column_5", "c_flow_x", "order_id_3"]
+    assert made == ["order_id", "order_id_2", "groesse_cm", "c_2024", "column_5", "c_flow_x", "order_id_3"]
     assert found.columns[0].name == "Order ID"
 
 
-def test_keys_are_columns_that_tell_rows_apart_the_named_ones_first():
+def test_no_target_name_is_that_of_a_system_column():
+    assert [column.target_name for column in look("ctid,XMIN\n1,2\n").columns] == ["c_ctid", "c_xmin"]
+
+
+def test_keys_are_columns_that_identify_rows_with_key_names_first():
     rows = "".join(f"name {n},{n * 7},{n % 3}\n" for n in range(30))
-    assert look(f"name,customer_id,group\n{rows}").keys == (Key(("customer_id",), True), Key(("name",), True))
+    assert look(f"name,customer_id,group\n{rows}").keys == (
+        Key(("customer_id",), True, is_likely=True),
+        Key(("name",), True, is_likely=True),
+    )
 
 
 def test_two_columns_are_a_key_where_no_single_one_is():
@@ -194,7 +227,7 @@ def test_a_key_with_few_repeated_values_is_flagged_with_them():
     assert look(f"id,text\n{rows}17,y\n").keys[-1] == Key(("id",), False, ("17",))
 
 
-def test_bounds_counts_and_samples_are_told():
+def test_bounds_counts_and_samples_are_reported():
     found = column("3", "10", "3", "")
     assert (found.min, found.max, found.distinct, found.null_rate) == ("3", "10", 2, 0.25)
     assert found.samples == ("3", "10")

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from executors.detection import Detection, GivenSettings, detect
 from executors.errors import Failure, Terminal
+from tests.properties import examples
 
 SALES = (
     "Kunde;Tag;Betrag\nMüller;01.02.2024;1.234,56\nWeiß;13.02.2024;99,00\nGroß;2024-02-15;5,10\n"
@@ -71,12 +72,27 @@ def test_settings_are_found_and_the_rows_are_read_by_them(content, settings, fir
     assert found.rows[0] == first
 
 
-def test_a_guessed_encoding_is_told():
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "utf-8-sig"])
+@pytest.mark.parametrize("line", ["sep=;\r\n", '"SEP=;"\n'])
+def test_a_first_line_that_names_the_delimiter_is_no_row(line, encoding):
+    found = look(f"{line}id;a,b\n1;x,y\n2;z,z\n".encode(encoding))
+
+    assert (found.format.to_document()["delimiter"], names(found)) == (";", ["id", "a,b"])
+    assert found.rows == (("1", "x,y"), ("2", "z,z"))
+    assert codes(found)[0] == "delimiter.named"
+
+
+def test_a_given_delimiter_is_stronger_than_the_one_that_the_first_line_names():
+    found = look("sep=;\nid,n\n1,2\n", delimiter=",")
+    assert (names(found), found.rows) == (["id", "n"], (("1", "2"),))
+
+
+def test_a_guessed_encoding_is_reported():
     [problem] = look(SALES.encode("cp1252")).problems
     assert problem.message == "The file is not UTF-8; it looks like Windows-1252."
 
 
-def test_utf16_without_a_mark_is_told():
+def test_utf16_without_a_byte_order_mark_is_reported():
     found = look(("id;name\n" + "1;ö\n" * 30).encode("utf-16-le"))
     assert (found.format.to_document()["encoding"], codes(found)) == ("utf-16-le", ["encoding.guessed"])
 
@@ -116,17 +132,23 @@ def test_a_repeated_first_row_is_no_header():
     assert look("yes,red\nno,blue\nyes,red\n").format.to_document()["header"] is False
 
 
+def test_a_header_that_comes_again_among_typed_rows_is_a_header():
+    found = look("id,x\n1,2\nid,x\n3,4\n")
+    assert (names(found), codes(found)) == (["id", "x"], ["header.repeated"])
+    assert "Record 3" in found.problems[0].message
+
+
 def test_a_header_alone_has_no_rows():
     found = look("id,name,amount\n")
     assert (names(found), found.rows, codes(found)) == (["id", "name", "amount"], (), ["rows.none"])
 
 
-def test_lines_above_the_table_are_told():
+def test_lines_above_the_table_are_reported():
     [first, *_] = look("Report\nid,a,b\n1,2,3\n4,5,6\n7,8,9\n").problems
     assert (first.code, "begin at record 2" in first.message) == ("header.below", True)
 
 
-def test_delimiters_at_the_ends_of_rows_are_told():
+def test_delimiters_at_the_ends_of_rows_are_reported():
     assert codes(look("a,b\n1,2,\n3,4,\n")) == ["rows.trailing_delimiter"]
     assert "column.trailing" in codes(look("a,b,\n1,2,\n3,4,\n"))
 
@@ -142,7 +164,7 @@ def test_json_in_another_encoding_is_refused_as_by_a_run():
     assert refused.value.code == "source.encoding_differs"
 
 
-def test_a_row_with_too_few_values_is_told_with_its_line():
+def test_a_row_with_too_few_values_is_reported_with_its_line():
     [problem] = look("id,a,b\n1,2,3\n1,2\n4,5,6\n").problems
     assert (problem.code, problem.line) == ("row.unreadable", 3)
     assert "expected 3 cells, found 2" in problem.message
@@ -208,7 +230,7 @@ def test_fifteen_hundred_columns_are_read():
     assert (len(found.columns), {column.type for column in found.columns}) == (1500, {"integer"})
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @hypothesis_given(st.binary(max_size=400), st.booleans())
 def test_no_bytes_raise_anything_but_a_refusal(content, is_whole):
     try:
@@ -217,7 +239,7 @@ def test_no_bytes_raise_anything_but_a_refusal(content, is_whole):
         assert refused.hint  # noqa: PT017
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @hypothesis_given(st.text("0123456789.,;:-/\"'|\t\n{}[]aNT +é", max_size=200), st.booleans())
 def test_no_text_raises_anything_but_a_refusal(content, is_whole):
     try:

@@ -56,6 +56,22 @@ def test_tabs_other_delimiters_and_other_quotes(reader: Any) -> None:
     assert reader.rows(b"a;b\n1,5;2\n", Csv(type="csv", delimiter=";")) == [{"a": "1,5", "b": "2"}]
 
 
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "cp1252"])
+@pytest.mark.parametrize(("header", "names"), [("id;name\r\n", ("id", "name")), ("", ("column_1", "column_2"))])
+def test_a_first_line_that_names_the_delimiter_is_no_row(
+    reader: Any, encoding: str, header: str, names: tuple[str, str]
+) -> None:
+    content = f"sep=;\r\n{header}1;a\r\n2;b\r\n".encode(encoding)
+    fmt = Csv(type="csv", delimiter=";", encoding=encoding, header=bool(header))
+    assert reader.rows(content, fmt) == [dict(zip(names, row, strict=True)) for row in (("1", "a"), ("2", "b"))]
+    assert reader.scan(content, fmt).first_line == (3 if header else 2)
+
+
+def test_a_file_of_a_delimiter_line_alone_is_blank(reader: Any) -> None:
+    scan = reader.scan(b"sep=;\n", Csv(type="csv", delimiter=";"))
+    assert (scan.records, scan.is_blank, scan.splits) == (0, True, ())
+
+
 def test_a_second_file_with_other_column_order_is_read_by_name(reader: Any) -> None:
     first = reader.scan(b"id,name\n1,Ann\n", CSV)
     second = dataclasses.replace(reader.scan(b"name,id,extra\nZed,9,x\n", CSV), fields=first.fields)
@@ -204,6 +220,12 @@ def test_bytes_that_an_encoding_lacks_are_a_bad_row(reader: Any, bad_rows: Calla
     rows = reader.read(reader.scan(b"a,b\n\x81,1\n\x80,2\n", fmt), fmt)
     assert bad_rows(rows) == [(1, "not valid cp1252", "\\xff,1")]
     assert rows[1]["a"] == "€"
+
+
+def test_other_text_under_the_name_of_utf_16_is_refused(reader: Any) -> None:
+    with pytest.raises(Terminal) as refused:
+        reader.scan(TEXT.encode(), Csv(type="csv", encoding="utf-16"))
+    assert refused.value.code == "source.encoding_differs"
 
 
 def test_utf_16_under_the_name_of_utf_8_is_refused(reader: Any) -> None:

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from executors.errors import Terminal
 from ir.formats import Csv
+from tests.properties import examples
 
 CSV = Csv(type="csv", header=False)
 SIZES = st.integers(1, 40)
@@ -41,7 +42,7 @@ def cells(row: dict[str, Any]) -> list[str]:
     return [value or "" for name, value in row.items() if not name.startswith("_flow_")]
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(text=soup, split_bytes=SIZES, block_bytes=SIZES, bom=st.booleans())
 def test_any_bytes_give_pythons_records(reader: Any, text: str, split_bytes: int, block_bytes: int, bom: bool) -> None:
     content = b"\xef\xbb\xbf" * bom + text.encode()
@@ -63,7 +64,7 @@ def test_any_bytes_give_pythons_records(reader: Any, text: str, split_bytes: int
             assert by_python(row["_flow_raw"]) == [record]
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(
     table=tables,
     split_bytes=SIZES,
@@ -109,7 +110,7 @@ def test_splits_are_about_as_big_as_asked_for(reader: Any) -> None:
     assert {round((split.end - split.start) / 20_000, 1) for split in splits} == {1.0}
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(
     records=st.lists(
         st.sampled_from([b"a,b", b"\xff,b", b'"x\n\xfe",b', b"a", b"a,b,c", b'"q""",', b"\xc3\xa9,b"]), max_size=12
@@ -134,7 +135,7 @@ def test_broken_and_ragged_records_keep_their_place(
             assert row["_flow_bad"] == f"expected 2 cells, found {len(expected)}"
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(text=soup, block_bytes=SIZES)
 def test_line_numbers_are_known_just_where_every_line_is_a_record(reader: Any, text: str, block_bytes: int) -> None:
     lines = re.split("\r\n|\r|\n", text)

@@ -64,7 +64,7 @@ def test_both_faults_of_one_file_are_reported() -> None:
     assert find_mismatches(GERMAN.encode("cp1252"), Csv(type="csv")) == mismatches
 
 
-def test_a_delimiter_in_quotes_is_none() -> None:
+def test_a_delimiter_in_quotes_is_text() -> None:
     assert find_mismatches(b'note\n"a;b"\n"c;d"\n', Csv(type="csv")) == ()
 
 

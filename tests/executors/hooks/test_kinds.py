@@ -8,7 +8,7 @@ from pathlib import Path
 from executors.hooks import HANDLERS
 from ir.hooks import HOOKS
 
-DOCS = Path(__file__).parents[3] / "docs" / "hooks.md"
+DOCS = Path(__file__).parents[3] / "docs" / "reference" / "hooks.md"
 
 
 def test_every_kind_has_a_handler():

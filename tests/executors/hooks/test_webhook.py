@@ -111,7 +111,7 @@ def test_no_secret_of_a_connection_is_reported(run: Run, receiver: Receiver):
     assert not [secret for secret in ("T0KEN", "H3ADER", "S1GN") if secret in reported]
 
 
-def test_no_address_stands_in_a_traceback_either(run: Run):
+def test_a_traceback_contains_no_address(run: Run):
     pager = WebhookConnection("pager", "https://127.0.0.1/T0KEN", {}, "")
     _, failure = run({"type": "webhook", "connection": "pager"}, webhooks={"pager": pager})
     assert failure.code == "webhook.not_public"
@@ -196,9 +196,7 @@ def test_the_address_that_was_checked_is_the_one_that_is_used(
         assert len(server.requests) == 1
 
 
-def test_a_certificate_that_nobody_vouches_for_is_refused(
-    run: Run, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
-):
+def test_an_untrusted_certificate_is_refused(run: Run, receiver: Receiver, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(posting, "PUBLIC", Network(posting.PUBLIC.policy, posting.PUBLIC.resolver))
     report, _ = run(hook(f"{receiver.url}/"))
     assert f"certificate of {HOST}:{receiver.port} is not trusted: it is not signed" in report.message

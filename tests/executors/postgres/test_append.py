@@ -48,7 +48,7 @@ def test_rows_go_in_as_their_tasks_stand_in_the_source(loading, make, rows):
     assert rows("SELECT id FROM t ORDER BY ctid") == [(1,), (2,), (3,), (4,)]
 
 
-def test_a_second_commit_of_the_run_answers_the_first_ones_counts(loading, make, rows):
+def test_a_second_commit_of_the_run_returns_the_counts_of_the_first(loading, make, rows):
     make("CREATE TABLE t (id integer)")
     load = loading("t", "id integer")
     load.stage([(1,), (2,)])

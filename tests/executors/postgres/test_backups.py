@@ -131,7 +131,7 @@ def test_a_restore_says_whose_rows_went_that_others_had_loaded_since(load, resto
     assert restore(backup).others == ("pipeline since",)
 
 
-def test_a_trigger_that_changes_rows_on_their_way_back_is_reported_and_nothing_is_restored(load, restore, make, rows):
+def test_a_trigger_that_changes_restored_rows_is_reported_and_nothing_is_restored(load, restore, make, rows):
     _, backup = load(1, A), load(2, B)
     make(
         "CREATE FUNCTION more() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN NEW.id := NEW.id + 10; RETURN NEW; END $$"

@@ -174,7 +174,7 @@ def test_a_publication_of_all_tables_is_an_obstacle(load, superuser, admin, foun
         ("CREATE RULE r AS ON DELETE TO t DO INSTEAD NOTHING", "rule r, which takes the place of DELETE"),
     ],
 )
-def test_what_stands_against_both_ways_is_refused_by_name_before_anything_is_read(
+def test_a_table_that_neither_strategy_can_replace_is_refused_before_the_read_with_the_obstacles(
     load, make, found, conn, schema, ddl, obstacle
 ):
     make(ddl)

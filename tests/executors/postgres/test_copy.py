@@ -19,6 +19,7 @@ from executors.postgres.copy import StageWriter
 from executors.postgres.staging import count_good, count_rejected, create_staging, drop_staging, staging_tables
 from executors.types import wire_type
 from ir.types import ColumnType
+from tests.properties import examples
 
 UTC = dt.UTC
 EXACT = Context(prec=80)
@@ -106,7 +107,7 @@ def decimals(draw):
     return precision, scale, [None if v is None else Decimal(v).scaleb(-scale, EXACT) for v in values]
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(150), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(decimals())
 def test_decimals_of_every_precision_and_scale_arrive_exactly(staged, case):
     precision, scale, values = case
@@ -114,7 +115,7 @@ def test_decimals_of_every_precision_and_scale_arrive_exactly(staged, case):
     assert staged(f"decimal({precision},{scale})", values) == texts
 
 
-@settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(50), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.none() | st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"])), min_size=1))
 def test_any_text_arrives_as_it_was_sent(staged, values):
     assert staged("string", values) == values

@@ -10,12 +10,13 @@ from hypothesis import strategies as st
 
 from executors.errors import Terminal
 from executors.postgres.preview import count_effect, count_null_rates, refuse_repeats
+from tests.properties import examples
 
 HOLDS = "SELECT k, v, n FROM t ORDER BY k"
 ROWS = st.lists(
     st.tuples(st.integers(1, 6), st.one_of(st.none(), st.sampled_from(["a", "A", "b"])), st.integers(0, 2)), max_size=8
 )
-SEVERAL = settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
+SEVERAL = settings(max_examples=examples(15), suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 @pytest.fixture
@@ -120,7 +121,7 @@ def test_a_value_that_the_column_rounds_to_what_it_holds_changes_nothing(loading
     assert (effect.updated, effect.unchanged) == (done.updated, done.unchanged) == (0, 1)
 
 
-def test_rows_that_repeat_a_key_are_reported_as_the_load_would_tell_them(loading, table):
+def test_repeated_keys_are_reported_like_by_the_load(loading, table):
     table([(1, "a", 0)])
     load = start(loading, "append", [(1, "b", 0)])
     with pytest.raises(Terminal) as reported:

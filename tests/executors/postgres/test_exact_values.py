@@ -125,7 +125,7 @@ def test_a_refused_value_is_reported_with_its_column_and_type(loading, make):
     assert kept == ({"at": "2025-01-01T10:00:00.6"},)
 
 
-def test_a_finer_value_becomes_null_where_that_is_asked_for(loading, make, rows):
+def test_a_more_precise_value_becomes_null_if_configured(loading, make, rows):
     make("CREATE TABLE t (id integer, at timestamp(0))")
     load = loading("t", "id integer", "at timestamp")
     load.stage([(1, datetime(2025, 1, 1, 10, 0, 0, 600000))])

@@ -70,7 +70,7 @@ def kind(request, make):
     return definition, out
 
 
-def test_rows_that_are_kept_out_are_put_aside(kind, loading, rows):
+def test_excluded_rows_are_removed_from_staging(kind, loading, rows):
     load = loading("t", *COLUMNS)
     load.stage(ROWS)
     ((rule, _, _, on_fail, violations),) = found(refuse(load, "skip"))
@@ -168,7 +168,7 @@ def test_constraints_on_generated_columns_are_looked_for(loading, make, rows):
     assert rows("SELECT a, b FROM t ORDER BY b") == [(None, 1), (3, 2)]
 
 
-def test_a_foreign_key_that_speaks_at_commit_undoes_the_load(loading, make, rows, conn):
+def test_a_foreign_key_that_fails_at_commit_undoes_the_load(loading, make, rows, conn):
     make("CREATE TABLE t (id integer PRIMARY KEY, up integer CONSTRAINT up REFERENCES t DEFERRABLE INITIALLY DEFERRED)")
     load = loading("t", "id integer", "up integer")
     load.stage([(1, None), (2, 7)])

@@ -73,7 +73,7 @@ def test_nothing_of_ours_is_for_the_public(fresh, server):
     assert granted == []
 
 
-def test_a_user_who_may_not_make_them_learns_the_grant(fresh, server):
+def test_a_user_without_the_privilege_to_create_them_gets_the_grant_statement(fresh, server):
     role = f"flow_poor_{secrets.token_hex(4)}"
     poor = replace(fresh, user=role, password="x")
     with connect(server, autocommit=True) as admin, new_role(admin, role), connect(poor, autocommit=True) as session:

@@ -152,7 +152,7 @@ def test_the_table_is_made_once_and_not_for_the_public(conn, dlq):
     assert "{=" not in str(granted)
     assert ",=" not in str(granted)
     indexes = conn.execute("SELECT indexname FROM pg_indexes WHERE tablename = 'My Orders'").fetchall()
-    assert {("My Orders_pipeline_idx",), ("My Orders_rule_idx",), ("My Orders_replay_idx",)} <= set(indexes)
+    assert {("My Orders_all_rule_idx",), ("My Orders_rule_idx",), ("My Orders_replay_idx",)} <= set(indexes)
 
 
 @pytest.mark.parametrize(

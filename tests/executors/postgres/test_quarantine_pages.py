@@ -4,28 +4,31 @@ from __future__ import annotations
 
 import uuid
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import psycopg
 import pytest
+from psycopg import sql
 
 from executors.errors import Terminal, Transient
 from executors.postgres import quarantine_pages
 from executors.postgres.quarantine import ensure_quarantine
 from executors.postgres.quarantine_pages import (
     Counted,
-    EntryQuery,
     Swept,
     count_older,
     delete_older,
     read_all,
     read_page,
 )
-from executors.postgres.quarantined import Owner
+from executors.postgres.quarantine_query import EntryOrder, EntryQuery, PageQuery
+from executors.postgres.quarantined import Owner, Owners
 from executors.table_name import TableName
 from flowapp.embedded.processes import wait_until
 
 TENANT = str(uuid.uuid4())
 OWNER = Owner(TENANT, "orders")
+ALONE = Owners(TENANT, ("orders",))
 PROBE = 1
 """Ids that were used up before the first entry."""
 
@@ -52,13 +55,13 @@ def table(conn, schema) -> TableName:
     return name
 
 
-def every(conn, table, entry_query: EntryQuery, limit: int = 7) -> list[int]:
-    found, before = [], None
+def every(conn, table, entry_query: EntryQuery, limit: int = 7, owners: Owners = ALONE) -> list[int]:
+    found, after = [], None
     while True:
-        page = read_page(conn, OWNER, table, entry_query, before, limit)
+        page = read_page(conn, owners, table, entry_query, after, limit)
         found += [entry["sourceRecord"] for entry in page.entries]
-        before = page.reached
-        if before is None:
+        after = page.reached
+        if after is None:
             return found
 
 
@@ -87,9 +90,9 @@ def test_pages_give_what_fits_once_and_newest_first(conn, table, entry_query, fi
 
 def test_a_search_stops_at_its_bound_and_goes_on_from_there(conn, table, monkeypatch):
     monkeypatch.setattr(quarantine_pages, "SLICE", 30)
-    page = read_page(conn, OWNER, table, EntryQuery(search="text 1"), None, 50)
+    page = read_page(conn, ALONE, table, EntryQuery(search="text 1"), None, 50)
     (newest,) = page.entries
-    assert (newest["sourceRecord"], newest["id"] - page.reached) == (100, 29)
+    assert (newest["sourceRecord"], newest["id"] - page.reached.id) == (100, 29)
     assert every(conn, table, EntryQuery(search="text 7"), 50) == [*range(79, 69, -1), 7]
 
 
@@ -98,7 +101,7 @@ def test_what_takes_too_long_is_given_up_and_said(conn, table, monkeypatch):
     with connect_to_same(conn) as other, other.transaction():
         other.execute(f"LOCK TABLE {table} IN ACCESS EXCLUSIVE MODE")
         with pytest.raises(Terminal) as caught:
-            read_page(conn, OWNER, table, EntryQuery(), None, 5)
+            read_page(conn, ALONE, table, EntryQuery(), None, 5)
     assert caught.value.code == "errors.gave_up"
 
 
@@ -122,8 +125,80 @@ def test_a_count_that_takes_too_long_reports_how_many_it_has_counted(conn, table
 
 
 def test_entries_of_others_are_not_read(conn, table):
-    assert read_page(conn, Owner(str(uuid.uuid4()), "orders"), table, EntryQuery(), None, 5).entries == []
-    assert read_page(conn, Owner(TENANT, "returns"), table, EntryQuery(), None, 5).entries == []
+    assert read_page(conn, Owners(str(uuid.uuid4()), ("orders",)), table, EntryQuery(), None, 5).entries == []
+    assert read_page(conn, Owners(TENANT, ("returns",)), table, EntryQuery(), None, 5).entries == []
+
+
+MAKE_SHARED = """
+INSERT INTO {} ("pipelineId", "runId", "nodeId", "ruleId", "row", "rowId", field, message, severity, disposition,
+    attempt, "targetNode", "sourceFile", "sourceRecord", "rowFrom", status, tenant)
+SELECT 'p' || i %% %(pipelines)s, 'run' || i / 10, 'check', 'rule' || i %% 4, jsonb_build_object('n', 'text ' || i),
+    i::text, 'f' || i %% 2, 'm', 'skip', 'dropped', 1, 'load', 'a.csv', i, 'source',
+    CASE WHEN i %% 10 = 0 THEN 'ignored' ELSE 'open' END,
+    CASE WHEN i %% 7 = 0 THEN gen_random_uuid() ELSE %(tenant)s END
+FROM generate_series(1, %(entries)s) AS i"""
+
+
+def share(conn, schema: str, pipelines: int, entries: int) -> TableName:
+    """A table of several pipelines, of which every seventh entry is another workspace's."""
+    name = TableName(schema, "shared")
+    ensure_quarantine(conn, str(name))
+    conn.execute(MAKE_SHARED.format(f"{schema}.shared"), {"tenant": TENANT, "pipelines": pipelines, "entries": entries})
+    return name
+
+
+def in_order(i: int, order: EntryOrder) -> tuple[int, int]:
+    group = {"rule": i % 4, "pipeline": i % 5, None: 0}[order.group]
+    return -group if order.is_reversed else group, i if order.is_oldest_first else -i
+
+
+@pytest.mark.parametrize("group", ["rule", "pipeline", None])
+@pytest.mark.parametrize("is_reversed", [False, True])
+@pytest.mark.parametrize(
+    ("filters", "fits"),
+    [
+        ({}, lambda i: True),
+        ({"status": "ignored"}, lambda i: i % 10 == 0),
+        ({"rule": "rule2"}, lambda i: i % 4 == 2),
+        ({"runs": ("run1", "run2", "run7")}, lambda i: i // 10 in (1, 2, 7)),
+    ],
+)
+def test_pages_of_several_pipelines_give_each_entry_of_the_workspace_once_and_in_order(
+    conn, schema, group, is_reversed, filters, fits
+):
+    table, order = share(conn, schema, 5, 100), EntryOrder(group, is_reversed)
+    owners = Owners(TENANT, ("p0", "p1", "p2", "p4"))
+    wanted = [i for i in range(1, 101) if fits(i) and i % 7 and i % 5 != 3]
+    found = every(conn, table, EntryQuery(**filters, order=order), owners=owners)
+    assert found == sorted(wanted, key=lambda i: in_order(i, order))
+
+
+@pytest.mark.parametrize(
+    "entry_query",
+    [
+        EntryQuery(),
+        EntryQuery(status="ignored"),
+        EntryQuery(status="fixed"),
+        EntryQuery(rule="rule2"),
+        EntryQuery(field="f1"),
+        EntryQuery(runs=tuple(f"run{n}" for n in range(1000, 1050))),
+        EntryQuery(order=EntryOrder(is_reversed=True)),
+        EntryQuery(order=EntryOrder("rule")),
+        EntryQuery(order=EntryOrder("pipeline")),
+    ],
+)
+def test_a_page_of_many_pipelines_reads_little_of_the_table(conn, schema, entry_query):
+    table = share(conn, schema, 100, 20_000)
+    conn.execute(f"ANALYZE {schema}.shared")
+    query = PageQuery(Owners(TENANT, tuple(f"p{n}" for n in range(100))), table, entry_query, None, 51).positions()
+    ((plan,),) = conn.execute(sql.SQL("EXPLAIN (ANALYZE, FORMAT JSON) {}").format(query)).fetchone()
+    assert rows_read(plan["Plan"]) < 2000
+
+
+def rows_read(plan: dict[str, Any]) -> float:
+    """How many rows the scans of tables have looked at."""
+    looked_at = plan["Actual Rows"] + plan.get("Rows Removed by Filter", 0) if "Relation Name" in plan else 0
+    return looked_at * plan["Actual Loops"] + sum(map(rows_read, plan.get("Plans", [])))
 
 
 def test_old_entries_go_some_at_a_time_and_no_others(conn, table, monkeypatch):

@@ -125,7 +125,7 @@ def test_rows_of_tables_made_of_others_have_numbers_of_their_own(
 
 
 @pytest.mark.usefixtures("encryption_keys")
-def test_a_password_stands_in_nothing_that_goes_to_tasks(
+def test_nothing_that_is_sent_to_tasks_contains_a_password(
     conn: psycopg.Connection, schema: str, warehouse: Connection, stack: ExitStack
 ) -> None:
     conn.execute(f'create table "{schema}".s (id int)')

@@ -74,7 +74,7 @@ def test_fields_of_any_name_stand_in_the_order_of_their_source(conn, table):
     assert [name.text for name, _ in shown.fields] == names
 
 
-def test_what_was_fixed_stands_beside_what_failed(conn, table):
+def test_a_fixed_value_appears_beside_the_failing_one(conn, table):
     assert preview(conn, table, {"name": None}, fixed={"name": "Ann"}).fixed == whole("Ann")
     assert preview(conn, table, {"name": "x"}, fixed={"name": None}).fixed == whole(None)
     assert preview(conn, table, {"name": "x", "id": "1"}, fixed={"name": "x", "id": "2"}).fixed is None

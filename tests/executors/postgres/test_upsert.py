@@ -174,7 +174,7 @@ def test_keys_of_several_columns_in_any_order(loading, make, rows):
     assert numbers(load.commit()) == (1, 1, 0, 0, 0)
 
 
-def test_another_unique_index_of_the_target_stops_the_load_without_telling_values(loading, make, rows):
+def test_a_conflict_with_another_unique_index_stops_the_load_without_showing_values(loading, make, rows):
     make("CREATE TABLE t (k integer PRIMARY KEY, mail text CONSTRAINT one_mail UNIQUE)")
     make("INSERT INTO t VALUES (1, 'secret@x')")
     load = loading("t", "k integer", "mail", mode="upsert", upsert_key=["k"])
@@ -257,7 +257,7 @@ def test_what_a_hook_has_set_holds_to_the_end_of_the_transaction(loading, table,
     assert found == ["8MB", "on", "77"]
 
 
-def test_keys_that_a_trigger_makes_one_are_reported_as_such(loading, make, rows):
+def test_keys_that_a_trigger_makes_equal_are_reported(loading, make, rows):
     make("CREATE TABLE t (k text PRIMARY KEY, v text)")
     make("CREATE FUNCTION upper_k() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN NEW.k := upper(NEW.k); RETURN NEW; END'")
     make("CREATE TRIGGER up BEFORE INSERT ON t FOR EACH ROW EXECUTE FUNCTION upper_k()")

@@ -17,8 +17,9 @@ from hypothesis import strategies as st
 from executors.rules import row_rule_mask
 from ir.rules import RULES
 from ir.rules.base import RowRule
+from tests.properties import examples
 
-FEW = settings(max_examples=50)
+FEW = settings(max_examples=examples(50))
 NOW = datetime(2025, 6, 15, 12, tzinfo=UTC)
 
 

@@ -222,7 +222,7 @@ def test_range_on_integers_is_exact(numbers: list[int], low: Decimal, high: Deci
         (rule("email", when="y = 'a'"), "is not an email address (when \"y = 'a'\")"),
     ],
 )
-def test_messages_tell_the_rule_and_no_value(rule: Any, text: str) -> None:
+def test_messages_contain_the_rule_and_no_value(rule: Any, text: str) -> None:
     assert rule_message(rule) == text
 
 

@@ -344,7 +344,7 @@ def test_a_file_that_changed_before_the_claim_can_be_tried_again(workspace: Path
     assert failure.value.code == "source.changed"
 
 
-def test_of_many_who_claim_a_file_at_once_one_gets_it(workspace: Path) -> None:
+def test_one_of_many_concurrent_claims_of_a_file_succeeds(workspace: Path) -> None:
     for number in range(50):
         put(workspace / "in", f"{number}.csv")
     node = source(atomicity=FOLDERS)

@@ -16,7 +16,7 @@ from executors.formats.files import LOCAL_FILES
 from executors.model import Connection, FileScan, PassResult, RulePlan, SourceFile, StageColumn
 from executors.postgres.client import connect
 from executors.postgres.meta import ensure_meta
-from executors.postgres.staging import create_staging, drop_staging, staging_tables
+from executors.postgres.staging import StagingTables, create_staging, drop_staging, staging_tables
 from executors.reading import read_files
 from executors.secrets import encrypt
 from executors.spark.columns import compile_path
@@ -77,23 +77,23 @@ def stage(
                 tuple(columns),
                 rules,
                 path.target.on_type_mismatch,
-                PostgresStagingArea(tables, encrypt(warehouse)),
                 tables.run_id,
             )
-            return _collect(connection, plan, run_pass(run_session, plan, way=way))
+            staging = PostgresStagingArea(tables, encrypt(warehouse))
+            return _collect(connection, plan, tables, run_pass(run_session, plan, staging, way=way))
         finally:
             drop_staging(connection, tables)
 
 
-def _collect(connection: Any, plan: PassPlan, result: PassResult) -> Staged:
+def _collect(connection: Any, plan: PassPlan, tables: StagingTables, result: PassResult) -> Staged:
     names = sql.SQL(", ").join(sql.Identifier(column.name) for column in plan.stage_columns)
     good = sql.SQL("SELECT {} FROM {} WHERE _flow_task = ANY(%s) ORDER BY _flow_file, _flow_record").format(
-        names, plan.staging.tables.good_identifier
+        names, tables.good_identifier
     )
     rejects = sql.SQL(
         "SELECT node, rule_id, severity, disposition, record, row FROM {} WHERE _flow_task = ANY(%s)"
         " ORDER BY file, record, rule_id"
-    ).format(plan.staging.tables.rejects_identifier)
+    ).format(tables.rejects_identifier)
     keys = ("node", "rule", "severity", "disposition", "record", "row")
     found = connection.execute(rejects, [result.winners]).fetchall()
     return Staged(

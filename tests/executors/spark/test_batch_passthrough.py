@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 
 from executors.errors import Terminal
-from executors.spark.batch_passthrough import PACKED_BATCH, UNREADABLE, look_into, pack, unpack
+from executors.spark.batch_passthrough import PACKED_BATCH, ROW, UNREADABLE, look_into, pack, unpack
 
 
 def batch(first: int, rows: int) -> pa.RecordBatch:
@@ -62,3 +62,11 @@ def test_a_missing_row_is_an_error_and_never_a_shift(kept: slice) -> None:
     with pytest.raises(Terminal) as caught:
         list(unpack(iter([rows.slice(kept.start, kept.stop - kept.start)]), ("doubled",)))
     assert caught.value.code == "rows.lost"
+
+
+def test_rows_that_are_not_in_their_order_are_an_error() -> None:
+    frame = computed(pack(batch(0, 3), ("n",))).append_column(ROW, pa.array([0, 1, 2], pa.int32()))
+    assert sum(piece.num_rows for piece in unpack(iter([frame]), ("doubled", ROW))) == 3
+    swapped = frame.set_column(2, ROW, pa.array([0, 2, 1], pa.int32()))
+    with pytest.raises(Terminal):
+        list(unpack(iter([swapped]), ("doubled", ROW)))

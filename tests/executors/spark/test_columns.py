@@ -122,7 +122,7 @@ def test_a_refusal_names_node_and_op(run_session: RunSession, op: dict, code: st
     assert f"{op['op']} (op 2)" in error.message
 
 
-def test_who_computes_with_texts_of_a_file_is_reported_to_cast_them(run_session: RunSession) -> None:
+def test_an_expression_that_computes_with_text_gets_the_hint_to_cast_it(run_session: RunSession) -> None:
     error = refused(run_session, {"op": "derive", "columns": {"x": "amount / id"}})
     assert error.code == "expression.invalid"
     assert error.hint == (

@@ -77,7 +77,7 @@ def test_no_value_is_written_to_the_log(spark: SparkSession, capfd: pytest.Captu
     assert "secret" not in out + err
 
 
-def test_a_column_is_reported_of_only_where_it_is_sure_which_one_failed(spark: SparkSession) -> None:
+def test_a_column_is_reported_only_if_it_is_certain_which_one_failed(spark: SparkSession) -> None:
     one, other = (Expression("shape", "derive (op 1)", "1 / n", "1 / id", column) for column in ("a", "b"))
     for expressions, column in (([one], "a"), ([one, other], None)):
         with pytest.raises(ExpressionFailed) as failed, translate("load", expressions):

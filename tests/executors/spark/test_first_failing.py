@@ -136,20 +136,20 @@ def test_a_filter_that_cannot_fail_takes_what_it_took(
     assert [entry["record"] for entry in staged.rejects] == [3]
 
 
-def test_a_column_that_is_dropped_spares_no_row(run_session: RunSession, warehouse: Connection, trailed: Path) -> None:
+def test_a_dropped_column_protects_no_row(run_session: RunSession, warehouse: Connection, trailed: Path) -> None:
     ops = PER | {"columns": {"per": "n / of"}}, {"op": "drop", "columns": ["id"]}
     error = failed(run_session, warehouse, make_path(*ops, columns=WRONG, onTypeMismatch="skip"), [trailed])
     assert error.message.endswith("The first failing row is trailed.csv record 3.")
 
 
-def test_where_wrong_values_become_null_the_row_is_asked(
+def test_a_row_whose_wrong_value_becomes_null_is_evaluated(
     run_session: RunSession, warehouse: Connection, trailed: Path
 ) -> None:
     path = make_path({"op": "derive", "columns": {"per": "n / of"}}, columns=WRONG, onTypeMismatch="null")
     assert "trailed.csv record 3" in failed(run_session, warehouse, path, [trailed]).message
 
 
-def test_the_row_that_is_named_is_none_that_is_spared(
+def test_the_reported_row_is_one_that_was_evaluated(
     run_session: RunSession, warehouse: Connection, trailed: Path
 ) -> None:
     trailed.write_text(trailed.read_text() + "5,1,0,x\n")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import date
+from datetime import date, time
 from decimal import Decimal
 from functools import partial
 from pathlib import Path
@@ -42,7 +42,7 @@ def write(folder: Path, name: str, text: str) -> Path:
 
 
 @EVERY_WAY
-def test_text_arrives_as_it_stands(run_session: RunSession, warehouse: Connection, orders: Path, way: Way) -> None:
+def test_text_arrives_unchanged(run_session: RunSession, warehouse: Connection, orders: Path, way: Way) -> None:
     staged = stage(run_session, warehouse, make_path(), [orders], way=way)
     assert staged.rows == [("1", "Ann", "10.5"), ("2", "Bob, B.", "x"), ("3", None, None), ("4", None, "0")]
 
@@ -124,8 +124,8 @@ def test_no_splits_need_no_job(run_session: RunSession) -> None:
     path = make_path()
     compiled = compile_path(run_session, path, ())
     staging = PostgresStagingArea(StagingTables("g", "r"), "")
-    plan = PassPlan(path, read_files(path.source, (), LOCAL_FILES), compiled, (), (), "abort", staging, "run")
-    assert run_pass(run_session, plan).tasks == ()
+    plan = PassPlan(path, read_files(path.source, (), LOCAL_FILES), compiled, (), (), "abort", "run")
+    assert run_pass(run_session, plan, staging).tasks == ()
 
 
 def test_expressions_use_typed_columns(run_session: RunSession, warehouse: Connection, orders: Path) -> None:
@@ -261,6 +261,25 @@ def test_types_that_spark_lacks_serve_expressions_as_text_and_are_validated_once
     staged = stage(run_session, warehouse, make_path(*ops, onTypeMismatch="skip"), [file])
     assert [row[2:] for row in staged.rows] == [("0b", "1!"), ("1b", "2!")]
     assert staged.violations() == {"shape/type:k": 1}
+
+
+def test_times_and_uuids_have_their_canonical_text_in_expressions_every_way(
+    run_session: RunSession, warehouse: Connection, tmp_path: Path
+) -> None:
+    key, other = "a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11", "a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a12"
+    text = f"k,t\n{key.upper()},10:30\n {key} ,10:30:00.000\n{other},10:30:00\n{key},10:31\nno,10:30\n{key},no\n"
+    file = write(tmp_path, "a.csv", text)
+    ops = (
+        {"op": "filter", "where": f"k = '{key}' AND t = '10:30:00'"},
+        {"op": "derive", "columns": {"both": "concat(k, ' ', t)"}},
+    )
+    rules = [{"type": "expression", "expression": f"k <> '{key}'", "onFail": "warn", "when": "t <= '10:30:00'"}]
+    columns = [{"name": "k", "type": "uuid"}, {"name": "t", "type": "time"}]
+    path = make_path(*ops, columns=columns, rules=rules, onTypeMismatch="skip")
+    for way in get_args(Way):
+        staged = stage(run_session, warehouse, path, [file], way=way)
+        assert staged.rows == [(key, time(10, 30), f"{key} 10:30:00")] * 2
+        assert staged.violations() == {"orders/type:k": 1, "orders/type:t": 1, "check/r0": 2}
 
 
 def test_rows_that_deduplicate_moves_come_back_to_their_batches(

@@ -41,7 +41,7 @@ def test_rows_for_which_a_condition_is_false_violate_it(run_session: RunSession,
     assert [(r["rule"], r["record"]) for r in staged.rejects] == [("r0", 1), ("r1", 3), ("type:a", 5)]
 
 
-def test_a_condition_is_not_asked_of_rows_that_the_rule_is_not_for(
+def test_a_condition_is_not_evaluated_for_rows_without_the_rule(
     run_session: RunSession, warehouse: Connection, csv: Path
 ):
     """`3 / 0` would end the run."""
@@ -125,7 +125,7 @@ def and_then(path: DocumentPath, *rules: dict[str, Any]) -> DocumentPath:
 @pytest.mark.parametrize(
     "first", [{"type": "range", "field": "b", "min": 1, "onFail": "skip"}, expression("b > 0")], ids=["arrow", "spark"]
 )
-def test_no_expression_is_asked_of_rows_that_an_earlier_node_has_rejected(
+def test_expressions_are_not_evaluated_for_rows_that_an_earlier_node_rejected(
     run_session: RunSession, warehouse: Connection, csv: Path, ops: tuple[dict[str, Any], ...], first: dict[str, Any]
 ):
     """`3 / 0` would end the run, in the condition as in a `when`."""

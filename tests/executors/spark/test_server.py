@@ -35,7 +35,7 @@ def asked_again(call: RetryPolicyState, clock: list[float]) -> float:
         clock[0] += wait / 1000
 
 
-def test_a_server_that_does_not_answer_is_asked_again_for_a_while(clock: list[float]) -> None:
+def test_an_unreachable_server_is_retried_for_a_while(clock: list[float]) -> None:
     assert PATIENCE <= asked_again(NoAnswerPolicy().to_state(), clock) < PATIENCE + 3
 
 

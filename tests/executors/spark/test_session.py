@@ -28,7 +28,7 @@ def test_every_run_session_has_our_settings(spark: SparkSession) -> None:
     assert {name: session.conf.get(name) for name in SESSION_SETTINGS} == SESSION_SETTINGS
 
 
-def test_no_setting_of_spark_stands_in_a_text_of_an_expression(spark: SparkSession) -> None:
+def test_a_setting_of_spark_is_not_expanded_in_an_expression(spark: SparkSession) -> None:
     with RunSession() as session:
         text = session.start().range(1).selectExpr("'${spark.app.name} ${env:HOME} ${x}'").first()
     assert list(text) == ["${spark.app.name} ${env:HOME} ${x}"]

@@ -20,6 +20,7 @@ from executors.types import wire_type
 from executors.vectors import compute, vector_of
 from ir.expressions import parse_expression
 from ir.types import ColumnType
+from tests.properties import examples
 
 TEXTS = ["", " ", "a", "A", "a ", "ab", "ä", "a\u0308", "z", "\uffff", "\U0001f600", "it's", "${x}"]
 VALUES: dict[str, list[Any]] = {
@@ -108,7 +109,7 @@ listed = st.one_of(truths, texts, *map(chosen, [columns(kind) for kind in VALUES
 
 
 @pytest.mark.spark
-@settings(max_examples=3, suppress_health_check=list(HealthCheck), deadline=None)
+@settings(max_examples=examples(3), suppress_health_check=list(HealthCheck), deadline=None)
 @given(ROWS, st.lists(listed, min_size=15, max_size=25))
 def test_vectors_are_what_spark_computes(spark: Any, rows: list[tuple[Any, ...]], written: list[str]) -> None:
     batch = pa.RecordBatch.from_pylist([dict(zip(COLUMNS, row, strict=True)) for row in rows], schema=SCHEMA)

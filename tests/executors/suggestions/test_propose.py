@@ -46,11 +46,19 @@ def test_text_of_one_type_is_proposed_to_be_of_it(values, kind):
     assert spec_of(column(values), "fieldType")["expected"] == kind
 
 
-def test_a_stranger_in_a_hundred_is_reported_and_many_are_too_many():
+def test_one_exception_in_a_hundred_is_reported_and_more_prevent_the_suggestion():
     rows = column([str(n) for n in range(300)] + ["n/a"])
     (proposal,) = [p for p in propose(rows) if p.spec.get("type") == "fieldType"]
     assert (proposal.evidence, proposal.hits) == ("300 of 301 values can be read as integer.", 1)
+    assert proposal.misfits == ("n/a",)
     assert ("fieldType", "c") not in rules(column([str(n) for n in range(50)] + ["n/a"] * 5))
+
+
+def test_a_column_of_another_type_than_text_is_proposed_no_type():
+    rows = [{"at": f"2024-01-{n % 28 + 1:02}", "price": f"{n}.50"} for n in range(50)]
+    proposed = [p.spec["type"] for p in propose(rows, {"at": "date", "price": "decimal(10,2)"}) if not p.check]
+    assert "fieldType" not in proposed
+    assert {"notNull", "range", "notInFuture"} <= set(proposed)
 
 
 def test_numbers_that_come_as_such_need_no_type():
@@ -76,7 +84,7 @@ def test_few_values_again_and_again_are_a_list():
     assert ("oneOf", "c") not in rules(column([f"word {n} of many" for n in range(50)]))
 
 
-def test_a_value_that_stands_once_is_an_exception_and_not_in_the_list():
+def test_a_value_that_occurs_once_is_an_exception_and_not_in_the_list():
     """It would be written into the document, and may be anybody's name."""
     rows = column(["red", "green"] * 100 + ["Ann Smith"])
     (proposal,) = [p for p in propose(rows) if p.spec.get("type") == "oneOf"]
@@ -116,6 +124,13 @@ def test_keys_are_single_columns_else_pairs():
     pairs = [{"a": str(n // 10), "b": str(n % 10), "v": "x"} for n in range(100)]
     assert ("duplicateKey", "a, b") in rules(pairs)
     assert not [kind for kind, _ in rules([{"a": "x"} for _ in range(50)]) if kind == "duplicateKey"]
+
+
+def test_a_column_that_nearly_tells_all_rows_apart_is_shown_with_the_values_that_repeat():
+    rows = [{"c": n} for n in (*range(200), 7)]
+    (proposal,) = [p for p in propose(rows) if p.check]
+    assert (proposal.field, proposal.hits, proposal.misfits) == ("c", 2, ("7",))
+    assert proposal.evidence == "200 different values in 201 rows: nearly a key."
 
 
 def test_a_small_sample_says_nothing():

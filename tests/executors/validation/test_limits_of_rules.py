@@ -101,7 +101,8 @@ def test_violations_beyond_a_limit_end_the_run(limit: dict[str, Any], stops: str
     assert error is not None
     assert (error.code, error.node) == ("rule.limit", "check")
     assert error.message == (
-        f"Rule notNull on 'x' (must not be empty) failed on 2 rows, {stops} (a.csv record 1, 3). Nothing was loaded."
+        f"Rule notNull on 'x' (must not be empty) failed on 2 rows, {stops} (a.csv record 1, 3). "
+        "The target was not loaded."
     )
 
 

@@ -82,7 +82,7 @@ def test_an_abort_rule_reports_its_first_rows_in_source_order(bench: Any) -> Non
     assert evaluated.rules[0].first == tuple(expected)
 
 
-def test_other_rules_tell_no_rows(bench: Any) -> None:
+def test_other_rules_list_no_rows(bench: Any) -> None:
     assert bench.stage("a").rule(not_null("a")).validate(a=pa.nulls(1, pa.string())).rules[0].first == ()
 
 
@@ -125,7 +125,7 @@ def test_a_value_of_another_type_is_a_violation(bench: Any, entries: Any, policy
     assert evaluated.dropped_at == {"load": 1}
 
 
-def test_with_null_the_row_is_kept_and_reported(bench: Any, entries: Any) -> None:
+def test_with_null_the_row_is_staged_and_reported(bench: Any, entries: Any) -> None:
     evaluated = bench.stage("n", "integer").vary(on_type_mismatch="null").validate(n=["1", "x"])
     assert entries(evaluated) == [(2, "type:n", "warn", "loaded")]
     assert evaluated.good.column("n").to_pylist() == [1, None]
@@ -169,7 +169,7 @@ def test_with_null_too_long_text_and_nul_become_null(bench: Any) -> None:
     assert evaluated.warned == 2
 
 
-def test_a_rule_that_skips_spares_the_run_from_the_type_mismatch(bench: Any, entries: Any) -> None:
+def test_a_row_that_a_rule_rejects_does_not_fail_the_run_by_a_type_mismatch(bench: Any, entries: Any) -> None:
     evaluated = (
         bench.stage("n", "integer").rule(Range(type="range", field="n", min=0, on_fail="skip")).validate(n=["x", "1"])
     )

@@ -28,6 +28,7 @@ from ir.checks import (
     Unique,
 )
 from tests.executors.postgres.checks.conftest import NOW, bounded
+from tests.properties import examples
 
 texts = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=3)
 COLUMNS = {
@@ -58,7 +59,7 @@ def load(make: Any, loading: Any) -> Any:
     )
 
 
-@settings(max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(max_examples=examples(12), suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(rows)
 def test_what_checks_observe(load: Any, checking: Any, given_rows: list[tuple[Any, ...]]) -> None:
     create_staging(load.conn, load.tables, load.columns)

@@ -1,0 +1,61 @@
+"""The codes of rows, rejected ones above all, and of their replay and correction."""
+
+from __future__ import annotations
+
+from ir.error_codes import ErrorCode
+
+CODES = (
+    ErrorCode(
+        "errors.gave_up", "Reading rejected rows took too long.", "Narrow it down by run, rule, field or status."
+    ),
+    ErrorCode("fix.value_unusable", "The value cannot be stored in a row.", "Nothing was changed."),
+    ErrorCode(
+        "quarantine.unusable",
+        "The table for rejected rows cannot be used.",
+        "Name another table in the validate node, or rename this one and let Flow create its own.",
+    ),
+    ErrorCode(
+        "replay.deduplicates",
+        "The replay would pass a deduplicate step.",
+        "Correct the rows in their source, or the rule, and run the pipeline over them again; then ignore "
+        "these. A target with loadMode upsert, whose upsertKey is made of these keys, takes replays.",
+    ),
+    ErrorCode("replay.gone", "The rows of the replay are no longer known.", "Choose the rows again."),
+    ErrorCode(
+        "replay.keys_appeared",
+        "Rows with the same keys appeared during the replay.",
+        "The target was not loaded. Replay the rows again.",
+        status=503,
+    ),
+    ErrorCode(
+        "replay.no_watermark",
+        "The target has no watermark yet.",
+        "Set the watermark of this target first, then replay the rows.",
+    ),
+    ErrorCode(
+        "replay.rows_changed",
+        "Rejected rows changed during the replay.",
+        "The target was not loaded. Replay the rows again: those that are still open are taken.",
+        status=503,
+    ),
+    ErrorCode(
+        "replay.target_gone",
+        "The pipeline no longer has the target of the replay.",
+        "Give it back, or ignore the rows.",
+    ),
+    ErrorCode(
+        "replay.window",
+        "The replay would pass a window, which computes columns from several rows.",
+        "Correct the rows in their source, or the rule, and run the pipeline over them again; then ignore these.",
+    ),
+    ErrorCode(
+        "rows.lost",
+        "The numbers of rows do not add up.",
+        "The target was not loaded. Please report this with the kind and size of the source.",
+    ),
+    ErrorCode(
+        "rows.too_many_rejected",
+        "More rows were rejected than the target allows.",
+        "Correct the source or the rules. If such a load is expected, set failAtRejectedPct of the target to 0.",
+    ),
+)

@@ -1,0 +1,123 @@
+"""The codes of what a run that goes on may warn of, beside those of failures that did not stop it."""
+
+from __future__ import annotations
+
+from ir.error_codes import WarningCode, warnings_of
+
+WARNING_CODES = warnings_of(
+    WarningCode(
+        "check.failed",
+        "A dataset check with onFail warn failed; the load went on.",
+        "Look at what the check found, and correct the source or the check.",
+    ),
+    WarningCode(
+        "check.noted", "A dataset check passed and has something to say.", "Read its message. Nothing needs to be done."
+    ),
+    WarningCode(
+        "file.held_back",
+        "Files wait for an older file that has not been loaded.",
+        "Correct or remove the file that the message names; the files behind it load next.",
+    ),
+    WarningCode(
+        "file.late",
+        "A file arrived after newer files had been loaded.",
+        "Check whether its rows replaced newer ones; with orderBy an upsert keeps the newest.",
+    ),
+    WarningCode(
+        "file.repeated",
+        "A file has the same content as another of the run.",
+        "It is read once. Remove the copy if it was sent by mistake.",
+    ),
+    WarningCode(
+        "join.none_matched",
+        "No row of a join has a match.",
+        "Check whether the key columns hold the same values, written alike.",
+    ),
+    WarningCode(
+        "preview.row_triggers",
+        "The table has row triggers, whose effect a preview cannot show.",
+        "Look into the triggers to know what they change.",
+    ),
+    WarningCode(
+        "rejects.not_kept",
+        "Violations were counted but their rows were not stored.",
+        "Add a quarantine to the validate node to keep such rows.",
+    ),
+    WarningCode(
+        "restore.hooks_not_run",
+        "A restore did not run the target's hooks.",
+        "Run them yourself if others rely on what they do.",
+    ),
+    WarningCode(
+        "restore.others_undone", "A restore removed rows of other pipelines or targets.", "Load those rows again there."
+    ),
+    WarningCode(
+        "rows.ahead_of_clock",
+        "Rows are later than the database's clock, infinite or NaN.",
+        "The watermark does not follow them. Set watermarkLead if such times are right.",
+    ),
+    WarningCode(
+        "rows.below_watermark",
+        "Rows below the watermark were not loaded.",
+        "If they are late, set the watermark back and load again, or set a watermarkLag.",
+    ),
+    WarningCode(
+        "rows.counted_twice",
+        "The targets of a source loaded some of the same files.",
+        "The rows of those files count once for each target. Nothing needs to be done.",
+    ),
+    WarningCode(
+        "rows.known_by_key",
+        "Rows count as loaded by their key, though the table has other values.",
+        "Find out what changed the values in the table or at the source.",
+    ),
+    WarningCode(
+        "rows.may_repeat",
+        "Rows were loaded that the table may have already.",
+        "Look for duplicate rows, and give the table a key.",
+    ),
+    WarningCode(
+        "rows.older",
+        "Rows were not loaded because the table has newer ones.",
+        "Nothing needs to be done where orderBy names the right column.",
+    ),
+    WarningCode(
+        "rows.rejected",
+        "Rows broke a rule and were rejected.",
+        "Look at the rejected rows; correct the source or the rule.",
+    ),
+    WarningCode("rows.suppressed", "A trigger of the table swallowed rows.", "Look into the triggers of the table."),
+    WarningCode(
+        "rows.warned",
+        "Rows broke a rule that only warns.",
+        "Look at these rows; let the rule reject them if they must not be loaded.",
+    ),
+    WarningCode("source.blank", "A source has no rows and no columns.", "Check whether the sender has lost its data."),
+    WarningCode("source.empty", "Files arrived, but none has rows.", "Check whether the sender has lost its data."),
+    WarningCode(
+        "source.header",
+        "A file's header was completed, or does not fit the format of the source.",
+        "Correct the header, or the format of the source.",
+    ),
+    WarningCode("source.missed", "No file was found.", "Check whether the sender has stopped."),
+    WarningCode(
+        "source.newer_snapshot",
+        "The targets of a run were loaded from different moments of a source.",
+        "Run again where they have to agree.",
+    ),
+    WarningCode(
+        "target.renamed",
+        "Files count as loaded by a target that the pipeline no longer has.",
+        "Load again, with a reason, if this target is to load them too.",
+    ),
+    WarningCode(
+        "watermark.ahead_of_clock",
+        "The watermark is later than the database's clock.",
+        "Set the watermark back if that is wrong.",
+    ),
+    WarningCode(
+        "watermark.rows_may_be_hidden",
+        "Row security may hide rows of the table from the connection's user.",
+        "Let the user see all rows of the table, or turn row security off for it.",
+    ),
+)

@@ -1,0 +1,55 @@
+"""The newest files of a source, for samples and previews of nodes."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from executors.errors import Terminal
+from executors.model import SourceFile
+from executors.sources.base import ArrivedWhole, FileSource
+from ir.connectors import config_of
+from ir.connectors.files import FilesConfig
+from ir.nodes import Source
+
+MOST_FILES = 100
+"""Each file is opened, which takes time even if it is small."""
+
+
+@dataclass(frozen=True, slots=True)
+class NewestFiles:
+    """Some files in the order of the source. `left_out` is the number of older ones."""
+
+    files: tuple[SourceFile, ...]
+    left_out: int
+
+
+def find_newest(source: Source, handler: FileSource, arrived_whole: ArrivedWhole, most_bytes: int) -> NewestFiles:
+    """The newest files that have at most so many bytes together, and always one, wherever they stand with their loads.
+    Raises Terminal `source.no_files`."""
+    listing = handler.list_files(time.time(), arrived_whole)
+    # Nothing is loaded, so that a file that may still be growing is better than none.
+    found = listing.files or listing.unsettled
+    if not found:
+        config = config_of(source, FilesConfig)
+        raise Terminal(
+            "source.no_files",
+            f"No file in {config.path!r} matches {config.pattern.value!r}.",
+            node=source.id,
+            hint="Put a file there or upload one. Archived files are not searched.",
+        )
+    chosen = [found[place] for place in sorted(_places_of_newest(found, most_bytes))]
+    files = tuple(replace(file, seq=seq) for seq, file in enumerate(chosen))
+    return NewestFiles(files, len(found) - len(files))
+
+
+def _places_of_newest(files: Sequence[SourceFile], most_bytes: int) -> list[int]:
+    places: list[int] = []
+    size = 0
+    for place in sorted(range(len(files)), key=lambda place: -files[place].mtime_ns)[:MOST_FILES]:
+        size += files[place].size
+        if places and size > most_bytes:
+            break
+        places.append(place)
+    return places

@@ -1,0 +1,123 @@
+"""What joins look rows up in: each reference is read whole in every run, and nothing of it is claimed or moved."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection, Mapping
+from contextlib import ExitStack, suppress
+
+from executors.errors import Failure, Terminal, Transient, WaitForFiles
+from executors.model import RunJob
+from executors.ports import Ports
+from executors.reading import Reading, read_files
+from executors.runs.names import LIST, SCAN
+from executors.sources import load_file_source, load_snapshot_source
+from executors.sources.base import FileSource, Listing, SnapshotSource, SourceContext
+from executors.sources.file_reader import Scanner
+from ir.connectors import CONNECTORS, config_of
+from ir.connectors.files import FilesConfig
+from ir.nodes import Source
+from ir.pipeline import Path
+from ir.words import counted
+
+
+class ReferenceReader:
+    """Opens each reference of a run once, so that all targets look rows up in the same. `only_looks` is for runs that
+    load nothing."""
+
+    def __init__(self, job: RunJob, ports: Ports, scan: Scanner, stack: ExitStack, *, only_looks: bool = False) -> None:
+        self._job, self._ports, self._scan, self._stack = job, ports, scan, stack
+        self._only_looks = only_looks
+        self._files: dict[str, Reading] = {}
+        self._snapshots: dict[str, SnapshotSource] = {}
+
+    def read(self, path: Path, later: Collection[Path] = ()) -> Mapping[str, Reading]:
+        """What the joins of a path look rows up in, by the ids of its sources. `later` are the paths that are still to
+        be read after it.
+
+        Raises Terminal `join.reference_empty`, Transient `source.changed`, WaitForFiles, and what reading raises.
+        """
+        needed_later = {reference.source.id for other in later for reference in other.references.values()}
+        sources = {reference.source.id: reference.source for reference in path.references.values()}
+        return {name: self._read(source, is_last=name not in needed_later) for name, source in sources.items()}
+
+    def interrupt(self) -> None:
+        """End what is being read, from another thread; its reader fails."""
+        for handler in list(self._snapshots.values()):
+            with suppress(Failure):
+                handler.interrupt()
+
+    def _read(self, source: Source, *, is_last: bool) -> Reading:
+        if CONNECTORS[source.connector].reads == "snapshot":
+            reading = self._snapshot(source).reading(is_last=is_last)
+        else:
+            reading = self._file_reading(source)
+        refuse_empty(source, reading)
+        return reading
+
+    def _snapshot(self, source: Source) -> SnapshotSource:
+        if source.id not in self._snapshots:
+            self._ports.events.step(LIST.name, source.id)
+            context = SourceContext.of(self._job, source, only_looks=self._only_looks)
+            handler = load_snapshot_source(source, context)
+            # Known before it is open, for opening it may take long and must end when the run is interrupted.
+            self._snapshots[source.id] = handler
+            handler.open(self._stack)
+        return self._snapshots[source.id]
+
+    def _file_reading(self, source: Source) -> Reading:
+        if source.id not in self._files:
+            self._ports.events.step(LIST.name, source.id)
+            handler = load_file_source(source, SourceContext.of(self._job, source, only_looks=True))
+            listing = self._settled(source, handler)
+            if not listing.files:
+                raise self._missed(source)
+            self._ports.events.step(SCAN.name, source.id)
+            reading = read_files(source, self._scan(source, listing.files, handler.store), handler.store)
+            found = f"{counted(len(listing.files), 'file')} with {counted(reading.records or 0, 'row')}"
+            self._ports.events.log("info", f"Reference: {found}.", source.id)
+            self._files[source.id] = reading
+        return self._files[source.id]
+
+    def _settled(self, source: Source, handler: FileSource) -> Listing:
+        """All matching files, once they have stood still. Raises Transient `source.changed` for one that still
+        grows: the rows that look up what is yet to come would have no match."""
+        listing = handler.list_files(time.time(), self._ports.units.arrived_whole)
+        if not listing.unsettled:
+            return listing
+        deadline = time.monotonic() + config_of(source, FilesConfig).wait_policy.settle_seconds
+        while time.monotonic() < deadline:
+            self._ports.cancellation.check()
+            time.sleep(0.2)
+        listing = handler.list_files(time.time(), self._ports.units.arrived_whole, listing.unsettled)
+        if listing.unsettled:
+            raise Transient(
+                "source.changed",
+                f"{listing.unsettled[0].name}, a file of the reference {source.id}, is still growing.",
+                node=source.id,
+            )
+        return listing
+
+    def _missed(self, source: Source) -> Failure:
+        config = config_of(source, FilesConfig)
+        policy, waited = config.wait_policy, self._job.waited
+        text = f"No file in {config.path!r} matches {config.pattern.value!r}"
+        if waited is not None and waited < policy.max_retries:
+            return WaitForFiles("source.no_files", f"{text}.", minutes=policy.interval_minutes, node=source.id)
+        return _empty(source, f"{text}, so that the reference {source.id} has no rows.")
+
+
+def refuse_empty(source: Source, reading: Reading) -> None:
+    """Raise Terminal `join.reference_empty` for a reference without rows."""
+    if reading.is_blank or reading.is_empty():
+        names = ", ".join(origin.name for origin in reading.origins[:3])
+        raise _empty(source, f"The reference {source.id} has no rows: {names} is empty.")
+
+
+def _empty(source: Source, text: str) -> Terminal:
+    return Terminal(
+        "join.reference_empty",
+        text,
+        node=source.id,
+        hint="Put the rows back, or correct the source. No row would have a match.",
+    )

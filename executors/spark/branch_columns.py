@@ -1,0 +1,44 @@
+"""What a branch node does to the working columns."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from executors.spark.compiled import Derive, Routes
+from executors.spark.steps import flags_of
+from executors.validation import NoBranchFlag
+from ir.nodes.branch import Take
+from ir.types import ColumnType
+
+if TYPE_CHECKING:
+    from executors.spark.columns import Compiler
+
+
+def take(compiler: Compiler, op: Take) -> None:
+    """Work out which branch each row goes to, and keep the rows of one. Rows that are bad whatever they hold go
+    with the first branch, on every path."""
+    for name, working in list(compiler.working.items()):
+        if flags_of(working.steps):
+            compiler.need(name)
+    conditions = [compiler.condition(branch.where, "branch.not_boolean") for branch in op.branch.branches]
+    tried = frozenset(flag for program in compiler.programs() for flag in flags_of(program.steps))
+    flags = tried.union(*(found for _, found in conditions))
+    whens = "".join(f" WHEN {sql} THEN {number}" for number, (sql, _) in enumerate(conditions))
+    readers, column = op.branch.readers, f"_flow_route_{len(compiler.stages)}"
+    number = f"CASE{whens} ELSE {len(conditions)} END"
+    compiler.stages.append(Derive(((column, compiler.guarded(number, flags)),)))
+    compiler.frame[column] = ColumnType("integer")
+    compiler.routes.append(Routes(compiler.node, column, readers, not op.branch.rejects))
+    _route(compiler, op, column, flags)
+
+
+def _route(compiler: Compiler, op: Take, column: str, flags: frozenset[str]) -> None:
+    """Keep the rows of a branch."""
+    wanted, rejects = f"{column} = {op.number}", op.takes_bad and op.branch.rejects
+    if rejects:
+        flag = f"_flow_flag_{len(compiler.flags)}"
+        compiler.flags.append(NoBranchFlag(flag, compiler.node))
+        compiler.frame[flag] = ColumnType("boolean")
+        compiler.stages.append(Derive(((flag, f"coalesce({column} = {len(op.branch.readers)}, FALSE)"),)))
+        wanted = f"({wanted} OR {flag})"
+    compiler.keep_where(wanted, flags, bad=op.takes_bad)
