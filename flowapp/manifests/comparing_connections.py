@@ -1,0 +1,207 @@
+"""Compares the connections of a project with the workspace. Secrets come from the environment and are never shown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from django.views.decorators.debug import sensitive_variables
+
+from flowapp.connections.fields import ConnectionFields, require_host
+from flowapp.connections.models import Connection
+from flowapp.connections.services import KINDS
+from flowapp.connections.usage import pipelines_using
+from flowapp.connections.webhook_fields import WebhookFields
+from flowapp.manifests.models import AppliedConnection
+from flowapp.manifests.states import WorkspaceState
+from ir.errors import FlowError
+from ir.manifests.connections import DeclaredConnection, DeclaredPostgres, DeclaredWebhook, secrets_of
+from ir.manifests.plan import ConnectionChange, Drift, Need, Problem
+from ir.manifests.project import Project, ProjectConnection
+
+Environment = Mapping[str, str]
+_ADDRESS = ("kind", "host", "port", "database", "user")
+
+
+def declared_fields(spec: DeclaredConnection) -> dict[str, Any]:
+    """Return the fields of a connection that may be shown, as `stored_fields` gives those of a stored one."""
+    if isinstance(spec, DeclaredPostgres):
+        return spec.model_dump(exclude={"password"})
+    if isinstance(spec, DeclaredWebhook):
+        return {"kind": "webhook", "headers": sorted(spec.headers), "signed": spec.secret is not None}
+    raise TypeError(f"unknown connection {type(spec).__name__}")
+
+
+def stored_fields(connection: Connection) -> dict[str, Any]:
+    """Return the fields of a stored connection that may be shown."""
+    if connection.kind == "webhook":
+        settings = connection.settings
+        return {"kind": "webhook", "headers": settings.get("headers", []), "signed": settings.get("signed", False)}
+    names = ("kind", "host", "port", "database", "user", "sslmode")
+    return {name: getattr(connection, name) for name in names}
+
+
+@sensitive_variables("environment", "values")
+def entered_fields(
+    spec: DeclaredConnection, environment: Environment, stored: Connection | None
+) -> ConnectionFields | WebhookFields:
+    """Return a declared connection with its secrets. A password that is not in the environment is that of the stored
+    connection."""
+    values = {at: environment.get(name, "") for at, name in secrets_of(spec).items()}
+    if isinstance(spec, DeclaredPostgres):
+        password = values.get("/password", "")
+        if not password and stored is not None and stored.kind == "postgres":
+            password = KINDS["postgres"].resolve(stored).password
+        return ConnectionFields(**declared_fields(spec), password=password)
+    headers = {at.removeprefix("/headers/"): value for at, value in values.items() if at.startswith("/headers/")}
+    return WebhookFields(values.get("/url", ""), headers, values.get("/secret", ""))
+
+
+def compare_connections(
+    project: Project, state: WorkspaceState, environment: Environment
+) -> Iterator[ConnectionChange]:
+    """Yield the connections that applying would change or record, then those that it would remove."""
+    for name, declared in project.connections.items():
+        yield from _declared(declared, state.connections.get(name), state.applied_connections.get(name), environment)
+    for name, record in sorted(state.applied_connections.items()):
+        if name not in project.connections and name in state.connections:
+            yield _removed(record, state, project)
+
+
+def _declared(
+    declared: ProjectConnection, stored: Connection | None, record: AppliedConnection | None, environment: Environment
+) -> Iterator[ConnectionChange]:
+    after = declared_fields(declared.spec)
+    before = stored_fields(stored) if stored is not None else None
+    words = _words(before, after) if before is not None else [f"New connection to {_address(after)}."]
+    is_secret_changed = (
+        stored is not None and before == after and _is_secret_changed(declared.spec, stored, environment)
+    )
+    if is_secret_changed:
+        words.append("A secret changes.")
+    drift = _drift(before, after, record) or (_secret_drift(stored, record) if is_secret_changed else None)
+    if before == after and not is_secret_changed and drift is None and record is not None and record.fields == after:
+        return
+    is_adopted = before == after and not is_secret_changed and drift is None
+    needs: list[Need] = [] if is_adopted else ["admin"]
+    yield ConnectionChange.of(
+        name=declared.name,
+        action="adopted" if is_adopted else _action(before, after, record, drift),
+        line=declared.line,
+        words=words,
+        drift=drift,
+        problems=[]
+        if is_adopted
+        else [*_unusable(declared.spec), *_missing(declared.spec, before, after, environment)],
+        destructive=[],
+        needs=[*_force(drift), *needs],
+    )
+
+
+def _force(drift: Drift | None) -> list[Need]:
+    return ["force"] if drift is not None else []
+
+
+def _action(before: object, after: object, record: AppliedConnection | None, drift: Drift | None) -> Any:
+    if drift is not None:
+        return "drifted" if record is None or record.fields == after else "changed"
+    return "new" if before is None else "changed"
+
+
+def _drift(before: dict[str, Any] | None, after: dict[str, Any], record: AppliedConnection | None) -> Drift | None:
+    if record is None:
+        if before is None or before == after:
+            return None
+        return Drift(kind="unmanaged", words=["The connection was made in the browser."], patch=[])
+    if before is None:
+        return Drift(kind="deleted", words=["The connection was removed."], patch=[])
+    if before in (record.fields, after):
+        return None
+    return Drift(kind="edited", words=_words(record.fields, before), patch=[])
+
+
+def _secret_drift(stored: Connection | None, record: AppliedConnection | None) -> Drift | None:
+    """A secret that differs is drift if the connection was changed since; else the environment has a new one."""
+    if stored is None or record is None or stored.changed_at == record.connection_changed_at:
+        return None
+    return Drift(kind="edited", words=["The connection was changed, and its secret differs."], patch=[])
+
+
+def _words(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
+    return [
+        f"{name} changes from {before.get(name)} to {after.get(name)}."
+        for name in sorted(before.keys() | after.keys())
+        if before.get(name) != after.get(name)
+    ]
+
+
+def _address(fields: Mapping[str, Any]) -> str:
+    return f"{fields['host']}:{fields['port']}/{fields['database']}" if "host" in fields else "a webhook"
+
+
+@sensitive_variables()
+def _is_secret_changed(spec: DeclaredConnection, stored: Connection, environment: Environment) -> bool:
+    """Whether the environment has another secret than the connection. What it does not have is not compared."""
+    if any(not environment.get(name) for name in secrets_of(spec).values()):
+        return False
+    try:
+        known = KINDS[stored.kind].resolve(stored)
+    except FlowError:
+        return True
+    entered = entered_fields(spec, environment, None)
+    if isinstance(entered, ConnectionFields):
+        return bool(entered.password and entered.password != known.password)
+    return (entered.url, dict(entered.headers), entered.secret) != (known.url, dict(known.headers), known.secret)
+
+
+def _unusable(spec: DeclaredConnection) -> Iterator[Problem]:
+    """What storing the connection would refuse."""
+    try:
+        if isinstance(spec, DeclaredPostgres):
+            require_host(spec.host)
+    except FlowError as error:
+        yield Problem(code=error.code, severity="error", message=error.message, hint=error.hint, path="/host")
+
+
+def _missing(
+    spec: DeclaredConnection, before: Mapping[str, Any] | None, after: Mapping[str, Any], environment: Environment
+) -> Iterator[Problem]:
+    """A stored password goes to no other address: who changes the address must know the password."""
+    is_same_place = before is not None and all(before.get(name) == after.get(name) for name in _ADDRESS)
+    if is_same_place and isinstance(spec, DeclaredPostgres):
+        return
+    for at, name in secrets_of(spec).items():
+        if not environment.get(name):
+            yield Problem(
+                code="connection.secret_missing",
+                severity="error",
+                message=f"The variable {name} is not set here.",
+                hint="Set it where you plan and apply. In the browser, FLOW_PROJECT_ENV must list it.",
+                path=at,
+            )
+
+
+def _removed(record: AppliedConnection, state: WorkspaceState, project: Project) -> ConnectionChange:
+    going = {slug for slug, known in state.applied_pipelines.items() if known.removed_at is None} - set(
+        project.pipelines
+    )
+    drift = _drift(stored_fields(state.connections[record.name]), record.fields, record)
+    users = [slug for slug in pipelines_using(state.workspace, record.name) if slug not in {*going, *project.pipelines}]
+    problems = [
+        Problem(
+            code="connection.in_use",
+            severity="error",
+            message=f"The connection {record.name} is used by {', '.join(users)}.",
+            hint="Change these pipelines first, or declare the connection again.",
+            path="",
+        )
+    ]
+    return ConnectionChange.of(
+        name=record.name,
+        action="removed",
+        words=["The connection is removed with its secret."],
+        drift=drift,
+        problems=problems if users else [],
+        destructive=["Its password cannot be restored."],
+        needs=[*_force(drift), "yes", "admin"],
+    )

@@ -1,0 +1,60 @@
+"""Reads the files of a project from a folder, and writes them back."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+
+from ir.errors import FlowError
+from ir.limits import MAX_BYTES
+from ir.manifests.project import FOLDER, PROJECT_FILE, SOURCES
+from ir.manifests.reading import is_project_file
+
+
+def read_folder(folder: Path) -> dict[str, bytes]:
+    """Return the files of a project by their names relative to its folder. Raises FlowError `file.unreadable`."""
+    if not folder.is_dir():
+        raise _unreadable(folder, "there is no such folder")
+    below = (f"{part}/{path.name}" for part in (FOLDER, SOURCES) for path in sorted((folder / part).glob("*")))
+    names = [PROJECT_FILE, *below]
+    return {name: _read(folder / name) for name in names if is_project_file(name) and (folder / name).is_file()}
+
+
+def _read(path: Path) -> bytes:
+    """Return the content, or of a file that is too large as much as shows it."""
+    try:
+        with path.open("rb") as file:
+            return file.read(MAX_BYTES + 1)
+    except OSError as error:
+        raise _unreadable(path, (error.strerror or type(error).__name__).lower()) from None
+
+
+def write_folder(folder: Path, texts: Mapping[str, str | None]) -> None:
+    """Write files, each as a whole, and remove those whose text is None. Raises FlowError `file.unwritable`."""
+    for name, text in texts.items():
+        path = folder / name
+        try:
+            if text is None:
+                path.unlink(missing_ok=True)
+            else:
+                _write(path, text)
+        except OSError as error:
+            raise FlowError(
+                "file.unwritable",
+                f"{path} cannot be written: {(error.strerror or type(error).__name__).lower()}.",
+                hint="Use a folder that you can write to. What was written before stays; run the command again.",
+            ) from None
+
+
+def _write(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.NamedTemporaryFile("w", dir=path.parent, delete=False, encoding="utf-8", newline="") as draft:
+        draft.write(text)
+    os.chmod(draft.name, path.stat().st_mode & 0o777 if path.exists() else 0o644)
+    os.replace(draft.name, path)
+
+
+def _unreadable(path: Path, why: str) -> FlowError:
+    return FlowError("file.unreadable", f"{path} cannot be read: {why}.", hint="Check the path and its permissions.")

@@ -1,0 +1,93 @@
+"""What was last applied of each pipeline and connection, and the plans that people proposed and applied."""
+
+from __future__ import annotations
+
+import uuid
+
+from django.conf import settings
+from django.db import models
+
+
+class AppliedPipeline(models.Model):
+    """The state of a pipeline when a project was last applied: the hash of its document without `$schema`, and the
+    version that it became.
+
+    It names the pipeline by its id, so that a pipeline that was deleted since is known to have been applied.
+    `removed_at` is set when a removal was applied.
+    """
+
+    workspace = models.ForeignKey("accounts.Workspace", models.CASCADE, related_name="+")
+    slug = models.CharField(max_length=63)
+    document_hash = models.CharField(max_length=64)
+    version_number = models.PositiveIntegerField()
+    file = models.TextField()
+    applied_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+")
+    applied_at = models.DateTimeField(auto_now=True)
+    removed_at = models.DateTimeField(null=True)
+
+    class Meta:
+        constraints = (models.UniqueConstraint(fields=["workspace", "slug"], name="applied_pipeline_once"),)
+
+    def __str__(self) -> str:
+        return f"{self.slug} v{self.version_number}"
+
+
+class AppliedConnection(models.Model):
+    """The fields of a connection when a project was last applied, without secrets. `connection_changed_at` is when it
+    was last changed by then: a later time tells a secret that was changed in the browser."""
+
+    workspace = models.ForeignKey("accounts.Workspace", models.CASCADE, related_name="+")
+    name = models.CharField(max_length=63)
+    fields = models.JSONField()
+    connection_changed_at = models.DateTimeField()
+    applied_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+")
+    applied_at = models.DateTimeField(auto_now=True)
+
+    class Meta:
+        constraints = (models.UniqueConstraint(fields=["workspace", "name"], name="applied_connection_once"),)
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class ProposalState(models.TextChoices):
+    PROPOSED = "proposed"
+    APPROVED = "approved"
+    APPLYING = "applying"
+    APPLIED = "applied"
+    PARTIAL = "partial"
+    DISCARDED = "discarded"
+    REVERTED = "reverted"
+
+
+class Proposal(models.Model):
+    """A project that somebody proposed or applied, with the plan as it was then.
+
+    `files` are the texts by name. `fingerprint` identifies the plan that was approved. `steps` list what was done:
+    kind, id, action, and the version before and after, of pipelines that existed. `partial` means that some
+    changes were refused, have failed, or were not made because the process was killed. The next apply does the rest.
+    """
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    workspace = models.ForeignKey("accounts.Workspace", models.CASCADE, related_name="+")
+    project = models.TextField()
+    origin = models.CharField(max_length=16)
+    files = models.JSONField()
+    plan = models.JSONField()
+    fingerprint = models.CharField(max_length=64)
+    state = models.CharField(max_length=16, choices=ProposalState.choices, default=ProposalState.PROPOSED)
+    steps = models.JSONField(default=list)
+    proposed_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+")
+    proposed_at = models.DateTimeField(auto_now_add=True)
+    approved_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+")
+    approved_at = models.DateTimeField(null=True)
+    applied_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+")
+    applied_at = models.DateTimeField(null=True)
+    closed_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+")
+    closed_at = models.DateTimeField(null=True)
+
+    class Meta:
+        indexes = (models.Index(fields=["workspace", "-proposed_at", "id"], name="proposal_newest"),)
+
+    def __str__(self) -> str:
+        return f"{self.project} {self.state}"

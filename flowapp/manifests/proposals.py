@@ -1,0 +1,152 @@
+"""Proposals: a project that somebody proposes, another approves, and somebody applies, discards or reverts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal
+from uuid import UUID
+
+from django.db import transaction
+from django.db.models import QuerySet
+from django.db.models.functions import Now
+
+from flowapp.accounts.access import RoleTooLow
+from flowapp.accounts.models import User, Workspace
+from flowapp.accounts.roles import is_at_least
+from flowapp.manifests.applying import Actor, Applied, Options, Report, apply_plan
+from flowapp.manifests.comparing_connections import Environment
+from flowapp.manifests.models import Proposal, ProposalState
+from flowapp.manifests.planning import Planned, make_plan, parse_project
+from flowapp.pipelines.models import Pipeline
+from flowapp.pipelines.services import restore_version, set_archived
+from ir.errors import FlowError
+from ir.manifests.plan import Plan
+
+Origin = Literal["upload", "folder", "command line"]
+NEWEST_FIRST = ("-proposed_at", "id")
+OPEN = (ProposalState.PROPOSED, ProposalState.APPROVED, ProposalState.APPLYING, ProposalState.PARTIAL)
+
+REVERTIBLE = (ProposalState.APPLIED, ProposalState.PARTIAL)
+
+
+def list_proposals(workspace: Workspace) -> QuerySet[Proposal]:
+    """List proposals and applies, newest first, without their files."""
+    people = ("proposed_by", "approved_by", "applied_by", "closed_by")
+    found = Proposal.objects.filter(workspace=workspace).select_related(*people)
+    return found.defer("files").order_by(*NEWEST_FIRST)
+
+
+def get_proposal(workspace: Workspace, proposal_id: UUID | str) -> Proposal:
+    """Return a proposal of this workspace. Raises FlowError."""
+    try:
+        return Proposal.objects.get(workspace=workspace, pk=UUID(str(proposal_id)))
+    except (Proposal.DoesNotExist, ValueError):
+        raise FlowError("proposal.unknown", "There is no such plan here.", hint="The Plan page lists them.") from None
+
+
+def propose(planned: Planned, origin: Origin, user: User | None) -> Proposal:
+    """Store a project with its plan."""
+    return Proposal.objects.create(
+        workspace=planned.state.workspace,
+        project=planned.project.name,
+        origin=origin,
+        files=dict(planned.project.texts),
+        plan=planned.plan.to_document(),
+        fingerprint=planned.plan.fingerprint,
+        proposed_by=user,
+    )
+
+
+def plan_of(proposal: Proposal, environment: Environment) -> Planned:
+    """Plan the files of a proposal against the workspace as it is now."""
+    return make_plan(proposal.workspace, parse_project(proposal.workspace, proposal.files), environment)
+
+
+def approve(proposal: Proposal, plan: Plan, actor: Actor) -> None:
+    """Approve a plan as it is now. Raises RoleTooLow and FlowError."""
+    _require_state(proposal, ProposalState.PROPOSED, ProposalState.APPROVED)
+    if "admin" in plan.needs and not is_at_least(actor.role, "admin"):
+        raise RoleTooLow(actor.role, "admin", proposal.workspace)
+    Proposal.objects.filter(pk=proposal.pk).update(
+        state=ProposalState.APPROVED,
+        plan=plan.to_document(),
+        fingerprint=plan.fingerprint,
+        approved_by=actor.user,
+        approved_at=Now(),
+    )
+
+
+def apply_proposal(
+    proposal: Proposal, planned: Planned, environment: Environment, actor: Actor, options: Options
+) -> Applied:
+    """Apply an approved plan, or do the rest of one that was applied in part. Raises FlowError `plan.changed` if the
+    workspace has changed since the approval."""
+    _require_state(proposal, ProposalState.APPROVED, ProposalState.APPLYING, ProposalState.PARTIAL)
+    if proposal.state == ProposalState.APPROVED and planned.plan.fingerprint != proposal.fingerprint:
+        raise FlowError(
+            "plan.changed",
+            "The workspace has changed since this plan was approved.",
+            hint="Review the current plan, and approve it again.",
+        )
+    return apply_plan(planned, environment, proposal, actor, options)
+
+
+def apply_project(
+    planned: Planned, environment: Environment, actor: Actor, options: Options, report: Report = lambda step: None
+) -> Applied:
+    """Apply a project from the command line, which approves it. A plan without changes leaves no record."""
+    if planned.plan.is_empty:
+        return Applied()
+    proposal = propose(planned, "command line", actor.user)
+    applied = apply_plan(planned, environment, proposal, actor, options, report)
+    if not applied.steps:
+        proposal.delete()
+    return applied
+
+
+def discard(proposal: Proposal, actor: Actor) -> None:
+    """Close a proposal that is not wanted. Raises FlowError."""
+    _require_state(proposal, *OPEN)
+    _close(proposal, ProposalState.DISCARDED, actor)
+
+
+def revert(proposal: Proposal, actor: Actor) -> list[str]:
+    """Bring pipelines back to the versions before an apply; return the ids of those that were changed since and stay.
+
+    New pipelines are archived, archived ones restored. Connections stay as they are. The files still say otherwise, so
+    that the next plan shows the difference as drift. Raises FlowError.
+    """
+    _require_state(proposal, *REVERTIBLE)
+    with transaction.atomic():
+        kept = [step["id"] for step in reversed(proposal.steps) if not _revert_step(proposal, step, actor)]
+        _close(proposal, ProposalState.REVERTED, actor)
+    return kept
+
+
+def _revert_step(proposal: Proposal, step: Mapping[str, Any], actor: Actor) -> bool:
+    """Revert one step; False if the pipeline was changed since."""
+    if step["kind"] != "pipeline" or step["action"] == "adopted":
+        return True
+    pipeline = Pipeline.objects.filter(workspace_id=proposal.workspace_id, slug=step["id"]).first()
+    if pipeline is None or pipeline.latest_number != step["after"]:
+        return False
+    if step["action"] == "removed":
+        set_archived(pipeline, False)
+    elif step["before"] is None or step["action"] == "restored":
+        set_archived(pipeline, True)
+    elif step["before"] != step["after"]:
+        restore_version(pipeline, step["before"], actor.user, role=actor.role)
+    return True
+
+
+def _close(proposal: Proposal, state: ProposalState, actor: Actor) -> None:
+    Proposal.objects.filter(pk=proposal.pk).update(state=state, closed_by=actor.user, closed_at=Now())
+
+
+def _require_state(proposal: Proposal, *states: ProposalState) -> None:
+    if proposal.state not in states:
+        raise FlowError(
+            "proposal.state",
+            f"The plan is {proposal.state}, so that this is no longer possible.",
+            hint="Reload the page.",
+        )

@@ -1,0 +1,125 @@
+"""What a workspace contains now, and what was last applied there."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from django.db.models import F
+
+from flowapp.accounts.models import User, Workspace
+from flowapp.connections.models import Connection
+from flowapp.manifests.models import AppliedConnection, AppliedPipeline
+from flowapp.pipelines.documents import syntax_of
+from flowapp.pipelines.models import Pipeline, PipelineVersion
+from ir.canonical import document_hash
+from ir.manifests.describing import without_schema
+from ir.manifests.project import ProjectPipeline
+from ir.schema import SCHEMA_ID
+from ir.toml_text import read_toml
+
+
+def saved_document(document: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a document as `apply` saves it, with the address of its schema."""
+    return {"$schema": SCHEMA_ID, **without_schema(document)}
+
+
+def saved_hash(document: Mapping[str, Any]) -> str:
+    return document_hash(saved_document(document))
+
+
+def read_text(text: str) -> dict[str, Any]:
+    """Return the plain document of a stored version, whose text is valid."""
+    text = text.removeprefix("\ufeff")
+    value: dict[str, Any] = json.loads(text) if syntax_of(text) == "json" else read_toml(text)
+    return value
+
+
+@dataclass
+class CurrentPipeline:
+    """A pipeline with its newest version, None before the first."""
+
+    pipeline: Pipeline
+    version: PipelineVersion | None
+
+    @property
+    def is_archived(self) -> bool:
+        return self.pipeline.archived_at is not None
+
+    @property
+    def text(self) -> str:
+        """The newest document as it was saved; empty before the first version."""
+        return self.version.document.removeprefix("\ufeff") if self.version is not None else ""
+
+    @cached_property
+    def document(self) -> dict[str, Any]:
+        """The newest document without the address of its schema; empty before the first version."""
+        return without_schema(read_text(self.text)) if self.text else {}
+
+    @cached_property
+    def hash(self) -> str:
+        return saved_hash(self.document)
+
+    def is_equal(self, saved: str) -> bool:
+        """Whether the newest document has this hash, with the schema's address that `apply` gives it."""
+        return self.version is not None and (self.version.sha256 == saved or self.hash == saved)
+
+
+@dataclass(frozen=True, slots=True)
+class WorkspaceState:
+    """Pipelines and connections of a workspace by id and name, and the records of what was applied."""
+
+    workspace: Workspace
+    pipelines: Mapping[str, CurrentPipeline]
+    connections: Mapping[str, Connection]
+    applied_pipelines: Mapping[str, AppliedPipeline]
+    applied_connections: Mapping[str, AppliedConnection]
+
+
+def read_state(workspace: Workspace) -> WorkspaceState:
+    """Read the state of a workspace, in a fixed number of queries."""
+    newest = PipelineVersion.objects.filter(workspace=workspace, number=F("pipeline__latest_number"))
+    versions = {version.pipeline_id: version for version in newest.select_related("author")}
+    pipelines = Pipeline.objects.filter(workspace=workspace).order_by("slug")
+    return WorkspaceState(
+        workspace,
+        {pipeline.slug: CurrentPipeline(pipeline, versions.get(pipeline.pk)) for pipeline in pipelines},
+        {connection.name: connection for connection in Connection.objects.filter(workspace=workspace).order_by("name")},
+        {record.slug: record for record in AppliedPipeline.objects.filter(workspace=workspace)},
+        {record.name: record for record in AppliedConnection.objects.filter(workspace=workspace)},
+    )
+
+
+def applied_document(state: WorkspaceState, record: AppliedPipeline) -> dict[str, Any]:
+    """Return the document that was last applied; empty if its version was deleted with its pipeline."""
+    found = PipelineVersion.objects.filter(
+        pipeline__workspace=state.workspace, pipeline__slug=record.slug, number=record.version_number
+    ).first()
+    return without_schema(read_text(found.document)) if found is not None else {}
+
+
+def note_pipeline(workspace: Workspace, declared: ProjectPipeline, version: int, user: User | None) -> None:
+    """Record that a version has the content of a manifest."""
+    AppliedPipeline.objects.update_or_create(
+        workspace=workspace,
+        slug=declared.id,
+        defaults={
+            "document_hash": saved_hash(declared.document),
+            "version_number": version,
+            "file": declared.manifest.file,
+            "applied_by": user,
+            "removed_at": None,
+        },
+    )
+
+
+def note_connection(stored: Connection, fields: Mapping[str, Any], user: User | None) -> None:
+    """Record that a connection has the fields that flow.toml declares."""
+    AppliedConnection.objects.update_or_create(
+        workspace=stored.workspace,
+        name=stored.name,
+        defaults={"fields": fields, "connection_changed_at": stored.changed_at, "applied_by": user},
+    )
