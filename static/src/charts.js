@@ -43,13 +43,17 @@ function optionsOf(place, bounds, tell) {
     scales: { x: { time: false }, y: { range: (_, __, most) => [0, most > 0 ? most * 1.1 : 1] } },
     series: [{}, line, ...bounds.filter((value) => value !== null).map(() => bound)],
     bands: bounds.includes(null) ? [] : [{ series: [3, 2], fill: colour("secondary", 12) }],
-    axes: [{ show: false }, yAxis(colour)],
+    axes: [{ show: false }, yAxis(colour, place.dataset.unit)],
     hooks: { setCursor: [({ cursor, data }) => tell(cursor.idx ?? data[0].length - 1)] },
   };
 }
 
-function yAxis(colour) {
+/** Steps of the scale: 1, 2, 5, 10 and so on. There are no halves of a row. */
+const WHOLE_STEPS = Array.from({ length: 36 }, (_, at) => [1, 2, 5][at % 3] * 10 ** Math.floor(at / 3));
+
+function yAxis(colour, unit) {
   return {
+    ...(unit === "rows" ? { incrs: WHOLE_STEPS } : {}),
     stroke: colour("secondary"),
     font: "11px system-ui, sans-serif",
     size: 44,
@@ -61,7 +65,16 @@ function yAxis(colour) {
 }
 
 function wordsOf([number], value, unit) {
-  return `run ${number}: ${value === null ? "no number" : `${value.toLocaleString("en")} ${unit}`}`;
+  if (value === null) return `run ${number}: no number`;
+  return `run ${number}: ${unit === "s" ? durationText(value) : `${value.toLocaleString("en")} ${unit}`}`;
+}
+
+/** As pages write it: `0.4 s`, `1 min 54 s`, `2 h 5 min`. */
+function durationText(seconds) {
+  if (seconds < 59.95) return `${seconds.toFixed(1)} s`;
+  const [most, least, big, small] = seconds < 3599.5 ? [60, 1, "min", "s"] : [3600, 60, "h", "min"];
+  const units = Math.round(seconds / least);
+  return `${Math.floor(units / (most / least))} ${big} ${units % (most / least)} ${small}`;
 }
 
 function numberOf(text) {

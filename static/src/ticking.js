@@ -1,15 +1,19 @@
 // `<input type="checkbox" data-tick-all="row">`: ticks all boxes of that name in its form, and shows whether all are.
+// `<strong data-ticked="row">` in the form shows how many are.
 export function startTicking() {
-  const boxes = (form, name) => [...form.querySelectorAll(`input[type=checkbox][name="${CSS.escape(name)}"]`)];
+  const boxes = (form, name) => [...form.elements].filter((box) => box.type === "checkbox" && box.name === name);
   document.addEventListener("change", (event) => {
     const { form, dataset, checked } = event.target;
     if (!form) return;
     if (dataset.tickAll) for (const box of boxes(form, dataset.tickAll)) box.checked = checked;
-    for (const all of form.querySelectorAll("[data-tick-all]")) {
+    for (const all of [...form.elements].filter((box) => box.dataset.tickAll)) {
       const mine = boxes(form, all.dataset.tickAll);
       const ticked = mine.filter((box) => box.checked).length;
       all.checked = ticked === mine.length;
       all.indeterminate = ticked > 0 && ticked < mine.length;
+    }
+    for (const shown of form.querySelectorAll("[data-ticked]")) {
+      shown.textContent = boxes(form, shown.dataset.ticked).filter((box) => box.checked).length;
     }
   });
 }

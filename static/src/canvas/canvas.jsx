@@ -1,117 +1,130 @@
 import "@xyflow/react/dist/style.css";
 import "./canvas.css";
-import { applyEdgeChanges, applyNodeChanges, Background, Controls, MiniMap, ReactFlow, useReactFlow } from "@xyflow/react";
+import { applyEdgeChanges, applyNodeChanges, Background, ControlButton, Controls, MiniMap, ReactFlow, useReactFlow } from "@xyflow/react";
 import { useCallback, useEffect, useMemo, useRef, useState } from "react";
-import { layOut, NODE, placesOf, runsDown, SIDESTEP, STEP } from "./layout.js";
-import { addNode, connect, drawnEdges, drawnNodes, looseEnd, move, remove, replacedBy } from "./model.js";
-import { FlowNode, plural, spoken } from "./node.jsx";
-import { Done, Empty, Fault, Locked } from "./notices.jsx";
-import { draggedKind, isNodeDragged, Palette } from "./palette.jsx";
+import { asFlowEdges, asFlowNodes } from "./drawing.js";
+import { EdgeActions, FlowEdge } from "./edge.jsx";
+import { Icon } from "./icons.jsx";
+import { keyListener } from "./keyboard.js";
+import { placesOf, runsDown } from "./layout.js";
+import { drawnEdges, drawnNodes } from "./model.js";
+import { FlowNode } from "./node.jsx";
+import { Done, Empty, Fault, Footer, Locked } from "./notices.jsx";
+import { Align, draggedKind, isNodeDragged, Palette } from "./palette.jsx";
+import { corner, useActions } from "./use_actions.js";
+import { useAwaited } from "./use_awaited.js";
+import { useClipboard } from "./use_clipboard.js";
 import { useDraft } from "./use_draft.js";
+import { FIT, useFit } from "./use_fit.js";
+import { useMap } from "./use_map.js";
 import { useMoves } from "./use_moves.js";
 import { useSelection } from "./use_selection.js";
 
 const NODE_TYPES = { flow: FlowNode };
-const FIT = { maxZoom: 1, padding: 0.15 };
-const MANY = 8;
-const DOWN = { sourcePosition: "bottom", targetPosition: "top" };
-const RIGHT = { sourcePosition: "right", targetPosition: "left" };
-const ARROW = { type: "arrowclosed", width: 18, height: 18 };
+const EDGE_TYPES = { flow: FlowEdge };
 
-export function Canvas({ element, client, isViewer }) {
+export function Canvas({ element, client, isViewer, data }) {
+  const { kinds, run } = data;
   const { draft, fault, act, undo, reload } = useDraft(element, client);
   const [nodes, setNodes] = useState([]);
   const [edges, setEdges] = useState([]);
+  const [isTall] = useState(() => isTallPane(element));
+  const [isDown, setDown] = useState(false);
   const [notice, setNotice] = useState(null);
-  const awaited = useRef(element.dataset.selected || null);
-  const shown = useRef([]);
+  const [focused, setFocused] = useState(null);
+  const awaited = useAwaited(element.dataset.selected);
+  const known = useRef([]);
   const wrapper = useRef(null);
   const flow = useReactFlow();
+  const [isMapShown, toggleMap] = useMap(nodes.length);
   const isLocked = isViewer || !draft?.document || draft.readOnly;
-  const moves = useMoves(act);
-  const { onChange: onSelectionChange, areInSight } = useSelection(element, setNodes, flow);
+  const selection = useSelection(element, setNodes, flow, awaited);
+  const fit = useFit(element, flow, selection.showSelected);
+  const selectedKeys = useCallback(() => flow.getNodes().filter(({ selected }) => selected).map(({ id }) => id), [flow]);
+  const shown = useCallback(() => Object.fromEntries(flow.getNodes().map(({ id, position }) => [id, position])), [flow]);
+  const moves = useMoves(act, shown);
 
   const drawn = useMemo(() => drawnNodes(draft?.document ?? draft?.lastGood, draft?.diagnostics), [draft]);
   useEffect(() => {
     const links = drawnEdges(drawn);
-    const places = { ...placesOf(drawn, links, isTall(element)), ...moves.pending() };
-    const sides = (links.length ? runsDown(places, links) : isTall(element)) ? DOWN : RIGHT;
-    const chosen = awaited.current;
-    if (drawn.length) awaited.current = null;
-    setNodes((old) => drawn.map((data) => asFlowNode(data, places[data.key], sides, old, chosen)));
-    setEdges((old) => links.map((link) => asFlowEdge(link, old)));
-    const fresh = drawn.map(({ key }) => key).filter((key) => !shown.current.includes(key));
-    shown.current = drawn.map(({ key }) => key);
+    const places = { ...placesOf(drawn, links, isTall), ...moves.pending() };
+    const runsDownwards = links.length ? runsDown(places, links) : isTall;
+    const keys = drawn.map(({ key }) => key);
+    const { keys: chosen, takesFocus } = awaited.take(keys);
+    setDown(runsDownwards);
+    setNodes((old) => asFlowNodes(drawn, { places, isDown: runsDownwards, numbers: run?.nodes, old, chosen }));
+    setEdges((old) => asFlowEdges(links, { drawn, kinds, numbers: run?.nodes, old }));
+    const fresh = keys.filter((key) => !known.current.includes(key));
+    known.current = keys;
     // In the frame after next React Flow has drawn them.
-    if (fresh.length) requestAnimationFrame(() => requestAnimationFrame(() => areInSight(fresh) || flow.fitView(FIT)));
-  }, [drawn, moves, element, flow, areInSight]);
+    if (fresh.length) requestAnimationFrame(() => requestAnimationFrame(() => selection.areInSight(fresh) || fit()));
+    if (takesFocus) requestAnimationFrame(() => requestAnimationFrame(() => selection.focusNode(chosen[0])));
+  }, [drawn, moves, isTall, fit, selection, awaited, kinds, run]);
+
+  const view = useMemo(() => ({
+    shown,
+    isDown: () => isDown,
+    isTall: () => isTall,
+    selected: () => selectedKeys()[0] ?? null,
+    centre: () => centreOf(wrapper.current, flow),
+  }), [shown, isDown, isTall, selectedKeys, flow]);
+  const notify = useCallback((text, { position }) => setNotice({ text, position }), []);
+  const endNotice = useCallback(() => setNotice(null), []);
+  const actions = useActions({ act, kinds, drawn, view, awaited, notify });
+  const edgeActions = useMemo(
+    () => (isLocked ? null : { insert: actions.insert, remove: (edge) => actions.erase([], [edge]) }),
+    [isLocked, actions],
+  );
 
   const onNodesChange = useCallback(
     (changes) => {
+      if (changes.some(({ type }) => type === "select")) awaited.forget();
       setNodes((now) => applyNodeChanges(changes, now));
       moves.note(changes);
     },
-    [moves],
+    [moves, awaited],
   );
   const onEdgesChange = useCallback((changes) => setEdges((now) => applyEdgeChanges(changes, now)), []);
-  const onConnect = useCallback(
-    async ({ source, target }) => {
-      const before = replacedBy(drawn, target);
-      const answer = await act("Connect", (document) => connect(document, source, target));
-      if (answer && before) setNotice({ text: `${target} now reads from ${source} instead of ${before}.`, position: answer.position });
+
+  /** What a key applies to: the selection, or the focused node if it is not part of it. */
+  const chosen = useCallback(
+    (key = document.activeElement?.closest(".react-flow__node")?.dataset.id) => {
+      const keys = selectedKeys();
+      return key && !keys.includes(key) ? [key] : keys;
     },
-    [act, drawn],
+    [selectedKeys],
   );
+  const onDelete = useCallback(
+    async (key) => {
+      const keys = chosen(key);
+      const links = flow.getEdges().filter(({ selected }) => selected).map(({ data: link }) => link);
+      await actions.erase(keys, keys.length ? [] : links);
+      wrapper.current?.focus();
+    },
+    [chosen, actions, flow],
+  );
+  useClipboard({ element, draft, isLocked, act, shown, isDown, chosen, awaited, onDelete });
 
-  const readFrom = (kind) => {
-    const chosen = nodes.find(({ selected }) => selected);
-    const loose = looseEnd(drawn, kind);
-    return chosen ?? nodes.find(({ id }) => id === loose);
-  };
-
-  const onAdd = async (kind, at = null) => {
-    const before = at ? null : readFrom(kind);
-    const place = at ?? (before ? after(before, nodes) : freePlace(centreOf(wrapper.current, flow), nodes, "y"));
-    await act(`Add ${kind}`, (document) => {
-      const { patch, id } = addNode(document, kind, place, before?.id, element.dataset.connection);
-      awaited.current = id;
-      return patch;
-    });
-  };
-
-  const onLayOut = async () => {
-    const places = layOut(drawn, drawnEdges(drawn), isTall(element));
-    await act("Arrange", (document) => move(document, places));
-    requestAnimationFrame(() => flow.fitView(FIT));
-  };
-
-  const onDelete = async (focused) => {
-    const keys = nodes.filter(({ selected }) => selected).map(({ id }) => id);
-    const links = edges.filter(({ selected }) => selected).map(({ data }) => data);
-    if (!keys.length && !links.length && focused) keys.push(focused);
-    if (!keys.length && !links.length) return;
-    const what = keys.length === 1 ? keys[0] : keys.length ? plural(keys.length, "node") : plural(links.length, "edge");
-    const answer = await act(`Delete ${what}`, (document) => remove(document, keys, links));
-    if (!answer) return;
-    setNotice({ text: `Deleted ${what}.`, position: answer.position });
-    wrapper.current?.focus();
-  };
-
-  const onKeyDown = (event) => {
-    if (isLocked || !["Delete", "Backspace"].includes(event.key) || event.target.closest("button, input, textarea")) return;
-    event.preventDefault();
-    onDelete(event.target.closest(".react-flow__node")?.dataset.id);
-  };
+  const put = useCallback(
+    (positions) => {
+      setNodes((now) => now.map((node) => (positions[node.id] ? { ...node, position: positions[node.id] } : node)));
+      moves.put(positions);
+    },
+    [moves],
+  );
+  const { select, toggle, focusNode, openForm } = selection;
+  const onKeyDown = keyListener({ shown, edges, isDown, isLocked, focusNode, select, toggle, put, onDelete, openForm });
 
   const onDrop = (event) => {
     const kind = draggedKind(event);
     if (!kind || isLocked) return;
     event.preventDefault();
-    const corner = flow.screenToFlowPosition({ x: event.clientX, y: event.clientY });
-    onAdd(kind, { x: corner.x - NODE.width / 2, y: corner.y - NODE.height / 2 });
+    actions.add(kind, corner(flow.screenToFlowPosition({ x: event.clientX, y: event.clientY })));
   };
-
-  const endNotice = useCallback(() => setNotice(null), []);
+  const onArrange = async () => {
+    await actions.arrange();
+    requestAnimationFrame(() => fit());
+  };
   const onUndo = () => {
     undo(notice.position);
     endNotice();
@@ -121,85 +134,74 @@ export function Canvas({ element, client, isViewer }) {
     if (fault) return <Fault fault={fault} onRetry={reload} />;
     return <div className="flow-empty" role="status">Loading the draft…</div>;
   }
+  const selected = nodes.filter((node) => node.selected).length;
   return (
-    <div className="flow-canvas" ref={wrapper} tabIndex={-1} onKeyDown={onKeyDown}>
-      {!isLocked && <Palette onAdd={onAdd} onLayOut={onLayOut} />}
+    <div className="flow-canvas" ref={wrapper} tabIndex={-1} onKeyDown={onKeyDown} onFocus={({ target }) => setFocused(target.dataset.id ?? focused)}>
+      {!isLocked && <Palette kinds={kinds} onAdd={actions.add} onLayOut={onArrange} />}
       <Locked draft={draft} isViewer={isViewer} />
       <div className="flow-canvas-area">
         <div className="flow-canvas-board">
-          <ReactFlow
-            nodes={nodes}
-            edges={edges}
-            nodeTypes={NODE_TYPES}
-            onNodesChange={onNodesChange}
-            onEdgesChange={onEdgesChange}
-            onConnect={onConnect}
-            onSelectionChange={onSelectionChange}
-            onDragOver={(event) => isNodeDragged(event) && event.preventDefault()}
-            onDrop={onDrop}
-            nodesDraggable={!isLocked}
-            nodesConnectable={!isLocked}
-            deleteKeyCode={null}
-            defaultMarkerColor={null}
-            minZoom={0.2}
-            maxZoom={2}
-            fitView
-            fitViewOptions={FIT}
-          >
-            <Background gap={20} />
-            <Controls showInteractive={false} fitViewOptions={FIT} />
-            {nodes.length > MANY && <MiniMap pannable zoomable />}
-          </ReactFlow>
+          <EdgeActions value={edgeActions}>
+            <ReactFlow
+              nodes={withOneTabStop(nodes, focused)}
+              edges={edges}
+              nodeTypes={NODE_TYPES}
+              edgeTypes={EDGE_TYPES}
+              onNodesChange={onNodesChange}
+              onEdgesChange={onEdgesChange}
+              onConnect={actions.onConnect}
+              onReconnect={actions.onReconnect}
+              onSelectionChange={selection.onChange}
+              onDragOver={(event) => isNodeDragged(event) && event.preventDefault()}
+              onDrop={onDrop}
+              nodesDraggable={!isLocked}
+              nodesConnectable={!isLocked}
+              edgesReconnectable={!isLocked}
+              edgesFocusable={false}
+              disableKeyboardA11y
+              deleteKeyCode={null}
+              multiSelectionKeyCode={["Control", "Meta", "Shift"]}
+              defaultMarkerColor={null}
+              minZoom={0.2}
+              maxZoom={2}
+              fitView
+              fitViewOptions={FIT}
+            >
+              <Background gap={20} />
+              <Controls showInteractive={false} fitViewOptions={FIT}>
+                <ControlButton onClick={toggleMap} aria-pressed={isMapShown} title="Overview map" aria-label="Overview map">
+                  <Icon name="map" />
+                </ControlButton>
+              </Controls>
+              {isMapShown && <MiniMap pannable zoomable ariaLabel="Overview map" />}
+            </ReactFlow>
+          </EdgeActions>
         </div>
-        {drawn.length === 0 && <Empty onAdd={isLocked ? null : onAdd} />}
+        {selected > 1 && !isLocked && <Align selected={selected} onAlign={(how) => actions.alignNodes(selectedKeys(), how)} />}
+        {drawn.length === 0 && <Empty onAdd={isLocked ? null : actions.add} />}
         {notice && draft.position === notice.position && <Done notice={notice} onUndo={onUndo} onEnd={endNotice} />}
       </div>
-      {!isLocked && (
-        <p className="flow-hint">
-          Drag from dot to dot to connect, or choose <em>Reads from</em> in a node's form. Delete removes what is selected.
-        </p>
-      )}
+      <Footer run={run} />
     </div>
   );
 }
 
-function asFlowNode(data, position, sides, old, chosen) {
-  const before = old.find(({ id }) => id === data.key);
-  return {
-    ...before,
-    ...sides,
-    id: data.key, type: "flow", data, position,
-    ariaLabel: spoken(data),
-    selected: chosen === null ? Boolean(before?.selected) : data.key === chosen,
-  };
+/** Tab reaches one node; arrow keys lead from it to the others. */
+function withOneTabStop(nodes, focused) {
+  const stop = nodes.find(({ id }) => id === focused) ?? nodes.find(({ selected }) => selected) ?? nodes[0];
+  return nodes.map((node) => ({
+    ...node,
+    domAttributes: { tabIndex: node === stop ? 0 : -1, "aria-describedby": "flow-canvas-keys" },
+  }));
 }
 
-function isTall(element) {
-  return element.clientWidth < 1.6 * element.clientHeight;
-}
-
-function asFlowEdge(link, old) {
-  const { key, source, target } = link;
-  const selected = old.some((edge) => edge.id === key && edge.selected);
-  return { id: key, source, target, data: link, selected, markerEnd: ARROW };
-}
-
-/** A free place after a node, in the direction of the edges. */
-function after(node, nodes) {
-  const isDown = node.sourcePosition === "bottom";
-  const { x, y } = node.position;
-  return isDown ? freePlace({ x, y: y + STEP.y }, nodes, "x") : freePlace({ x: x + STEP.x, y }, nodes, "y");
-}
-
-function freePlace(start, nodes, axis) {
-  const at = { ...start };
-  const isTaken = ({ position }) => Math.abs(position.x - at.x) < NODE.width && Math.abs(position.y - at.y) < NODE.height;
-  while (nodes.some(isTaken)) at[axis] += SIDESTEP[axis];
-  return at;
+/** By the pane as a whole, so that the preview below the canvas turns nothing. */
+function isTallPane(element) {
+  const { clientWidth, clientHeight } = element.closest(".flow-centre");
+  return clientWidth < 1.6 * clientHeight;
 }
 
 function centreOf(element, flow) {
   const box = element.querySelector(".react-flow").getBoundingClientRect();
-  const { x, y } = flow.screenToFlowPosition({ x: box.x + box.width / 2, y: box.y + box.height / 2 });
-  return { x: x - NODE.width / 2, y: y - NODE.height / 2 };
+  return corner(flow.screenToFlowPosition({ x: box.x + box.width / 2, y: box.y + box.height / 2 }));
 }

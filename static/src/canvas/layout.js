@@ -1,10 +1,10 @@
 // Places for nodes that have none: layers from left to right, or downwards where the room is tall; each node stands in
 // the middle of what it feeds.
 
-export const NODE = { width: 220, height: 84 };
-const GAP = { along: 64, across: 36 };
+export const NODE = { width: 264, height: 88 };
+const GAP = { right: 96, down: 64, across: 36 };
 /** From a node's corner to that of the next one to the right, and of the next one below. */
-export const STEP = { x: NODE.width + GAP.along, y: NODE.height + GAP.along };
+export const STEP = { x: NODE.width + GAP.right, y: NODE.height + GAP.down };
 /** The same among nodes that stand beside each other. */
 export const SIDESTEP = { x: NODE.width + GAP.across, y: NODE.height + GAP.across };
 
@@ -35,6 +35,66 @@ export function runsDown(places, edges) {
   const across = edges.map(({ source, target }) => places[target].x - places[source].x - NODE.width);
   const down = edges.map(({ source, target }) => places[target].y - places[source].y - NODE.height);
   return edges.length > 0 && sum(down) > sum(across);
+}
+
+/** {key: {x, y}} of what must move, with the place of a node that is inserted on an edge as `inserted`. */
+export function makeRoom(places, edges, { source, target }, isDown) {
+  const axis = isDown ? "y" : "x";
+  const inserted = { ...places[target], [axis]: places[source][axis] + STEP[axis] };
+  const missing = inserted[axis] + STEP[axis] - places[target][axis];
+  const moved = missing > 0 ? [...downstreamOf(target, edges)] : [];
+  const shifted = moved.map((key) => [key, { ...places[key], [axis]: places[key][axis] + missing }]);
+  return { inserted, shifted: Object.fromEntries(shifted) };
+}
+
+function downstreamOf(key, edges, found = new Set()) {
+  if (found.has(key)) return found;
+  found.add(key);
+  for (const { source, target } of edges) if (source === key) downstreamOf(target, edges, found);
+  return found;
+}
+
+/** How far copies of nodes must stand from their originals so that they cover none: {x, y}. */
+export function stepAside(copied, places, isDown) {
+  const axis = isDown ? "x" : "y";
+  const taken = Object.values(places);
+  const isFree = (by) => copied.every(({ x, y }) => !taken.some((at) => Math.abs(at.x - x - by.x) < NODE.width && Math.abs(at.y - y - by.y) < NODE.height));
+  const by = { x: 0, y: 0 };
+  do by[axis] += SIDESTEP[axis];
+  while (!isFree(by));
+  return by;
+}
+
+export const ALIGNMENTS = { left: "Align left", top: "Align top", across: "Space evenly, across", down: "Space evenly, down" };
+
+/** {key: {x, y}} of nodes in line, or with equal steps between them. */
+export function align(places, keys, how) {
+  const axis = how === "left" || how === "across" ? "x" : "y";
+  const ordered = keys.toSorted((a, b) => places[a][axis] - places[b][axis]);
+  const first = places[ordered[0]][axis];
+  const isSpaced = how === "across" || how === "down";
+  const step = isSpaced ? Math.max(SIDESTEP[axis], (places[ordered.at(-1)][axis] - first) / (ordered.length - 1)) : 0;
+  return Object.fromEntries(ordered.map((key, i) => [key, { ...places[key], [axis]: first + i * step }]));
+}
+
+/** The node that an arrow key leads to: along the edges in their direction, or beside the node; null where there is none. */
+export function neighbour(places, edges, key, arrow, isDown) {
+  const isForward = arrow === "ArrowRight" || arrow === "ArrowDown";
+  const arrowAxis = arrow === "ArrowUp" || arrow === "ArrowDown" ? "y" : "x";
+  const linked = isForward
+    ? edges.filter(({ source }) => source === key).map(({ target }) => target)
+    : edges.filter(({ target }) => target === key).map(({ source }) => source);
+  const [along, size] = isDown ? ["y", NODE.height] : ["x", NODE.width];
+  if (arrowAxis === along) return nearest(places, key, linked);
+  const beside = Object.keys(places).filter(
+    (other) => Math.abs(places[other][along] - places[key][along]) < size && (isForward ? 1 : -1) * (places[other][arrowAxis] - places[key][arrowAxis]) > 0,
+  );
+  return nearest(places, key, beside.length ? beside : linked);
+}
+
+function nearest(places, key, others) {
+  const distance = (other) => Math.hypot(places[other].x - places[key].x, places[other].y - places[key].y);
+  return others.toSorted((a, b) => distance(a) - distance(b))[0] ?? null;
 }
 
 function sum(numbers) {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { layOut, NODE, placesOf, runsDown } from "./layout.js";
+import { align, layOut, makeRoom, neighbour, NODE, placesOf, runsDown, stepAside } from "./layout.js";
 
 const nodesOf = (...keys) => keys.map((key) => ({ key, position: null }));
 const edgesOf = (...pairs) => pairs.map((pair) => ({ source: pair[0], target: pair[1] }));
@@ -47,4 +47,45 @@ test("given places are kept, and nodes without one lie below them", () => {
 test("edges run the way that the nodes were laid out", () => {
   const [nodes, edges] = [nodesOf("a", "b", "c"), edgesOf("ab", "ac")];
   assert.deepEqual([false, true].map((isTall) => runsDown(layOut(nodes, edges, isTall), edges)), [false, true]);
+});
+
+test("a node that is inserted gets room, and what lies behind it moves on", () => {
+  const edges = edgesOf("ab", "bc", "ad");
+  for (const isDown of [false, true]) {
+    const places = layOut(nodesOf("a", "b", "c", "d"), edges, isDown);
+    const { inserted, shifted } = makeRoom(places, edges, edges[0], isDown);
+    assert.deepEqual(Object.keys(shifted).sort(), ["b", "c"]);
+    assertApart({ ...places, ...shifted, inserted });
+  }
+});
+
+test("arrow keys follow the edges, and lead to the nodes beside", () => {
+  const [nodes, edges] = [nodesOf("a", "b", "c"), edgesOf("ab", "ac")];
+  const places = layOut(nodes, edges);
+  const go = (key, arrow) => neighbour(places, edges, key, arrow, false);
+  assert.deepEqual([go("b", "ArrowLeft"), go("c", "ArrowLeft"), go("b", "ArrowDown"), go("c", "ArrowUp")], ["a", "a", "c", "b"]);
+  assert.deepEqual([go("a", "ArrowLeft"), go("b", "ArrowRight")], [null, null]);
+});
+
+test("every node of a chain is reached by one arrow, whichever way it runs", () => {
+  const [nodes, edges] = [nodesOf("a", "b", "c"), edgesOf("ab", "bc")];
+  for (const isDown of [false, true]) {
+    const places = layOut(nodes, edges, isDown);
+    for (const arrow of ["ArrowDown", "ArrowRight"])
+      assert.deepEqual([neighbour(places, edges, "a", arrow, isDown), neighbour(places, edges, "b", arrow, isDown)], ["b", "c"]);
+  }
+});
+
+test("nodes are put in line, or apart by equal steps", () => {
+  const places = { a: { x: 0, y: 5 }, b: { x: 40, y: 900 }, c: { x: 20, y: 300 } };
+  assert.deepEqual(Object.values(align(places, ["a", "b"], "left")).map(({ x }) => x), [0, 0]);
+  const { a, b, c } = align(places, ["a", "b", "c"], "down");
+  assert.equal(c.y - a.y, b.y - c.y);
+  assertApart({ a, b, c });
+});
+
+test("copies cover nothing", () => {
+  const places = layOut(nodesOf("a", "b", "c"), edgesOf("ab", "ac"));
+  const by = stepAside([places.a], places, false);
+  assertApart({ ...places, copy: { x: places.a.x + by.x, y: places.a.y + by.y } });
 });

@@ -1,25 +1,13 @@
-// The canvas as data: what a document shows, and each action as the JSON Patch (RFC 6902) that brings it about.
+// The canvas as data: what a document shows, and each action as the JSON Patch (RFC 6902) that performs it.
 // Nothing here validates. A document may be faulty in any way, and what cannot be drawn is left out.
 // Patches begin with `test` operations on what was seen, so that one that no longer fits is refused as a whole.
-
-export const KINDS = ["source", "transform", "validate", "target"];
-
-const SKELETONS = {
-  source: () => ({
-    connector: "local_fs",
-    config: { path: "", pattern: { type: "glob", value: "*.csv" }, format: { type: "csv" } },
-  }),
-  transform: () => ({ inputs: [], ops: [] }),
-  // Quarantine is on by default, because rejected rows that are not stored are lost.
-  validate: ({ id }) => ({ inputs: [], rowLevel: [], quarantine: { enabled: true, table: `dlq.${text(id).replaceAll("-", "_") || "rejected"}` } }),
-  target: (_, connection) => ({ inputs: [], connector: "postgres", ...(connection && { connection }), schema: "public", loadMode: "append" }),
-};
-/** The kinds that may read from each kind. */
-const FEEDS = { source: KINDS.slice(1), transform: KINDS.slice(1), validate: ["validate", "target"], target: [] };
-const FIRST_IDS = { source: "source", transform: "transform", validate: "check", target: "load" };
+// `kinds` is the server's description of the kinds of nodes: [{kind, firstId, fields, readBy}].
+import { branchesOf, droppedBranches, newBranch, redirected } from "./branches.js";
+import { isObject, rounded, text } from "./plain.js";
+import { summaryOf } from "./summaries.js";
 
 /**
- * The document's nodes in its order: [{key, index, id, kind, name, summary, inputs, position, errors, warnings}].
+ * The document's nodes in its order: [{key, index, id, kind, name, summary, inputs, branches, position, errors, warnings}].
  * `key` is the id, or `#<index>` where an id is missing or taken; `position` is {x, y} or null.
  */
 export function drawnNodes(document, diagnostics = []) {
@@ -34,6 +22,7 @@ export function drawnNodes(document, diagnostics = []) {
       name: text(node.name) || id || "(no id)",
       summary: summaryOf(node),
       inputs: inputsOf(node),
+      branches: branchesOf(node),
       position: positionOf(node),
       ...countsAt(diagnostics, index),
     };
@@ -71,69 +60,137 @@ function countsAt(diagnostics, index) {
   return { errors, warnings: here.length - errors };
 }
 
-// --- what a node says of itself in one line --------------------------------------------------------------------
+// --- kinds -----------------------------------------------------------------------------------------------------
 
-const SUMMARIES = {
-  source: (node) => {
-    const config = isObject(node.config) ? node.config : {};
-    const table = isObject(config.table) ? joined([config.table.schema, config.table.name], ".") : "";
-    const file = joined([text(config.path), text(config.pattern?.value)], "/").replace(/\/+/g, "/");
-    return table || file || (text(config.query) ? "query" : "") || text(node.connector);
-  },
-  transform: (node) => counted(node.ops, "operation"),
-  validate: (node) => joined([counted(node.rowLevel, "row rule"), checksOf(node.datasetLevel)], ", "),
-  target: (node) => joined([joined([text(node.schema), text(node.table)], "."), text(node.loadMode)], " · "),
-};
-
-function summaryOf(node) {
-  return Object.hasOwn(SUMMARIES, node.kind) ? SUMMARIES[node.kind](node) : "";
+/** Whether a node of the kind `reader` may read from one of `kind`. */
+export function mayRead(kinds, reader, kind) {
+  return Boolean(kinds.find((one) => one.kind === kind)?.readBy.includes(reader));
 }
 
-function checksOf(level) {
-  const checks = isObject(level) ? Object.values(level).flat() : [];
-  return checks.length ? counted(checks, "check") : "";
+/** The kinds that may stand between two nodes. */
+export function kindsBetween(kinds, source, target) {
+  return kinds.filter(({ kind }) => mayRead(kinds, kind, source.kind) && mayRead(kinds, target.kind, kind));
 }
 
-function counted(list, what) {
-  const number = Array.isArray(list) ? list.length : 0;
-  return number === 1 ? `1 ${what}` : `${number || "no"} ${what}s`;
+/** The key of the only node that nothing reads from and a node of that kind may read from; null where that is not clear. */
+export function looseEnd(nodes, kinds, kind) {
+  const isRead = new Set(nodes.flatMap(({ inputs }) => inputs));
+  const loose = nodes.filter((node) => node.id && mayRead(kinds, kind, node.kind) && !isRead.has(node.id));
+  return loose.length === 1 ? loose[0].key : null;
 }
 
 // --- actions -> patches; null where there is nothing to do -----------------------------------------------------
 
-/** The key of the only node that nothing reads from and a node of that kind may read from; null where that is not clear. */
-export function looseEnd(nodes, kind) {
-  const isRead = new Set(nodes.flatMap(({ inputs }) => inputs));
-  const loose = nodes.filter((node) => node.id && FEEDS[node.kind]?.includes(kind) && !isRead.has(node.id));
-  return loose.length === 1 ? loose[0].key : null;
-}
-
-/** A new node at a place, reading from the node `after` if it can, in a database of that `connection`: {patch, id}. */
-export function addNode(document, kind, position, after = null, connection = "") {
-  const id = freeId(document, FIRST_IDS[kind]);
-  const node = { id, kind, ...SKELETONS[kind](document ?? {}, connection), ui: rounded(position) };
+/** A new node, reading from the node `after` if it can: {patch, id}. `position` is null where the layout places it. */
+export function addNode(document, kinds, kind, position = null, after = null) {
   const from = drawnNodes(document).find(({ key }) => key === after);
-  if (from?.id && FEEDS[from.kind]?.includes(kind)) node.inputs = [from.id];
-  const patch = Array.isArray(document?.nodes)
-    ? [{ op: "add", path: "/nodes/-", value: node }]
-    : [{ op: "add", path: "/nodes", value: [node] }];
-  return { patch, id };
+  const node = newNode(document, kinds, kind, position);
+  const reads = from?.id && mayRead(kinds, kind, from.kind);
+  if (reads) node.inputs = [from.id];
+  const branch = reads ? newBranch(document, from, node.id) : [];
+  return { patch: [...(branch.length ? same(from) : []), ...branch, ...appendNodes(document, [node])], id: node.id };
 }
 
-/** Every node reads from one node: a new edge takes the place of the one that was there. */
-export function connect(document, sourceKey, targetKey) {
+/** A new node on an edge ({source, target, index}): {patch, id}, or null where the edge is gone. */
+export function insertNode(document, kinds, kind, position, edge) {
   const nodes = drawnNodes(document);
-  const [from, to] = [sourceKey, targetKey].map((key) => nodes.find((node) => node.key === key));
+  const [from, to] = endsOf(nodes, edge);
+  if (!from?.id || to?.inputs[edge.index] !== from.id) return null;
+  const node = { ...newNode(document, kinds, kind, position), inputs: [from.id] };
+  const path = `/nodes/${to.index}/inputs/${edge.index}`;
+  const joins = edge.index ? joinsWith(document, to, from.id) : [];
+  const rewired = [
+    { op: "test", path, value: from.id },
+    ...[path, ...joins.map((join) => `${join}/with`)].map((place) => ({ op: "replace", path: place, value: node.id })),
+  ];
+  const branch = edge.index ? [] : redirected(document, from, to.id, node.id);
+  return { patch: [...same(from), ...same(to), ...rewired, ...branch, ...appendNodes(document, [node])], id: node.id };
+}
+
+function newNode(document, kinds, kind, position) {
+  const { firstId, fields } = kinds.find((one) => one.kind === kind);
+  const node = { id: freeId(takenIds(document), firstId), kind, ...structuredClone(fields) };
+  return position ? { ...node, ui: rounded(position) } : node;
+}
+
+export function appendNodes(document, nodes) {
+  return Array.isArray(document?.nodes)
+    ? nodes.map((value) => ({ op: "add", path: "/nodes/-", value }))
+    : [{ op: "add", path: "/nodes", value: nodes }];
+}
+
+/**
+ * The rows of a node come from one node: a new edge takes the place of the one that was there. To a transform node that
+ * has one already, a second edge from a source or a transform adds a join. An edge from a branch node adds a branch.
+ */
+export function connect(document, sourceKey, targetKey) {
+  const [from, to] = endsOf(drawnNodes(document), { source: sourceKey, target: targetKey });
   if (!from?.id || !to || from === to || (to.inputs.length === 1 && to.inputs[0] === from.id)) return null;
+  if (!mayJoin(from, to)) return setInput(document, from, to);
+  return to.inputs.includes(from.id) ? null : addJoin(document, from, to);
+}
+
+/** Whether a further edge to a node is a join. */
+export function mayJoin(from, to) {
+  return Boolean(from && to) && to.kind === "transform" && to.inputs.length > 0 && (from.kind === "source" || from.kind === "transform");
+}
+
+function addJoin(document, from, to) {
+  const { ops } = document.nodes[to.index];
+  const join = { op: "join", with: from.id, type: "left", on: {}, columns: {} };
+  const path = `/nodes/${to.index}`;
+  return [
+    ...same(to), ...same(from),
+    { op: "add", path: `${path}/inputs/-`, value: from.id },
+    Array.isArray(ops) ? { op: "add", path: `${path}/ops/-`, value: join } : { op: "add", path: `${path}/ops`, value: [join] },
+  ];
+}
+
+/** The places of the joins of a node with a reference. */
+function joinsWith(document, node, id) {
+  const ops = document.nodes[node.index].ops;
+  return (Array.isArray(ops) ? ops : []).flatMap((op, i) => (isObject(op) && op.with === id ? [`/nodes/${node.index}/ops/${i}`] : []));
+}
+
+function setInput(document, from, to) {
   const path = `/nodes/${to.index}/inputs`;
   const before = document.nodes[to.index].inputs;
   const seen = before === undefined ? [] : [{ op: "test", path, value: before }];
-  return [...same(to), ...same(from), ...seen, { op: before === undefined ? "add" : "replace", path, value: [from.id] }];
+  const patch = [...same(to), ...same(from), ...seen, { op: before === undefined ? "add" : "replace", path, value: [from.id] }];
+  const left = drawnNodes(document).find(({ id }) => id === to.inputs[0] && id !== from.id);
+  return [...patch, ...(left ? droppedBranches(document, left, [{ target: to.id }]) : []), ...newBranch(document, from, to.id)];
 }
 
-/** What a new edge to a node would replace, in words; "" where nothing. */
-export function replacedBy(nodes, targetKey) {
-  return nodes.find(({ key }) => key === targetKey)?.inputs.join(", ") ?? "";
+/** An end of an edge was dragged to another node. */
+export function reconnect(document, edge, sourceKey, targetKey) {
+  if (edge.target === targetKey) return redirect(document, edge, sourceKey);
+  const connected = connect(document, sourceKey, targetKey);
+  return connected && [...(remove(document, [], [edge]) ?? []), ...connected];
+}
+
+/** The rows of a node, or what one of its joins looks them up in, come from another node. */
+function redirect(document, edge, sourceKey) {
+  const [from, to] = endsOf(drawnNodes(document), { source: sourceKey, target: edge.target });
+  if (!from?.id || !to || from === to || to.inputs.includes(from.id)) return null;
+  if (!edge.index) return to.inputs.length > 1 ? replaceInput(document, to, 0, from) : setInput(document, from, to);
+  return replaceInput(document, to, edge.index, from);
+}
+
+function replaceInput(document, to, index, from) {
+  const path = `/nodes/${to.index}/inputs/${index}`;
+  const joins = index ? joinsWith(document, to, to.inputs[index]).map((join) => `${join}/with`) : [];
+  const places = [path, ...joins].map((place) => ({ op: "replace", path: place, value: from.id }));
+  return [...same(to), ...same(from), { op: "test", path, value: to.inputs[index] }, ...places];
+}
+
+function endsOf(nodes, { source, target }) {
+  return [source, target].map((key) => nodes.find((node) => node.key === key));
+}
+
+/** What a new edge between two nodes would replace, in words; "" where nothing. */
+export function replacedBy(nodes, sourceKey, targetKey) {
+  const [from, to] = endsOf(nodes, { source: sourceKey, target: targetKey });
+  return !to || mayJoin(from, to) ? "" : to.inputs.join(", ");
 }
 
 /** `keys` of nodes that are to go with all edges from them, and `edges` ({target, source, index}) that are to go. */
@@ -141,20 +198,28 @@ export function remove(document, keys, edges = []) {
   const nodes = drawnNodes(document);
   const gone = nodes.filter(({ key }) => keys.includes(key));
   const kept = nodes.filter(({ key }) => !keys.includes(key));
-  const cuts = kept.flatMap((node) => cutInputs(node, gone.filter(({ key, id }) => key === id), edges));
+  const cuts = kept.flatMap((node) => cutInputs(document, node, gone.filter(({ key, id }) => key === id), edges));
   if (!gone.length && !cuts.length) return null;
   const backwards = gone.toReversed();
-  return [...gone.flatMap(same), ...cuts, ...backwards.map(({ index }) => ({ op: "remove", path: `/nodes/${index}` }))];
+  const ends = [...edges.filter(({ index }) => !index), ...gone.map(({ id }) => ({ target: id }))];
+  const branches = kept.flatMap((node) => droppedBranches(document, node, ends));
+  return [...gone.flatMap(same), ...cuts, ...branches, ...backwards.map(({ index }) => ({ op: "remove", path: `/nodes/${index}` }))];
 }
 
-function cutInputs(node, gone, edges) {
+function cutInputs(document, node, gone, edges) {
   const ids = new Set(gone.map(({ id }) => id));
   const cut = node.inputs
     .map((id, index) => ({ id, index, path: `/nodes/${node.index}/inputs/${index}` }))
     .filter(({ id, index }) => ids.has(id) || edges.some((e) => e.target === node.key && e.index === index && e.source === id));
   if (!cut.length) return [];
   const seen = cut.map(({ id, path }) => ({ op: "test", path, value: id }));
-  return [...same(node), ...seen, ...cut.toReversed().map(({ path }) => ({ op: "remove", path }))];
+  const joins = cut.flatMap(({ id, index }) => (index ? joinsWith(document, node, id) : []));
+  const paths = [...cut.map(({ path }) => path), ...joins.sort(byNumber)].toReversed();
+  return [...same(node), ...seen, ...paths.map((path) => ({ op: "remove", path }))];
+}
+
+function byNumber(one, other) {
+  return Number(one.split("/").at(-1)) - Number(other.split("/").at(-1));
 }
 
 /** `positions` by key: {key: {x, y}}; nodes that stay where they are are left out. */
@@ -170,32 +235,22 @@ export function move(document, positions) {
   ]);
 }
 
+/** Where the canvas shows the nodes that have no place yet: {key: {x, y}}; so that they stay there once others have one. */
+export function unplaced(document, shown) {
+  const without = drawnNodes(document).filter(({ key, position }) => !position && shown[key]);
+  return Object.fromEntries(without.map(({ key }) => [key, shown[key]]));
+}
+
 function same({ index, id }) {
   return id === null ? [] : [{ op: "test", path: `/nodes/${index}/id`, value: id }];
 }
 
-function freeId(document, wanted) {
-  const taken = new Set(rawNodes(document).map(({ node }) => node.id));
+export function takenIds(document) {
+  return new Set(rawNodes(document).map(({ node }) => node.id));
+}
+
+export function freeId(taken, wanted) {
   let id = wanted;
   for (let number = 2; taken.has(id); number++) id = `${wanted}_${number}`;
   return id;
-}
-
-// --- small things ----------------------------------------------------------------------------------------------
-
-function rounded({ x, y }) {
-  // -0 would be written as "-0".
-  return { x: Math.round(x) + 0, y: Math.round(y) + 0 };
-}
-
-function isObject(value) {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
-function text(value) {
-  return typeof value === "string" ? value : "";
-}
-
-function joined(parts, between) {
-  return parts.filter((part) => typeof part === "string" && part).join(between);
 }

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { addNode, connect, drawnEdges, drawnNodes, looseEnd, move, remove } from "./model.js";
+import { addNode, connect, drawnEdges, drawnNodes, insertNode, kindsBetween, looseEnd, move, reconnect, remove, replacedBy, unplaced } from "./model.js";
 
 const flow = () => ({
   kind: "pipeline",
@@ -12,6 +12,14 @@ const flow = () => ({
   ],
 });
 
+// As the server describes them.
+const kinds = [
+  { kind: "source", firstId: "source", fields: { connector: "files" }, readBy: ["transform", "validate", "target"] },
+  { kind: "transform", firstId: "transform", fields: { inputs: [], ops: [] }, readBy: ["transform", "validate", "target"] },
+  { kind: "validate", firstId: "check", fields: { inputs: [], rowLevel: [] }, readBy: ["validate", "target"] },
+  { kind: "target", firstId: "load", fields: { inputs: [], connection: "warehouse" }, readBy: [] },
+];
+
 // What the server does with a patch, on plain values.
 function apply(document, patch) {
   const result = structuredClone(document);
@@ -20,6 +28,7 @@ function apply(document, patch) {
     const last = steps.pop();
     const holder = steps.reduce((part, step) => part[step], result);
     if (op === "test") assert.deepEqual(holder[last], value, `test ${path}`);
+    else if (op === "replace") holder[last] = value;
     else if (op === "remove") Array.isArray(holder) ? holder.splice(Number(last), 1) : delete holder[last];
     else if (Array.isArray(holder)) holder.splice(last === "-" ? holder.length : Number(last), 0, value);
     else holder[last] = value;
@@ -61,25 +70,53 @@ test("faulty documents are drawn as far as they go", () => {
 
 test("a new node gets a free id, a place in whole numbers, and reads from the node chosen before", () => {
   const document = flow();
-  const { patch, id } = addNode(document, "target", { x: 1.6, y: -0.2 }, "shape");
+  const { patch, id } = addNode(document, kinds, "target", { x: 1.6, y: -0.2 }, "shape");
   const node = apply(document, patch).nodes.at(-1);
   assert.equal(id, "load_2");
   assert.deepEqual([node.id, node.inputs, node.ui], ["load_2", ["shape"], { x: 2, y: 0 }]);
   assert.equal(JSON.stringify(node.ui), '{"x":2,"y":0}');
 });
 
-test("a new target has the connection that there is", () => {
-  const made = (connection) => addNode(flow(), "target", { x: 0, y: 0 }, null, connection).patch[0].value.connection;
-  assert.deepEqual([made("warehouse"), made(""), made(undefined)], ["warehouse", undefined, undefined]);
+test("a new node holds what the server says, and a copy of it", () => {
+  const node = addNode(flow(), kinds, "target").patch[0].value;
+  assert.deepEqual(node, { id: "load_2", kind: "target", inputs: [], connection: "warehouse" });
+  assert.notEqual(node.inputs, kinds[3].fields.inputs);
+});
+
+test("a node is inserted on an edge by kinds that may stand there", () => {
+  const [files, shape, check, load] = drawnNodes(flow());
+  const between = (from, to) => kindsBetween(kinds, from, to).map(({ kind }) => kind);
+  assert.deepEqual(between(files, shape), ["transform"]);
+  assert.deepEqual(between(shape, check), ["transform", "validate"]);
+  assert.deepEqual(between(check, load), ["validate"]);
+  const { patch, id } = insertNode(flow(), kinds, "transform", { x: 3, y: 4 }, { source: "shape", target: "check", index: 0 });
+  const after = apply(flow(), patch);
+  assert.deepEqual([after.nodes[2].inputs, after.nodes[4].inputs, after.nodes[4].ui], [[id], ["shape"], { x: 3, y: 4 }]);
+  assert.equal(insertNode(flow(), kinds, "transform", null, { source: "files", target: "load", index: 0 }), null);
+});
+
+test("either end of an edge is dragged to another node", () => {
+  const edge = { source: "check", target: "load", index: 0 };
+  assert.deepEqual(apply(flow(), reconnect(flow(), edge, "shape", "load")).nodes[3].inputs, ["shape"]);
+  const document = flow();
+  document.nodes.push({ id: "other", kind: "target", inputs: [] });
+  const after = apply(document, reconnect(document, edge, "check", "other"));
+  assert.deepEqual([after.nodes[3].inputs, after.nodes[4].inputs], [[], ["check"]]);
+  assert.equal(reconnect(flow(), edge, "check", "load"), null);
+});
+
+test("nodes without a place are fixed where the canvas shows them", () => {
+  const shown = { files: { x: 0, y: 0 }, shape: { x: 10, y: 20 }, check: { x: 7, y: 7 } };
+  assert.deepEqual(unplaced(flow(), shown), { files: { x: 0, y: 0 }, check: { x: 7, y: 7 } });
 });
 
 test("nothing reads from a target, and a source reads from nothing", () => {
-  assert.deepEqual(apply(flow(), addNode(flow(), "validate", { x: 0, y: 0 }, "load").patch).nodes.at(-1).inputs, []);
-  assert.equal(apply(flow(), addNode(flow(), "source", { x: 0, y: 0 }, "shape").patch).nodes.at(-1).inputs, undefined);
+  assert.deepEqual(apply(flow(), addNode(flow(), kinds, "validate", null, "load").patch).nodes.at(-1).inputs, []);
+  assert.equal(apply(flow(), addNode(flow(), kinds, "source", null, "shape").patch).nodes.at(-1).inputs, undefined);
 });
 
 test("the loose end is the only node that nothing reads from and that the new one may read from", () => {
-  const loose = (kind, ...nodes) => looseEnd(drawnNodes({ nodes }), kind);
+  const loose = (kind, ...nodes) => looseEnd(drawnNodes({ nodes }), kinds, kind);
   const [source, check] = [{ id: "a", kind: "source" }, { id: "b", kind: "validate", inputs: ["a"] }];
   assert.equal(loose("validate", source), "a");
   assert.equal(loose("target", source, check), "b");
@@ -88,13 +125,8 @@ test("the loose end is the only node that nothing reads from and that the new on
   assert.equal(loose("target", source, { id: "c", kind: "source" }), null);
 });
 
-test("a validate node keeps rejected rows in a table named after the pipeline", () => {
-  const { patch } = addNode({ id: "daily-orders", nodes: [] }, "validate", { x: 0, y: 0 });
-  assert.deepEqual(patch[0].value.quarantine, { enabled: true, table: "dlq.daily_orders" });
-});
-
 test("a document without nodes gets its first one", () => {
-  assert.deepEqual(ids(apply({ kind: "pipeline" }, addNode({ kind: "pipeline" }, "source", { x: 0, y: 0 }).patch)), ["source"]);
+  assert.deepEqual(ids(apply({ kind: "pipeline" }, addNode({ kind: "pipeline" }, kinds, "source").patch)), ["source"]);
 });
 
 test("a new edge takes the place of the old one, as a node reads from one node", () => {
@@ -107,6 +139,46 @@ test("a new edge takes the place of the old one, as a node reads from one node",
   assert.equal(connect(document, "files", "shape"), null, "it is that edge already");
   assert.equal(connect(document, "shape", "shape"), null);
   assert.equal(connect(document, "nobody", "shape"), null);
+});
+
+const joined = () => {
+  const document = flow();
+  document.nodes.push({ id: "names", kind: "source" }, { id: "codes", kind: "source" });
+  return apply(document, connect(document, "names", "shape"));
+};
+
+test("a second edge to a transform joins with the node that it comes from", () => {
+  const after = joined();
+  const { inputs, ops } = after.nodes[1];
+  assert.deepEqual(inputs, ["files", "names"]);
+  assert.deepEqual(ops.at(-1), { op: "join", with: "names", type: "left", on: {}, columns: {} });
+  assert.equal(connect(after, "names", "shape"), null);
+  assert.equal(replacedBy(drawnNodes(after), "codes", "shape"), "");
+  assert.equal(replacedBy(drawnNodes(after), "shape", "load"), "check");
+});
+
+test("a join goes with its edge, or with the node that it looks rows up in", () => {
+  const before = flow().nodes[1];
+  const edge = { source: "names", target: "shape", index: 1 };
+  for (const patch of [remove(joined(), [], [edge]), remove(joined(), ["names"])]) {
+    const { inputs, ops } = apply(joined(), patch).nodes[1];
+    assert.deepEqual([inputs, ops], [before.inputs, before.ops ?? []]);
+  }
+});
+
+test("a join follows the edge that is dragged to another node, or on which one is inserted", () => {
+  const edge = { source: "names", target: "shape", index: 1 };
+  const moved = apply(joined(), reconnect(joined(), edge, "codes", "shape")).nodes[1];
+  assert.deepEqual([moved.inputs, moved.ops.at(-1).with], [["files", "codes"], "codes"]);
+  const { patch, id } = insertNode(joined(), kinds, "transform", null, edge);
+  const inserted = apply(joined(), patch);
+  assert.deepEqual([inserted.nodes[1].inputs, inserted.nodes[1].ops.at(-1).with], [["files", id], id]);
+  assert.deepEqual(inserted.nodes.at(-1).inputs, ["names"]);
+});
+
+test("the rows of a node that joins can come from another node", () => {
+  const main = { source: "files", target: "shape", index: 0 };
+  assert.deepEqual(apply(joined(), reconnect(joined(), main, "codes", "shape")).nodes[1].inputs, ["codes", "names"]);
 });
 
 test("a deleted node goes with the edges from it", () => {
@@ -153,8 +225,10 @@ test("random actions keep the document's other parts as they were", () => {
     const keys = drawnNodes(document).map(({ key }) => key);
     const pick = () => keys[random(keys.length || 1)] ?? null;
     const actions = [
-      () => addNode(document, ["source", "transform", "validate", "target"][random(4)], { x: random(900), y: random(900) }, pick()).patch,
+      () => addNode(document, kinds, ["source", "transform", "validate", "target"][random(4)], { x: random(900), y: random(900) }, pick()).patch,
+      () => insertNode(document, kinds, "transform", null, { source: pick(), target: pick(), index: 0 })?.patch,
       () => connect(document, pick(), pick()),
+      () => reconnect(document, drawnEdges(drawnNodes(document))[0] ?? {}, pick(), pick()),
       () => remove(document, [pick()]),
       () => remove(document, [], drawnEdges(drawnNodes(document)).slice(0, 1)),
       () => move(document, { [pick()]: { x: random(900), y: random(900) } }),

@@ -1,19 +1,20 @@
 import { Handle } from "@xyflow/react";
 import { memo } from "react";
 import { Icon } from "./icons.jsx";
+import { countsOf, rows, spokenCounts } from "./numbers.js";
 
 export function plural(number, word) {
   return `${number} ${word}${number === 1 ? "" : "s"}`;
 }
 
 /** What a screen reader says of a node. */
-export function spoken({ kind, name, summary, errors, warnings }) {
+export function spoken({ kind, name, summary, errors, warnings, numbers }) {
   const faults = [errors && plural(errors, "error"), warnings && plural(warnings, "warning")].filter(Boolean);
-  return [`${kind || "node"} ${name}`, summary, ...faults].filter(Boolean).join(", ");
+  return [`${kind || "node"} ${name}`, summary, ...faults, spokenCounts(countsOf(kind, numbers))].filter(Boolean).join(", ");
 }
 
 export const FlowNode = memo(function FlowNode({ data, isConnectable, sourcePosition, targetPosition }) {
-  const { kind, name, summary, errors, warnings } = data;
+  const { kind, name, summary, errors, warnings, numbers } = data;
   return (
     <div className="flow-node" data-faults={errors ? "error" : warnings ? "warning" : undefined}>
       {kind !== "source" && <Handle type="target" position={targetPosition} isConnectable={isConnectable} />}
@@ -25,10 +26,21 @@ export const FlowNode = memo(function FlowNode({ data, isConnectable, sourcePosi
       </div>
       <div className="flow-node-name" title={name}>{name}</div>
       <div className="flow-node-summary" title={summary}>{summary || "—"}</div>
+      <Counts counts={countsOf(kind, numbers)} />
       {kind !== "target" && <Handle type="source" position={sourcePosition} isConnectable={isConnectable} />}
     </div>
   );
 });
+
+function Counts({ counts }) {
+  return (
+    <div className="flow-node-counts" title={counts.length ? `Last run: ${spokenCounts(counts)}` : undefined}>
+      {counts.map(({ name, number }) => (
+        <span key={name} className={`flow-count-${name}`}>{rows(number)} {name}</span>
+      ))}
+    </div>
+  );
+}
 
 function Badge({ number, word }) {
   if (!number) return null;

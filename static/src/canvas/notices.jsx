@@ -26,6 +26,17 @@ function reasonOf(draft, isViewer) {
   return null;
 }
 
+/** Which run the row counts are of, and the way to the keys. */
+export function Footer({ run }) {
+  return (
+    <div className="flow-hint">
+      {run ? <span>Row counts: <a href={run.url}>run {run.number}</a>, {run.state.toLowerCase()}</span> : <span>Row counts appear after the first run.</span>}
+      <span className="visually-hidden" id="flow-canvas-keys">Arrow keys go to the next node, Enter opens the form, question mark shows all shortcuts.</span>
+      <button type="button" className="btn btn-sm btn-ghost-secondary" data-open-shortcuts aria-haspopup="dialog">Shortcuts <kbd className="ms-2">?</kbd></button>
+    </div>
+  );
+}
+
 /** What was just done, with the way back. */
 export function Done({ notice, onUndo, onEnd }) {
   useEffect(() => {

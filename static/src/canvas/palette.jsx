@@ -1,34 +1,27 @@
 import { Icon } from "./icons.jsx";
-import { KINDS } from "./model.js";
+import { ALIGNMENTS } from "./layout.js";
 
-const TITLES = { source: "Source", transform: "Transform", validate: "Validate", target: "Target" };
-const DOES = {
-  source: "Read files or a table",
-  transform: "Rename, cast, filter, derive",
-  validate: "Check rows and loads",
-  target: "Load into a table",
-};
 const TYPE = "application/x-flow-kind";
 
 /** The kind of node that is dragged here, or "". */
 export function draggedKind(event) {
-  const kind = event.dataTransfer.getData(TYPE);
-  return KINDS.includes(kind) ? kind : "";
+  return event.dataTransfer.getData(TYPE);
 }
 
 export function isNodeDragged(event) {
   return event.dataTransfer.types.includes(TYPE);
 }
 
-export function Palette({ onAdd, onLayOut }) {
+export function Palette({ kinds, onAdd, onLayOut }) {
   return (
     <div className="flow-palette" role="toolbar" aria-label="Add nodes">
-      {KINDS.map((kind) => (
+      {kinds.map(({ kind, description }) => (
         <button
           key={kind}
           type="button"
+          id={`add-${kind}`}
           className="btn btn-sm"
-          title={`${DOES[kind]}. Select it, or drag it to the canvas.`}
+          title={`${description} Select it, or drag it to the canvas.`}
           draggable
           onDragStart={(event) => {
             event.dataTransfer.setData(TYPE, kind);
@@ -37,13 +30,29 @@ export function Palette({ onAdd, onLayOut }) {
           onClick={() => onAdd(kind)}
         >
           <Icon name={kind} />
-          {TITLES[kind]}
+          {kind[0].toUpperCase() + kind.slice(1)}
         </button>
       ))}
-      <button type="button" className="btn btn-sm" title="Arrange nodes" onClick={onLayOut}>
+      <button type="button" className="btn btn-sm" title="Arrange all nodes" onClick={onLayOut}>
         <Icon name="layout" />
-        Arrange
+        <span className="flow-label">Arrange</span>
       </button>
+    </div>
+  );
+}
+
+/** Where several nodes are selected. */
+export function Align({ selected, onAlign }) {
+  return (
+    <div className="flow-align">
+      {selected} selected
+      <span className="btn-group" role="group" aria-label="Align the selected nodes">
+        {Object.entries(ALIGNMENTS).map(([how, title]) => (
+          <button key={how} type="button" className="btn btn-sm btn-icon" title={title} aria-label={title} onClick={() => onAlign(how)}>
+            <Icon name={how} />
+          </button>
+        ))}
+      </span>
     </div>
   );
 }

@@ -1,22 +1,14 @@
 // The pipeline editor's page: carries news between the islands, the forms and the keyboard.
-// A group that was opened stays open when the server brings its form anew.
-window.htmx.config.morphIgnore = [...(window.htmx.config.morphIgnore ?? []), "open"];
+import { startHelp } from "../editor/help.js";
+import { startKeyboard } from "../editor/keyboard.js";
+import { startResizer } from "../editor/resizer.js";
+import { startShownForm } from "../editor/shown_form.js";
 
 const editor = document.getElementById("flow-editor");
 /** Edits that the server has not answered yet. */
 let pending = 0;
-const panel = () => document.getElementById("flow-panel");
 // Where the tabs do not fit beside each other the open one is in sight.
 document.querySelector("#flow-tabs .active")?.scrollIntoView({ block: "nearest", inline: "center" });
-
-const hasForms = () => panel() !== null && panel().dataset.pane !== "schedule";
-
-// htmx takes over the elements that it brings in, so the page only asks for the pane.
-function showPanel(node) {
-  const query = new URLSearchParams({ tab: editor.dataset.tab });
-  if (node) query.set("node", node);
-  return window.htmx.ajax("GET", `${editor.dataset.panelUrl}?${query}`, { target: "#flow-panel", swap: "outerMorph" });
-}
 
 // An edit says which draft it was made from, so that it cannot overwrite what another tab has changed.
 document.addEventListener("htmx:config:request", ({ detail }) => {
@@ -45,14 +37,6 @@ document.addEventListener("htmx:before:response", ({ detail: { ctx } }) => {
   if (ctx.hx.redirect && message && ctx.request.body?.get?.("message") === message.value) message.defaultValue = message.value;
 });
 
-document.addEventListener("flow:select", ({ detail }) => {
-  if (hasForms() && (detail.id ?? "") !== panel().dataset.node) showPanel(detail.id);
-});
-
-document.addEventListener("flow:draft-changed", ({ detail }) => {
-  if (detail?.origin !== "form") showPanel(panel()?.dataset.node);
-});
-
 // A page that the browser kept and shows again may be of a draft that has changed since.
 addEventListener("pageshow", ({ persisted }) => {
   if (persisted) document.dispatchEvent(new CustomEvent("flow:draft-changed", { detail: { origin: "page" } }));
@@ -65,27 +49,8 @@ document.addEventListener("htmx:after:swap", ({ target }) => {
   [...(items ?? [])].at(-1)?.querySelector(".flow-fields input, .flow-fields select, .flow-fields textarea")?.focus();
 });
 
-// A form that was chosen by its link selects its node on the canvas, too.
-let told = panel()?.dataset.node ?? "";
-document.addEventListener("htmx:after:swap", () => {
-  const node = panel()?.dataset.node ?? "";
-  if (node === told) return;
-  told = node;
-  panel().scrollTop = 0; // Another node's form begins at its top.
-  document.dispatchEvent(new CustomEvent("flow:select-node", { detail: { id: node } }));
-});
-
-const isTyping = (target) => target.closest("input:not([type=radio], [type=checkbox]), textarea, select, [contenteditable], .cm-editor");
-
-document.addEventListener("keydown", (event) => {
-  if (!(event.ctrlKey || event.metaKey) || event.altKey) return;
-  const key = event.key.toLowerCase();
-  if (key === "s") {
-    event.preventDefault();
-    document.activeElement?.blur?.();
-    document.getElementById("flow-save")?.requestSubmit();
-  } else if ((key === "z" || key === "y") && !isTyping(event.target)) {
-    event.preventDefault();
-    document.getElementById(key === "y" || event.shiftKey ? "flow-redo" : "flow-undo")?.click();
-  }
-});
+startShownForm(editor);
+startKeyboard();
+startHelp();
+const resizer = document.getElementById("flow-resizer");
+if (resizer) startResizer(resizer);

@@ -7,10 +7,25 @@ export function marksOf(state, diagnostics, applyFix) {
   return diagnostics.map((diagnostic) => ({
     ...rangeOf(state, diagnostic),
     severity: diagnostic.severity,
-    source: diagnostic.code,
-    message: [diagnostic.message, diagnostic.hint].filter(Boolean).join("\n"),
+    message: textOf(diagnostic),
+    renderMessage: () => render(diagnostic),
     actions: diagnostic.fixes.map((patch) => ({ name: wordsOf(patch), apply: () => applyFix(patch) })),
   }));
+}
+
+const textOf = ({ message, hint }) => [message, hint].filter(Boolean).join("\n");
+
+/** The text and the code, which links to its description. */
+function render(diagnostic) {
+  const text = document.createElement("span");
+  const link = document.createElement("a");
+  text.textContent = textOf(diagnostic);
+  link.href = `/docs/errors/#${diagnostic.code.replaceAll(".", "")}`;
+  link.target = "_blank";
+  link.className = "flow-json-code";
+  link.textContent = diagnostic.code;
+  text.append(link);
+  return text;
 }
 
 /** From the line and column where the server gives them, else from the path. */

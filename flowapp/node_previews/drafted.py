@@ -1,0 +1,102 @@
+"""What of a draft a preview of one node needs: the nodes from the source to it and on to a target. The rest of the
+draft may be unfinished."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from flowapp.accounts.models import Workspace
+from flowapp.pipelines.checking import check_text
+from flowapp.pipelines.drafts import DraftView
+from flowapp.pipelines.edits import find_node
+from flowapp.pipelines.neighbours import branch_ends, joining, nodes_above, nodes_below, with_references
+from ir.diagnostics import Diagnostic
+from ir.errors import FlowError
+
+Node = dict[str, Any]
+STAND_IN = {"kind": "target", "connector": "postgres", "connection": "preview", "schema": "public", "table": "preview"}
+"""A target that nothing is loaded into: every document needs one."""
+TARGET_SETTINGS = ("emptyAsNull", "onTypeMismatch")
+"""What a target decides about the rows of the nodes before it."""
+
+
+@dataclass(frozen=True, slots=True)
+class DraftedPath:
+    """The text of a pipeline whose first target is at the end of the path. `without_target` says why that is a
+    stand-in, if it is one."""
+
+    document: str
+    without_target: str = ""
+
+
+def drafted_path(view: DraftView, slug: str) -> DraftedPath:
+    """The path through a node, as far as the draft has it without errors, and at least up to the node. Raises FlowError
+    `preview.not_ready`."""
+    if view.document is None:
+        raise _not_ready("The JSON text of the draft is invalid.", "Correct it on the JSON tab.")
+    node = find_node(view.document, slug)[1]
+    above = list(reversed(nodes_above(view.document, node)))
+    if (above or [node])[0].get("kind") != "source":
+        raise _not_ready(f"{slug} reads from no source yet.", "Connect it to a node that leads to a source.")
+    below, workspace = nodes_below(view.document, node), view.draft.pipeline.workspace
+    whole = [*above, node, *below]
+    why = _without_target(view.document, node) if whole[-1].get("kind") != "target" else ""
+    if not why:
+        text = _document(view, whole)
+        errors = _errors(workspace, text)
+        if not errors:
+            return DraftedPath(text)
+        if node is whole[-1]:
+            raise _faulty(errors)
+        why = f"Nodes after {slug} are ignored, because they have an error: {errors[0].message}"
+    text = _document(view, [*above, node, _stand_in(slug, below)])
+    if errors := [error for error in _errors(workspace, text) if error.path[:2] != ("nodes", len(above) + 1)]:
+        raise _faulty(errors)
+    return DraftedPath(text, why)
+
+
+def _without_target(document: Any, node: Node) -> str:
+    """Why a node that leads to no target has none."""
+    names = [str(other.get("id")) for other in joining(document, node)]
+    return f"Rows are looked up in these by {' and '.join(names)}." if names else "No target reads these rows yet."
+
+
+def _stand_in(slug: str, below: Sequence[Node]) -> Node:
+    """A target with those settings of the one that the node feeds which its rows depend on."""
+    real: Node = below[-1] if below and below[-1].get("kind") == "target" else {}
+    known = {name: real[name] for name in TARGET_SETTINGS if real.get(name) not in (None, "")}
+    return {
+        "id": f"{slug}_preview"[-63:].lstrip("0123456789_-"),
+        **STAND_IN,
+        "inputs": [slug],
+        "loadMode": "append",
+        **known,
+    }
+
+
+def _document(view: DraftView, nodes: Sequence[Node]) -> str:
+    ends = [_end(name, branch, nodes[-1]) for branch, name in branch_ends(view.document, nodes)]
+    whole = [*with_references(view.document, nodes), *ends]
+    return json.dumps({"kind": "pipeline", "version": "1.0", "id": view.draft.pipeline.slug, "nodes": whole})
+
+
+def _end(name: str, branch: Node, target: Node) -> Node:
+    """A target in the place of what another branch leads to, which is not previewed."""
+    known = {name: target[name] for name in TARGET_SETTINGS if target.get(name) not in (None, "")}
+    return {"id": name, **STAND_IN, "inputs": [branch["id"]], "loadMode": "append", **known}
+
+
+def _errors(workspace: Workspace, text: str) -> list[Diagnostic]:
+    return check_text(workspace, text).errors
+
+
+def _faulty(errors: Sequence[Diagnostic]) -> FlowError:
+    hints = dict.fromkeys(error.hint for error in errors if error.hint)
+    return _not_ready(" ".join(error.message for error in errors[:3]), " ".join(list(hints)[:3]))
+
+
+def _not_ready(message: str, hint: str) -> FlowError:
+    return FlowError("preview.not_ready", message, hint=hint)

@@ -1,0 +1,40 @@
+"""What the rules of a validate node would do to the rows of a preview, in words, in the order of the form."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from flowapp.pipelines.documents import read_document
+from ir.nodes import Validate
+from ir.rules import rule_id
+from ir.words import counted
+
+EFFECTS = {
+    "skip": "Would reject {violations} of {rows}.",
+    "warn": "Would warn of {violations} of {rows}.",
+    "abort": "{violations} of {rows} would stop the run.",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class RuleLine:
+    violations: int
+    text: str
+
+
+def rule_lines(result: Mapping[str, Any], document: str) -> list[RuleLine]:
+    """A line for each row rule of the previewed node, none of other kinds of nodes. `document` is the text that was
+    previewed."""
+    node = read_document(document).node(result["node"])
+    if not isinstance(node, Validate):
+        return []
+    violations = {rule["rule_id"]: rule["violations"] for rule in result["rules"]}
+    return [_line(rule.on_fail, violations.get(rule_id(rule), 0), result["rows_in"]) for rule in node.row_level]
+
+
+def _line(on_fail: str, violations: int, rows_in: int) -> RuleLine:
+    return RuleLine(
+        violations, EFFECTS[on_fail].format(violations=f"{violations:,}", rows=counted(rows_in, "sampled row"))
+    )

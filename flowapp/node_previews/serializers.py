@@ -1,0 +1,92 @@
+"""Previews of nodes, as the API sends them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rest_framework import serializers
+
+from executors.api import SAMPLE_KINDS
+from flowapp.api.serializers import CamelSerializer, ErrorSerializer, NumberField, ValueField
+
+
+class NodePreviewRequest(CamelSerializer[Any]):
+    pipeline = serializers.CharField()
+    node = serializers.CharField(help_text="A node of your draft.")
+    sample = serializers.ChoiceField(
+        SAMPLE_KINDS,
+        default="first",
+        help_text="`first`: the first rows. `random`: random ones. `failing`: rows that the node rejects or warns of.",
+    )
+    seed = NumberField(default=0, min_value=0, max_value=2**31 - 1, help_text="Chooses other random rows.")
+
+
+class ColumnPreviewSerializer(CamelSerializer[Any]):
+    name = serializers.CharField()
+    type = serializers.CharField()
+    values = serializers.IntegerField(help_text="Rows that were counted.")
+    nulls = serializers.IntegerField()
+    distinct = serializers.IntegerField(help_text="Distinct values, without NULL.")
+
+
+class RulePreviewSerializer(CamelSerializer[Any]):
+    rule_id = serializers.CharField()
+    type = serializers.CharField()
+    field = serializers.CharField(allow_null=True)
+    on_fail = serializers.CharField()
+    violations = serializers.IntegerField()
+    evaluated = serializers.IntegerField(allow_null=True, help_text="Rows that the rule evaluated.")
+    message = serializers.CharField()
+
+
+class ViolationPreviewSerializer(CamelSerializer[Any]):
+    rule_id = serializers.CharField()
+    field = serializers.CharField(allow_null=True)
+    message = serializers.CharField()
+    severity = serializers.ChoiceField(["skip", "warn", "abort"])
+
+
+class RowPreviewSerializer(CamelSerializer[Any]):
+    file = serializers.CharField(help_text="The file or the table.")
+    record = serializers.IntegerField()
+    result = serializers.ChoiceField(
+        ["passed", "warned", "rejected", "filtered", "stops"], help_text="`stops`: the row ends a run."
+    )
+    before = serializers.ListField(
+        child=ValueField(), allow_null=True, help_text="In the order of the columns before the node."
+    )
+    after = serializers.ListField(
+        child=ValueField(), allow_null=True, help_text="Null if the node does not pass the row on."
+    )
+    violations = ViolationPreviewSerializer(many=True)
+    unreadable = serializers.ListField(
+        child=serializers.CharField(), help_text="Columns whose value is not of their type, and so NULL."
+    )
+    raw = serializers.CharField(allow_null=True, help_text="The text of a record that cannot be read.")
+
+
+class NodePreviewResultSerializer(CamelSerializer[Any]):
+    """What a run would do at the node with the rows that were read. Long texts are cut."""
+
+    kind = serializers.CharField()
+    extent = serializers.CharField(help_text="What was read of the source.")
+    rows_read = serializers.IntegerField()
+    rows_in = serializers.IntegerField()
+    rows_out = serializers.IntegerField()
+    rows_filtered = serializers.IntegerField()
+    rows_rejected = serializers.IntegerField()
+    before = ColumnPreviewSerializer(many=True, help_text="The columns that reach the node.")
+    after = ColumnPreviewSerializer(many=True, help_text="The columns that leave it.")
+    rules = RulePreviewSerializer(many=True)
+    rows = RowPreviewSerializer(many=True, help_text="At most 200.")
+    notes = serializers.ListField(child=serializers.CharField(), help_text="What a run may do otherwise.")
+
+
+class NodePreviewSerializer(CamelSerializer[Any]):
+    id = serializers.UUIDField()
+    pipeline = serializers.CharField()
+    node = serializers.CharField()
+    sample = serializers.ChoiceField(SAMPLE_KINDS)
+    state = serializers.ChoiceField(["queued", "starting_spark", "running", "succeeded", "failed", "cancelled"])
+    error = ErrorSerializer(allow_null=True, help_text="Why it has no rows, or what it is waiting for.")
+    result = NodePreviewResultSerializer(allow_null=True)

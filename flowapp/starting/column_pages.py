@@ -1,0 +1,90 @@
+"""The columns that a page shows of a source with many, and what the form keeps of the others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from executors.api import Cell
+from flowapp.starting.answers import ON, Answers, Choice
+from flowapp.starting.columns import Column, ColumnRow
+from ir.words import counted
+
+MOST_SHOWN = 100
+"""Columns per page: a row of the form has about 60 elements, and browsers take seconds for 100,000."""
+WITH_NOTES = "notes"
+PARTS = ("target", "type", "formats", "separators", "included", "key")
+"""The fields of a column, as they end behind its prefix."""
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnPage:
+    """`rows` are shown. `shows` and `find` are the values of the fields that choose them. `kept` are the fields of the
+    other columns that a person changed, as (name, value); `unseen_errors` are names of columns with an error that are
+    not shown."""
+
+    rows: list[ColumnRow]
+    shows: str
+    find: str
+    choices: tuple[Choice, ...]
+    kept: list[tuple[str, str]]
+    unseen_errors: list[str]
+
+    @property
+    def is_part(self) -> bool:
+        return bool(self.choices)
+
+    def cells(self, rows: Sequence[Sequence[tuple[Cell, Column]]]) -> list[list[tuple[Cell, Column]]]:
+        """The cells of the columns that are shown, of these rows of the file."""
+        shown = {row.column.prefix for row in self.rows}
+        return [[(cell, column) for cell, column in row if column.prefix in shown] for row in rows]
+
+
+def page_of_columns(answers: Answers, rows: list[ColumnRow]) -> ColumnPage:
+    """The page that the form asks for; the first if it asks for none that exists."""
+    if len(rows) <= MOST_SHOWN:
+        return ColumnPage(rows, "", "", (), [], [])
+    find = answers.data.get("find", "").strip()
+    pages = dict(_pages(rows, find))
+    choices = tuple(Choice(value, label) for value, (label, _) in pages.items())
+    asked = answers.data.get("shows", "")
+    shows = asked if asked in pages else next(iter(pages))
+    shown = pages[shows][1]
+    prefixes = {row.column.prefix for row in shown}
+    others = [row for row in rows if row.column.prefix not in prefixes]
+    kept = [field for row in others for field in _kept(answers, row)]
+    return ColumnPage(shown, shows, find, choices, kept, [row.column.name for row in others if _has_error(row)])
+
+
+def _pages(rows: Sequence[ColumnRow], find: str) -> Iterator[tuple[str, tuple[str, list[ColumnRow]]]]:
+    """The pages by the value that chooses them, with their labels."""
+    found = [row for row in rows if find.casefold() in f"{row.column.name}\n{row.column.target_name}".casefold()]
+    of = f"{len(found):,}" if not find else f"{len(found):,} found"
+    for first in range(0, max(1, len(found)), MOST_SHOWN):
+        part = found[first : first + MOST_SHOWN]
+        yield str(first), (f"{min(first + 1, len(found)):,}–{first + len(part):,} of {of}", part)
+    if noted := [row for row in rows if row.misfits or row.problems or row.diagnostics]:
+        part = noted[:MOST_SHOWN]
+        label = counted(len(noted), "column") if len(part) == len(noted) else f"The first {len(part)} columns"
+        yield WITH_NOTES, (f"{label} with notes", part)
+
+
+def _has_error(row: ColumnRow) -> bool:
+    return any(found.severity == "error" for found in row.diagnostics)
+
+
+def _kept(answers: Answers, row: ColumnRow) -> Iterator[tuple[str, str]]:
+    """The changed fields of a column that is not shown. Its part in the key is kept also if it is unchanged, because
+    whoever changes one column of the key decides about all of them."""
+    prefix = row.column.prefix
+    changed = {name: answers.given(name) for name in (f"{prefix}-{part}" for part in PARTS)}
+    fields = {name: value for name, value in changed.items() if value is not None}
+    yield from (("given", name) for name in fields)
+    if row.is_key:
+        fields.setdefault(f"{prefix}-key", ON)
+    if fields:
+        yield f"{prefix}-name", row.column.name
+    for name, value in fields.items():
+        yield f"was-{name}", value
+        if value:
+            yield name, value

@@ -1,0 +1,25 @@
+// Row counts of the last run, as nodes and edges show them.
+const LONG = 1_000_000;
+const exact = new Intl.NumberFormat("en");
+const short = new Intl.NumberFormat("en", { notation: "compact", maximumSignificantDigits: 3 });
+
+export function rows(number) {
+  return number >= LONG ? short.format(number) : exact.format(number);
+}
+
+/** The counts of a node by name: [{name, number}], without those that say nothing about its kind. */
+export function countsOf(kind, numbers) {
+  if (!numbers) return [];
+  const all = [
+    { name: "read", number: kind === "source" ? numbers.in : null },
+    { name: "in", number: kind === "source" ? null : numbers.in },
+    { name: "out", number: kind === "source" || kind === "target" ? null : numbers.out },
+    { name: "loaded", number: kind === "target" ? numbers.loaded : null },
+    { name: "rejected", number: numbers.rejected },
+  ];
+  return all.filter(({ name, number }) => number !== null && number !== undefined && (name !== "rejected" || number > 0));
+}
+
+export function spokenCounts(counts) {
+  return counts.map(({ name, number }) => `${exact.format(number)} rows ${name}`).join(", ");
+}

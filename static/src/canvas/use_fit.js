@@ -1,0 +1,44 @@
+import { useCallback, useEffect } from "react";
+
+export const FIT = { maxZoom: 1, padding: 0.12 };
+/** Until a pane that is being dragged has found its size, and React Flow has heard of it. */
+const WAIT_MS = 120;
+/** Below it names cannot be read. */
+const LEAST_ZOOM = 0.5;
+
+/**
+ * Shows all nodes: `fit`, and whenever the canvas has changed its size while all of them were in sight. Where they no
+ * longer fit in, `showSelected` brings the selected one into sight.
+ */
+export function useFit(element, flow, showSelected) {
+  const fit = useCallback(() => flow.fitView(FIT), [flow]);
+
+  useEffect(() => {
+    let size = null;
+    let timer = 0;
+    const observer = new ResizeObserver(([{ contentRect }]) => {
+      const before = size;
+      size = contentRect;
+      const isSame = before?.width === size.width && before?.height === size.height;
+      if (!before || isSame || (!timer && !wereInSight(flow, before))) return;
+      clearTimeout(timer);
+      timer = setTimeout(() => {
+        timer = 0;
+        flow.fitView({ ...FIT, minZoom: LEAST_ZOOM }).then(showSelected);
+      }, WAIT_MS);
+    });
+    observer.observe(element);
+    return () => {
+      observer.disconnect();
+      clearTimeout(timer);
+    };
+  }, [element, flow, showSelected]);
+  return fit;
+}
+
+function wereInSight(flow, { width, height }) {
+  const { x, y, zoom } = flow.getViewport();
+  const bounds = flow.getNodesBounds(flow.getNodes());
+  const [left, top] = [bounds.x * zoom + x, bounds.y * zoom + y];
+  return left >= 0 && top >= 0 && left + bounds.width * zoom <= width && top + bounds.height * zoom <= height;
+}

@@ -1,0 +1,13 @@
+// `<form data-follows-server>`: after a swap its fields have the values that the server sent. A browser keeps what a person
+// chose in a field that is morphed. The field that somebody is typing in keeps its text.
+export function startShownValues() {
+  document.addEventListener("htmx:after:swap", () => {
+    for (const form of document.querySelectorAll("form[data-follows-server]")) [...form.elements].forEach(showSent);
+  });
+}
+
+function showSent(field) {
+  if (field.matches("select")) for (const option of field.options) option.selected = option.defaultSelected;
+  else if (field.matches("[type=checkbox], [type=radio]")) field.checked = field.defaultChecked;
+  else if (field.matches("input") && field !== document.activeElement) field.value = field.defaultValue;
+}
