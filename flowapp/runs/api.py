@@ -33,7 +33,7 @@ from flowapp.runs.serializers import (
     RunSummarySerializer,
     run_json,
 )
-from flowapp.runs.services import QUEUES, cancel_run
+from flowapp.runs.services import QUEUES, cancel_run, retry_missing
 
 
 class RunPage(FlowCursorPagination):
@@ -82,6 +82,14 @@ class CancelRun(APIView):
         return Response(RunSummarySerializer(cancelled).data, status.HTTP_202_ACCEPTED)
 
 
+class RetryRun(APIView):
+    @extend_schema(request=None, responses={202: RunSummarySerializer, 409: ProblemSerializer})
+    def post(self, request: Request, run: UUID) -> Response:
+        """Queue a run that loads the missing targets of a partially loaded run. 409 where another run has done so."""
+        retry = retry_missing(get_run(request.workspace, run), Trigger.API, user=author_of(request))
+        return Response(RunSummarySerializer(retry).data, status.HTTP_202_ACCEPTED)
+
+
 class ApproveRun(APIView):
     @extend_schema(request=ApproveRequest, responses={202: RunSerializer, 409: ProblemSerializer})
     def post(self, request: Request, run: UUID) -> Response:
@@ -120,6 +128,7 @@ urlpatterns = [
     path("runs/", Runs.as_view(), name="runs"),
     path("runs/<uuid:run>/", OneRun.as_view(), name="run"),
     path("runs/<uuid:run>/cancel/", CancelRun.as_view(), name="cancel_run"),
+    path("runs/<uuid:run>/retry/", RetryRun.as_view(), name="retry_run"),
     path("runs/<uuid:run>/hooks/<str:hook>/", RunHookAgain.as_view(), name="run_hook"),
     path("runs/<uuid:run>/approve/", ApproveRun.as_view(), name="approve_run"),
     path("runs/<uuid:run>/discard/", DiscardRun.as_view(), name="discard_run"),

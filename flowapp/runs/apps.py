@@ -22,11 +22,11 @@ class RunsConfig(Registers, AppConfig):
     def register(self) -> None:
         from flowapp.connections import usage
         from flowapp.connections.rotation import register_encrypted
-        from flowapp.pipelines import deletion
+        from flowapp.pipelines import deletion, services
         from flowapp.processes import periodic, retention
         from flowapp.runs import janitor, retained
         from flowapp.runs.connection_use import refuse_removal
-        from flowapp.runs.deletion import refuse_deletion
+        from flowapp.runs.deletion import refuse_unfinished
         from flowapp.runs.holds import expire_holds
         from flowapp.runs.models import EffectSample, Run
         from flowapp.runs.queue_watch import resend_queued, watch_queue, watch_workers
@@ -34,7 +34,8 @@ class RunsConfig(Registers, AppConfig):
         from flowapp.runs.schedules import fire_due
 
         usage.before_removal.register(refuse_removal)
-        deletion.before_deletion.register(refuse_deletion)
+        deletion.before_deletion.register(refuse_unfinished)
+        services.before_archiving.register(refuse_unfinished)
         register_encrypted(EffectSample, "encrypted")
         register_encrypted(Run, "error_detail")
         retention.register(*retained.RETENTION)

@@ -1,4 +1,4 @@
-"""Runs of pipelines that are to be deleted, and what names runs that were."""
+"""Runs of pipelines that are to be deleted or archived, and what names runs that were."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from flowapp.runs.models import Run
 from ir.errors import FlowError
 
 
-def refuse_deletion(pipeline: Pipeline) -> None:
+def refuse_unfinished(pipeline: Pipeline) -> None:
     """Raises FlowError while the pipeline has unfinished runs."""
     if Run.objects.filter(pipeline=pipeline, ended_at=None).exists():
         raise FlowError("pipeline.busy", f"Pipeline {pipeline.slug!r} has unfinished runs.", hint="Cancel them first.")

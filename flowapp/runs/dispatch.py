@@ -11,9 +11,10 @@ from django.conf import settings
 from django.db import InterfaceError, OperationalError, connections
 
 from executors.errors import Cancelled, Terminal, Transient
-from executors.model import RunJob
+from executors.model import RunJob, RunReport
 from flowapp.accounts.models import User
 from flowapp.connections.services import refuse_control_databases, resolve_connections, resolve_webhooks
+from flowapp.logs import log_crash
 from flowapp.pipelines.documents import read_document
 from flowapp.pipelines.models import Pipeline
 from flowapp.processes.heartbeats import process_name
@@ -21,7 +22,7 @@ from flowapp.runs.holds import approved_loads
 from flowapp.runs.leases import Claim, LeaseRenewer, claim_run
 from flowapp.runs.models import RESTING, Run, RunKind, Trigger
 from flowapp.runs.outcomes import cancelled, end_badly, end_well
-from flowapp.runs.ports import make_ports
+from flowapp.runs.ports import DatabaseEvents, make_ports
 from flowapp.runs.recovery import adopt_inline, recover_lost_runs
 from flowapp.runs.run_kinds import Engine, run_kind_of
 from flowapp.runs.services import IfBusy, cancel_run, queue_preview, queue_run
@@ -71,7 +72,7 @@ def _attempt(claim: Claim, run: Run, engine: Engine, renewer: LeaseRenewer, can_
     try:
         if run.cancel_requested:
             return cancelled()
-        report = engine(make_job(claim, run, can_wait), make_ports(claim, run, renewer))
+        report = _carry_out(engine, make_job(claim, run, can_wait), claim, run, renewer)
         end_well(claim, run, report)
     except FlowError as error:
         return error
@@ -82,14 +83,23 @@ def _attempt(claim: Claim, run: Run, engine: Engine, renewer: LeaseRenewer, can_
         logger.warning("Run %s could not be saved: %s", run.pk, type(error).__name__)
         connections.close_all()
         return Transient("control.unreachable", "The connection to the control database was lost during the run.")
-    except Exception as error:
-        logger.exception("Run %s crashed", run.pk)
+    except Exception as error:  # noqa: BLE001 - log_crash logs it without row values
+        log_crash(logger, f"Run {run.pk} crashed", error)
         return Terminal(
             "run.crashed",
             f"Unexpected error: {type(error).__name__}.",
             hint="See the log of the process that ran it.",
         )
     return None
+
+
+def _carry_out(engine: Engine, job: RunJob, claim: Claim, run: Run, renewer: LeaseRenewer) -> RunReport:
+    """Let the engine make the attempt, whose last step ends with it."""
+    events = DatabaseEvents(claim, run)
+    try:
+        return engine(job, make_ports(claim, run, renewer, events))
+    finally:
+        events.close()
 
 
 def make_job(claim: Claim, run: Run, can_wait: bool) -> RunJob:
@@ -110,6 +120,7 @@ def make_job(claim: Claim, run: Run, can_wait: bool) -> RunJob:
         approved=approved_loads(run),
         backup=run_kind_of(run).backup(run),
         rows=run_kind_of(run).rows(run),
+        only_targets=frozenset(run.only_targets),
         waited=run.waits if can_wait and run.may_wait_for_files and run_kind_of(run).counts else None,
     )
 

@@ -29,6 +29,7 @@ from flowapp.runs.leases import Claim
 from flowapp.runs.load_units.models import UnitState
 from flowapp.runs.load_units.services import release_units, units_of
 from flowapp.runs.models import CommitRecord, Decision, HeldLoad, Run, RunLog, State
+from flowapp.runs.sort_values import store_sort_values
 from ir.errors import FlowError
 
 logger = logging.getLogger(__name__)
@@ -76,7 +77,7 @@ def hold_run(claim: Claim, run: Run, held: Held) -> None:
             "run.held",
             "warning",
             f"{run.pipeline} waits for a decision: {held.message}",
-            f"Approve or reject run {run.number} within {settings.HOLD_HOURS:g} h. Later runs wait for it.",
+            f"Approve or discard run {run.number} within {settings.HOLD_HOURS:g} h. Later runs wait for it.",
             pipeline=run.pipeline,
             run=run,
             node=held.node or "",
@@ -145,6 +146,7 @@ def _end(run: Run, decision: Decision, by: Decider, reason: str) -> Run:
             error_message=text,
             error_hint=f"{_what_was_loaded(run)} Correct the source or the limits, then run the pipeline again.",
         )
+        store_sort_values(run.pk)
         release_units(run, UnitState.FAILED, text)
         transaction.on_commit(lambda: send_next_of(run.pipeline_id))
     _clean_up(run, hold)

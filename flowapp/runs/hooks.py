@@ -29,6 +29,7 @@ from flowapp.runs.stored_report import StoredReport, redacted_hook
 from ir.errors import FlowError
 from ir.hooks.base import TargetHook
 from ir.nodes import Target
+from ir.words import duration_text
 
 STAGE = "postHook"
 QUEUED_SECONDS = 300
@@ -195,7 +196,7 @@ def _state_with(report: StoredReport) -> State:
 
 
 def _log(run: Run, hook: HookReport) -> None:
-    line = f"Hook {hook.id} run again: {hook.statement}: {hook.state} after {hook.duration_ms:,} ms."
+    line = f"Hook {hook.id} run again: {hook.statement}: {hook.state} after {duration_text(hook.duration_ms / 1000)}."
     RunLog.objects.create(
         workspace_id=run.workspace_id,
         run=run,

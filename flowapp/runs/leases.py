@@ -16,6 +16,7 @@ from django.db.models.functions import Coalesce, Now
 
 from executors.errors import Cancelled, Failure, LeaseLost, Transient
 from flowapp.clock import from_now
+from flowapp.logs import log_crash
 from flowapp.pipelines.models import Pipeline
 from flowapp.runs.models import CLAIMABLE, Run, State
 
@@ -172,8 +173,8 @@ class LeaseRenewer(threading.Thread):
         try:
             if self._reason is not None and self._interrupt is not None:
                 self._interrupt()
-        except Exception:
-            logger.exception("Run %s could not be interrupted", self._claim.run_id)
+        except Exception as error:  # noqa: BLE001 - log_crash logs it without row values
+            log_crash(logger, f"Run {self._claim.run_id} could not be interrupted", error)
 
     def _look(self) -> None:
         now = time.monotonic()

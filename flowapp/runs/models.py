@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from django.conf import settings
 from django.db import models
+from django.db.models.functions import Coalesce
 
 from flowapp.runs.stored_report import StoredReport
 
@@ -23,6 +24,7 @@ class State(models.TextChoices):
     SUCCEEDED = "succeeded"
     SUCCEEDED_WITH_WARNINGS = "succeeded_with_warnings"
     LOADED_HOOK_FAILED = "loaded_hook_failed"
+    PARTIALLY_LOADED = "partially_loaded"
     FAILED = "failed"
     CANCELLED = "cancelled"
     DISCARDED = "discarded"
@@ -36,6 +38,8 @@ ACTIVE = (*CLAIMABLE, State.RUNNING, State.HELD)
 ENDED = tuple(state for state in State if state not in ACTIVE)
 RESTING = (*ENDED, State.HELD)
 """States in which nothing happens by itself, or not soon."""
+UNSUCCESSFUL = (State.FAILED, State.PARTIALLY_LOADED)
+"""States of runs that ended with an error: some targets of a partially loaded run have their rows, others do not."""
 LOADED = (State.SUCCEEDED, State.SUCCEEDED_WITH_WARNINGS, State.LOADED_HOOK_FAILED)
 
 
@@ -44,6 +48,7 @@ class Trigger(models.TextChoices):
     SCHEDULE = "schedule"
     CLI = "cli"
     API = "api"
+    WEBHOOK = "webhook"
 
 
 class RunKind(models.TextChoices):
@@ -59,7 +64,16 @@ class RunKind(models.TextChoices):
 
 
 COUNTED = (RunKind.LOAD, RunKind.RESTORE, RunKind.REPLAY)
-"""Kinds that count as runs of their pipeline: one at a time, shown as its last one, worth an alert."""
+"""Kinds that count as runs of their pipeline: one at a time, numbered from 1, shown as its last one, worth an alert.
+All other kinds share a series of numbers of their own."""
+
+
+LOADS = (RunKind.LOAD,)
+"""Kinds that load what comes from the source."""
+
+
+TRIALS = tuple(kind for kind in RunKind if kind not in COUNTED)
+"""Kinds that do not count, such as previews and samples."""
 
 
 class CountedRuns(models.Manager["Run"]):
@@ -75,7 +89,9 @@ class Run(models.Model):
     `may_have_committed` is set before a load begins and cleared only after a query to the target. `idle_since` is when
     the last attempt left the run waiting for a decision, files or a retry; `idle_seconds` is the sum of the waits
     before the newest attempt. `ending` is the state that the run takes once an unreachable target has been queried.
-    `finishing` means that all targets have committed and one more attempt finishes the rest.
+    `finishing` means that all targets have committed and one more attempt finishes the rest. `failed_attempts` are
+    `FailedAttempt`s, the attempts that were made again. `only_targets` are the targets that the run loads, all if
+    empty; `retry_of` is the partially loaded run whose missing targets it loads.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
@@ -88,6 +104,8 @@ class Run(models.Model):
     kind = models.CharField(max_length=16, choices=RunKind.choices, default=RunKind.LOAD)
     state = models.CharField(max_length=32, choices=State.choices, default=State.QUEUED)
     trigger = models.CharField(max_length=16, choices=Trigger.choices)
+    # The name of the webhook trigger that requested the run.
+    trigger_name = models.CharField(max_length=63, blank=True, default="")
     requested_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+")
 
     attempt = models.PositiveIntegerField(default=0)
@@ -103,7 +121,12 @@ class Run(models.Model):
     finishing = models.BooleanField(default=False)
     outcome = models.CharField(max_length=32, choices=State.choices, blank=True)
     cancel_requested = models.BooleanField(default=False)
+    failed_attempts = models.JSONField(default=list)
+    only_targets = models.JSONField(default=list)
+    retry_of = models.ForeignKey("self", models.SET_NULL, null=True, related_name="retries")
 
+    # The time of the schedule that the run was queued for.
+    scheduled_at = models.DateTimeField(null=True)
     queued_at = models.DateTimeField()
     due_at = models.DateTimeField()
     sent_at = models.DateTimeField(null=True)
@@ -123,14 +146,26 @@ class Run(models.Model):
     quarantine_rows = models.BigIntegerField(null=True)
     evaluated = models.BooleanField(default=False)  # Whether any row was validated.
     nothing_new = models.BooleanField(default=False)
+    # What lists sort by, once the run has ended; null where there is no number.
+    rows_loaded = models.BigIntegerField(null=True)
+    rows_rejected = models.BigIntegerField(null=True)
+    seconds = models.FloatField(null=True)
     report = models.JSONField(null=True)
+    # The steps of the attempts with their times, a bounded number: see `timeline`.
+    timeline = models.JSONField(default=list)
 
     objects = models.Manager["Run"]()
     counted = CountedRuns()
 
     class Meta:
         constraints = (
-            models.UniqueConstraint(fields=["pipeline", "number"], name="run_number"),
+            models.UniqueConstraint(
+                fields=["pipeline", "number"], name="run_number", condition=models.Q(kind__in=COUNTED)
+            ),
+            models.UniqueConstraint(
+                fields=["pipeline", "number"], name="trial_number", condition=~models.Q(kind__in=COUNTED)
+            ),
+            models.UniqueConstraint(fields=["pipeline", "scheduled_at"], name="scheduled_once"),
             models.UniqueConstraint(
                 fields=["pipeline"],
                 name="one_running_run",
@@ -140,6 +175,14 @@ class Run(models.Model):
         indexes = (
             models.Index(fields=["workspace", "-queued_at", "id"], name="run_newest"),
             models.Index(fields=["workspace", "state", "-queued_at", "id"], name="run_by_state"),
+            models.Index(fields=["workspace", "trigger", "-queued_at", "id"], name="run_by_trigger"),
+            models.Index("workspace", Coalesce("seconds", -1.0), "id", name="run_by_seconds"),
+            models.Index("workspace", Coalesce("rows_loaded", -1), "id", name="run_by_loaded"),
+            models.Index("workspace", Coalesce("rows_rejected", -1), "id", name="run_by_rejected"),
+            # In a state that few runs with such a number have, the indexes above would be walked to their ends.
+            models.Index("workspace", "state", Coalesce("seconds", -1.0), "id", name="run_by_state_seconds"),
+            models.Index("workspace", "state", Coalesce("rows_loaded", -1), "id", name="run_by_state_loaded"),
+            models.Index("workspace", "state", Coalesce("rows_rejected", -1), "id", name="run_by_state_rejected"),
             models.Index(fields=["pipeline", "-queued_at", "id"], name="run_of_pipeline"),
             models.Index(fields=["pipeline", "queued_at"], name="run_active", condition=models.Q(state__in=ACTIVE)),
             models.Index(fields=["due_at"], name="run_due", condition=models.Q(state__in=CLAIMABLE)),
@@ -147,7 +190,7 @@ class Run(models.Model):
         )
 
     def __str__(self) -> str:
-        return f"{self.pipeline_id} #{self.number}"
+        return f"{self.pipeline_id} #{self.short_name}"
 
     @property
     def stored_report(self) -> StoredReport:
@@ -167,9 +210,24 @@ class Run(models.Model):
         return self.version.number if self.version else None
 
     @property
+    def counts(self) -> bool:
+        """Whether this is a run of its pipeline, and its number one of theirs."""
+        return self.kind in COUNTED
+
+    @property
+    def short_name(self) -> str:
+        """The name within the pipeline: `12`, or `preview-3` for a run that does not count."""
+        return str(self.number) if self.counts else f"{self.kind}-{self.number}"
+
+    @property
+    def title(self) -> str:
+        """The name on pages: `Run 12`, `Preview 3`."""
+        return f"{'Run' if self.counts else RunKind(self.kind).label} {self.number}"
+
+    @property
     def name(self) -> str:
-        """The display name. Run numbers are per pipeline."""
-        return f"{self.pipeline.slug}/{self.number}"
+        """The name that the command line takes: `orders/12`, `orders/preview-3`. Numbers are per pipeline."""
+        return f"{self.pipeline.slug}/{self.short_name}"
 
 
 class NodeRun(models.Model):
@@ -185,6 +243,8 @@ class NodeRun(models.Model):
     rows_out = models.BigIntegerField(default=0)
     rows_read = models.BigIntegerField(null=True)
     rows_filtered = models.BigIntegerField(null=True)
+    # Rows that went to other branches.
+    rows_elsewhere = models.BigIntegerField(null=True)
     rows_rejected = models.BigIntegerField(null=True)
     # The rows that this node itself rejected; also set for the nodes before a target.
     rows_rejected_here = models.BigIntegerField(null=True)
@@ -198,6 +258,10 @@ class NodeRun(models.Model):
     rows_unchanged = models.BigIntegerField(null=True)
     rows_warned = models.BigIntegerField(null=True)
     duration_ms = models.BigIntegerField(default=0)
+    # One entry per join of the node: counts, and what it looked rows up in.
+    joins = models.JSONField(default=list)
+    # The rows that went to each branch of a branch node.
+    branches = models.JSONField(default=list)
 
     class Meta:
         constraints = (models.UniqueConstraint(fields=["run", "node"], name="node_of_run"),)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import random
 from collections.abc import Mapping, Sequence
 from typing import Any
 from uuid import UUID
@@ -12,29 +13,33 @@ from django.db.models import F
 from django.db.models.functions import Now
 
 from executors.api import UNDONE, Held, LoadCommit, report_commits
-from executors.errors import Cancelled, LeaseLost, TargetBusy, Terminal, Transient, WaitForFiles
+from executors.errors import Cancelled, LeaseLost, TargetBusy, Terminal, WaitForFiles
 from executors.model import RunReport
 from flowapp.alerts.services import raise_alert, resolve_by
 from flowapp.clock import from_now
 from flowapp.logs import redact
 from flowapp.pipelines.documents import read_document
 from flowapp.processes.heartbeats import process_name
+from flowapp.runs.attempts import is_transient, with_failure
 from flowapp.runs.broker import send_next_of
 from flowapp.runs.holds import approved_loads, drop_approved, hold_run
 from flowapp.runs.leases import Claim, WorkerStopping, claim_run
 from flowapp.runs.load_units.models import UnitState
 from flowapp.runs.load_units.services import finish_units, release_units, undo_units
-from flowapp.runs.models import CLAIMABLE, Run, State
+from flowapp.runs.models import CLAIMABLE, UNSUCCESSFUL, Run, State
 from flowapp.runs.reports import save_commit, save_report
 from flowapp.runs.row_count_anomalies import watch_row_counts
 from flowapp.runs.run_kinds import run_kind_of
-from flowapp.runs.targets import fence_and_find, has_loaded_all
+from flowapp.runs.sort_values import store_sort_values
+from flowapp.runs.targets import fence_and_find, has_loaded_all, targets_of
 from ir.errors import FlowError
 
 logger = logging.getLogger(__name__)
 BUSY_SECONDS = 5.0
 DEFER_SECONDS = 10.0
 LONGEST_BACKOFF = 3600.0
+JITTER = 0.25
+"""The random part of a wait, at most, as a share of it."""
 LOSSES_FORGIVEN = 1
 
 
@@ -90,8 +95,11 @@ def _end_badly(claim: Claim, run: Run, error: FlowError) -> None:
         finalize(claim, run, _outcome_of(error), error)
     elif is_loss(error):
         end_lost(claim, run, error)
-    elif isinstance(error, Transient) and run.failures + 1 < run.max_attempts:
-        requeue(claim, run, error, backoff(run), failures=F("failures") + 1)
+    elif is_transient(error) and run.failures + 1 < run.max_attempts:
+        seconds = backoff(run)
+        requeue(
+            claim, run, error, seconds, failures=F("failures") + 1, failed_attempts=with_failure(run, error, seconds)
+        )
     else:
         finalize(claim, run, State.FAILED, error)
 
@@ -125,7 +133,7 @@ def end_lost(claim: Claim, run: Run, error: FlowError) -> None:
             pipeline=run.pipeline,
             run=run,
         )
-        requeue(claim, run, error, 0, losses=F("losses") + 1)
+        requeue(claim, run, error, 0, losses=F("losses") + 1, failed_attempts=with_failure(run, error, 0, counts=False))
         return
     twice = Terminal(
         "worker.lost_twice",
@@ -136,10 +144,12 @@ def end_lost(claim: Claim, run: Run, error: FlowError) -> None:
 
 
 def backoff(run: Run) -> float:
-    """Return the seconds to wait after the failure that is being counted."""
+    """Return the seconds to wait after the failure that is being counted. A random part keeps runs that failed together
+    from being tried again together."""
     retry = read_document(run.document).error_handling.retry
     growth = 2**run.failures if retry.backoff == "exponential" else 1
-    return float(min(retry.initial_seconds * growth, LONGEST_BACKOFF))
+    seconds = min(retry.initial_seconds * growth, LONGEST_BACKOFF)
+    return seconds * random.uniform(1, 1 + JITTER)  # noqa: S311 - nothing secret depends on it
 
 
 def requeue(
@@ -188,18 +198,29 @@ def finalize(claim: Claim, run: Run, outcome: State, error: FlowError) -> None:
             save_commit(run, commit)
         # The engine has marked faulty files as failed; the next run may load all others.
         release_units(run, UnitState.PENDING, "" if outcome == State.CANCELLED else error.message)
-        _end(claim, run, outcome, {}, error)
+        # Some rows are loaded: the run must not look as if nothing were.
+        state = State.PARTIALLY_LOADED if commits else outcome
+        _end(claim, run, state, {}, error)
         # Raise the alert with the state change: a crash in between would leave a failed run without an alert.
-        if outcome == State.FAILED and run_kind_of(run).counts:
+        if state in UNSUCCESSFUL and run_kind_of(run).counts:
             raise_alert(
                 "run.failed",
                 "error",
-                f"{error.code}: {redact(error.message)}",
+                f"{_partly(run, commits)}{error.code}: {redact(error.message)}",
                 error.hint or "Open the run for details.",
                 pipeline=run.pipeline,
                 run=run,
             )
     drop_approved(run)
+
+
+def _partly(run: Run, commits: Sequence[LoadCommit]) -> str:
+    """The beginning of the alert for a run of which some targets are loaded."""
+    if not commits:
+        return ""
+    loaded = sorted({commit.node for commit in commits})
+    missing = sorted(targets_of(run) - set(loaded))
+    return f"Partially loaded: {', '.join(loaded)} loaded, {', '.join(missing)} not. "
 
 
 def _defer(claim: Claim, run: Run, outcome: State, error: FlowError, trouble: FlowError) -> None:
@@ -268,6 +289,7 @@ def _end(claim: Claim, run: Run, state: State, reported: Mapping[str, Any], erro
     )
     if not changed:
         raise claim.lost()
+    store_sort_values(run.pk)
     transaction.on_commit(lambda: send_next_of(run.pipeline_id))
 
 
@@ -301,6 +323,7 @@ def end_queued(run_id: UUID | str) -> None:
     waiting = Run.objects.filter(pk=run_id, state__in=CLAIMABLE, cancel_requested=True)
     ended = {"state": State.CANCELLED, "ended_at": Now(), **_error_fields(cancelled())}
     if waiting.filter(may_have_committed=False).exclude(state=State.APPROVED).update(**ended):
+        store_sort_values(UUID(str(run_id)))
         return
     if waiting.update(due_at=Now()) and (claim := claim_run(str(run_id), process_name())):
         run = Run.objects.select_related("pipeline", "version", "workspace").get(pk=run_id)

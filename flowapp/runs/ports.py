@@ -19,6 +19,7 @@ from flowapp.runs.load_units import services as load_units
 from flowapp.runs.load_units.selectors import failed_names, newest_loaded
 from flowapp.runs.models import CommitRecord, Run, RunLog
 from flowapp.runs.reports import save_commit, save_node
+from flowapp.runs.timeline import Timeline
 from flowapp.uploads.selectors import uploaded_whole
 
 LOG_LINES = 1000
@@ -26,10 +27,10 @@ LOG_LENGTH = 2000
 Level = Literal["info", "warning", "error"]
 
 
-def make_ports(claim: Claim, run: Run, renewer: LeaseRenewer) -> Ports:
+def make_ports(claim: Claim, run: Run, renewer: LeaseRenewer, events: DatabaseEvents) -> Ports:
     """Build the ports of one attempt."""
     return Ports(
-        events=DatabaseEvents(claim, run),
+        events=events,
         units=DatabaseUnits(claim, run),
         cancellation=renewer,
         last_commit=lambda node: last_commit(run, node),
@@ -58,15 +59,26 @@ class DatabaseEvents:
         self._claim, self._run = claim, run
         self._lines = 0
         self._positions: dict[str, int] = {}
+        self._timeline = Timeline(run.timeline, claim.attempt)
 
     def step(self, name: str, node: str | None = None) -> None:
         """Record a step before it begins, so that a possible commit is known even if this process dies during the
         step."""
-        changes: dict[str, object] = {"step": name[:40]}
+        self._timeline.enter(name, node or "")
+        changes: dict[str, object] = {"step": name[:40], "timeline": self._timeline.to_json()}
         if may_commit(name):
             changes["may_have_committed"] = True
         if not self._claim.held().update(**changes):
             raise self._claim.lost()
+
+    def step_rows(self, name: str, rows: int) -> None:
+        """Stored with the next step, which begins at once."""
+        self._timeline.count(name, rows)
+
+    def close(self) -> None:
+        """End the last step with the attempt. A claim that is lost stores nothing."""
+        self._timeline.close()
+        self._claim.held().update(timeline=self._timeline.to_json())
 
     def node_finished(self, report: NodeReport) -> None:
         with _guarded(self._claim):

@@ -1,4 +1,4 @@
-"""A run for its page: the row balance, the graph of nodes, and the progress."""
+"""A run for its page: the row balance, the steps, the nodes, and the run before it."""
 
 from __future__ import annotations
 
@@ -7,49 +7,49 @@ from typing import Any
 
 from django.utils import timezone
 
-from executors.api import list_steps
 from flowapp.pipelines.documents import read_document
+from flowapp.runs.attempts import list_failed_attempts
+from flowapp.runs.comparing import compare_with_previous
 from flowapp.runs.durations import idle_seconds_of, seconds_of
 from flowapp.runs.hooks import can_run_again
+from flowapp.runs.loaded_tables import LoadedTable, list_loaded_tables
 from flowapp.runs.models import ACTIVE, CLAIMABLE, RESTING, Run, State
 from flowapp.runs.previews import present_effects
 from flowapp.runs.row_balance import RowBalance, row_balance_of
 from flowapp.runs.run_kinds import run_kind_of
-from flowapp.runs.selectors import list_log, run_ahead, run_document
+from flowapp.runs.selectors import page_log, run_ahead, run_document
 from flowapp.runs.sent_statements import sent_by
+from flowapp.runs.step_table import list_step_rows
 from ir.errors import FlowError
 from ir.load_modes import load_mode
-
-LOG_LINES_SHOWN = 200
-
-
-@dataclass(frozen=True, slots=True)
-class Step:
-    words: str
-    state: str
-    """`done`, `now` or `to come`"""
-
 
 _EXCLUDED = ("rowsReplaced", "rowsBehindMark", "rowsSuppressed")
 """What a target leaves out itself; its filtered rows are those of the nodes before it."""
 
 
 @dataclass(frozen=True, slots=True)
-class NodeBar:
-    """A node of the run's version. `counts` is None while it has not finished; `width` is in percent of the longest."""
+class NodeRow:
+    """A node of the run's version. `counts` is None while it has not finished, and for nodes that only
+    joins read."""
 
     id: str
     kind: str
     counts: dict[str, Any] | None
-    width: float
-    row_balance: RowBalance | None
     failed: bool
+    is_reference: bool
+
+    @property
+    def rejected(self) -> int | None:
+        """The rows that broke a rule here, None where none is evaluated."""
+        return (self.counts or {}).get("rowsRejectedHere")
 
     @property
     def excluded(self) -> int:
         """The rows that came in and neither went out nor broke a rule here."""
         counts = self.counts or {}
-        return sum(counts.get(key) or 0 for key in (_EXCLUDED if self.kind == "target" else ("rowsFiltered",)))
+        return sum(
+            counts.get(key) or 0 for key in (_EXCLUDED if self.kind == "target" else ("rowsFiltered", "rowsElsewhere"))
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,12 +61,10 @@ class HookRow:
     under_way: bool
 
 
-def present_run(run: Run, *, whole_log: bool = False, sees_values: bool = False) -> dict[str, Any]:
+def present_run(run: Run, *, sees_values: bool = False) -> dict[str, Any]:
     """The context of the run's page. A constant number of queries, whatever the run has done."""
     document = run_document(run, sees_values=sees_values)
-    lines = list_log(run)
-    newest = list(lines.reverse()[: LOG_LINES_SHOWN + 1])
-    log_is_cut = len(newest) > LOG_LINES_SHOWN and not whole_log
+    newest = page_log(run)
     return {
         "run": run,
         "run_kind": run_kind_of(run),
@@ -81,13 +79,17 @@ def present_run(run: Run, *, whole_log: bool = False, sees_values: bool = False)
         "ahead": run_ahead(run) if run.state in CLAIMABLE else None,
         "seconds": seconds_of(run),
         "idle_seconds": idle_seconds_of(run),
-        "steps": _steps(run) if run.state == State.RUNNING else [],
-        "bars": _bars(run, document),
-        "equations": _row_balances(document),
+        "steps": (steps := list_step_rows(run)),
+        "failed_attempts": list_failed_attempts(run),
+        "retry_of": run.retry_of,
+        "has_attempts": len({step.attempt for step in steps if step.attempt}) > 1,
+        "comparison": compare_with_previous(run, document["nodes"]),
+        "nodes": _nodes(run, document),
+        "equations": _row_balances(run, document),
         "effects": present_effects(document),
         "nothing_new": run.nothing_new,
-        "log": list(lines) if whole_log else newest[LOG_LINES_SHOWN - 1 :: -1],
-        "log_is_cut": log_is_cut,
+        "log": newest.rows[::-1],
+        "older": newest.next,
         "sent": sent_by(run),
     }
 
@@ -109,41 +111,35 @@ def _hooks(run: Run) -> list[HookRow]:
     ]
 
 
-def _steps(run: Run) -> list[Step]:
-    """A step that this kind of run does not know is shown alone, by its own name."""
-    known = list_steps(run_kind_of(run).name)
-    if run.step and run.step not in {step.name for step in known}:
-        return [Step(run.step.capitalize(), "now")]
-    shown = [step for step in known if not step.occasional or step.name == run.step]
-    at = next((i for i, step in enumerate(shown) if step.name == run.step), -1)
-    return [Step(step.label, "done" if i < at else "now" if i == at else "to come") for i, step in enumerate(shown)]
+def _row_balances(run: Run, document: dict[str, Any]) -> list[tuple[dict[str, Any], RowBalance, LoadedTable | None]]:
+    """Each target with its numbers and its table, if something is committed to it."""
+    tables = {table.node: table for table in list_loaded_tables(run)}
+    counted = [node for node in document["nodes"] if node.get("rowsLoaded") is not None]
+    return [(node, row_balance_of(node), tables.get(node["id"])) for node in counted]
 
 
-def _row_balances(document: dict[str, Any]) -> list[tuple[dict[str, Any], RowBalance]]:
-    return [(node, row_balance_of(node)) for node in document["nodes"] if node.get("rowsLoaded") is not None]
-
-
-def _bars(run: Run, document: dict[str, Any]) -> list[NodeBar]:
+def _nodes(run: Run, document: dict[str, Any]) -> list[NodeRow]:
     counted = {node["id"]: node for node in document["nodes"]}
-    kinds = _kinds(run) if run_kind_of(run).loads else {}
+    kinds, references = _saved_nodes(run) if run_kind_of(run).loads else ({}, frozenset())
     kinds |= {name: node["kind"] for name, node in counted.items()}
-    longest = max((node["durationMs"] for node in counted.values()), default=0) or 1
     return [
-        NodeBar(
+        NodeRow(
             name,
             kind,
-            node := counted.get(name),
-            max(0.5, 100 * node["durationMs"] / longest) if node else 0,
-            row_balance_of(node) if node and node.get("rowsLoaded") is not None else None,
+            counted.get(name),
             run.error_node == name and run.state not in (State.HELD, State.DISCARDED),
+            name in references,
         )
         for name, kind in kinds.items()
     ]
 
 
-def _kinds(run: Run) -> dict[str, str]:
-    """The nodes of the run's version, in its order; none where this release cannot read it."""
+def _saved_nodes(run: Run) -> tuple[dict[str, str], frozenset[str]]:
+    """The kinds of the nodes of the run's version, in its order, and which of them only joins read; none where this
+    release cannot read it."""
     try:
-        return {node.id: node.kind for node in read_document(run.document).nodes}
+        pipeline = read_document(run.document)
     except FlowError:
-        return {}
+        return {}, frozenset()
+    paths = map(pipeline.path_to, pipeline.targets())
+    return {node.id: node.kind for node in pipeline.nodes}, frozenset().union(*(path.reference_nodes for path in paths))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -12,7 +13,7 @@ from executors.api import LoadCommit
 from executors.model import NodeReport, RuleCount, RunReport
 from flowapp.connections.secrets import encrypt
 from flowapp.runs import models
-from flowapp.runs.events import load_committed, rows_counted
+from flowapp.runs.events import load_committed, rows_counted, rules_counted
 from flowapp.runs.models import CommitRecord, EffectSample, NodeRun, Run
 from flowapp.runs.stored_report import StoredReport
 
@@ -23,8 +24,7 @@ def save_report(run: Run, report: RunReport) -> dict[str, Any]:
     for position, node in enumerate(report.nodes):
         save_node(run, node, position)
     NodeRun.objects.filter(run=run).exclude(node__in=[node.id for node in report.nodes]).delete()
-    models.RuleCount.objects.filter(run=run).delete()
-    models.RuleCount.objects.bulk_create(_rule(run, i, rule) for i, rule in enumerate(report.rules))
+    _save_rules(run, report.rules)
     for effect in report.effects:
         _keep_values(run, effect.node, effect.samples_json())
     if report.row_results:
@@ -37,6 +37,14 @@ def save_report(run: Run, report: RunReport) -> dict[str, Any]:
         "nothing_new": report.nothing_new,
         "report": StoredReport.of(report).to_json(),
     }
+
+
+def _save_rules(run: Run, rules: Sequence[RuleCount]) -> None:
+    kept = models.RuleCount.objects.filter(run=run)
+    before, after = list(kept), [_rule(run, i, rule) for i, rule in enumerate(rules)]
+    kept.delete()
+    models.RuleCount.objects.bulk_create(after)
+    rules_counted(run, before, after)
 
 
 ROWS = ""
@@ -53,6 +61,7 @@ def save_node(run: Run, report: NodeReport, position: int) -> None:
     """Write a node's counts over those of an earlier attempt."""
     values = asdict(report)
     node = values.pop("id")
+    del values["taken"], values["is_partial"]  # of use only while the counts of targets are added up
     NodeRun.objects.update_or_create(
         run=run, node=node, defaults={**values, "workspace_id": run.workspace_id, "position": position}
     )

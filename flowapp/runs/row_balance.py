@@ -10,6 +10,7 @@ TERMS = {
     "rowsLoaded": "loaded",
     "rowsRejected": "rejected",
     "rowsFiltered": "filtered",
+    "rowsElsewhere": "to other branches",
     "rowsReplaced": "replaced",
     "rowsBehindMark": "below the watermark",
     "rowsSuppressed": "suppressed",

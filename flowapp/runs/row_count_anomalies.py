@@ -9,8 +9,8 @@ from executors.api import add_warnings
 from executors.model import RunReport, RunWarning
 from flowapp.alerts.services import raise_alert, resolve_by
 from flowapp.pipelines.documents import read_document
-from flowapp.runs.models import LOADED, CommitRecord, Run
-from flowapp.runs.run_kinds import LOADS, run_kind_of
+from flowapp.runs.models import LOADED, LOADS, CommitRecord, Run
+from flowapp.runs.run_kinds import run_kind_of
 from ir.nodes import Target
 from ir.nodes.target import ExpectedRowCountDelta
 from ir.words import counted

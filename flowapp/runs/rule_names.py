@@ -9,10 +9,14 @@ from flowapp.accounts.models import Workspace
 from flowapp.runs.models import RuleCount
 
 _MADE_UP = re.compile(r"r-[0-9a-f]{12}")
+_IMPLICIT = re.compile(r"(type|notNull|length|text|order|expression|missing|members):(.*)", re.DOTALL)
+"""Ids of what a target demands of its columns."""
 
 
 def rule_name(rule: str, kind: str, field: str | None) -> str:
-    """`email on contact` where Flow has made the id up, else the id."""
+    """`email on contact` where Flow has made the id up, `type on amount` of a target's column, else the id."""
+    if implicit := _IMPLICIT.fullmatch(rule):
+        return "{} on {}".format(*implicit.groups())
     if not _MADE_UP.fullmatch(rule):
         return rule
     return kind if field is None else f"{kind} on {field}"
@@ -20,8 +24,10 @@ def rule_name(rule: str, kind: str, field: str | None) -> str:
 
 def names_of(workspace: Workspace, runs: Collection[str], rules: Collection[str]) -> dict[str, str]:
     """The names of those of the rules whose ids are made up, as these runs have counted them."""
+    implicit = {rule: rule_name(rule, "", None) for rule in rules if _IMPLICIT.fullmatch(rule)}
     made_up = {rule for rule in rules if _MADE_UP.fullmatch(rule)}
     if not made_up:
-        return {}
+        return implicit
     counted = RuleCount.objects.filter(workspace=workspace, run_id__in=set(runs), rule__in=made_up)
-    return {rule: rule_name(rule, kind, field) for rule, kind, field in counted.values_list("rule", "type", "field")}
+    known = {rule: rule_name(rule, kind, field) for rule, kind, field in counted.values_list("rule", "type", "field")}
+    return implicit | known

@@ -95,8 +95,6 @@ _SPECS = (
     ),
 )
 _RUN_KINDS: dict[RunKind, RunKindSpec] = {}
-LOADS = (RunKind.LOAD,)
-"""Kinds that load what comes from the source."""
 
 
 def register(*specs: RunKindSpec) -> None:

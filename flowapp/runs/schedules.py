@@ -1,110 +1,192 @@
-"""Start scheduled runs. The process that moves a pipeline's next time forward owns that start, so it happens once."""
+"""Start scheduled runs. Any number of schedulers may do this at once: each locks the pipelines that it handles, and
+their runs and next times are written in one transaction, so that each time is handled once."""
 
 from __future__ import annotations
 
-import logging
-from datetime import datetime, timedelta
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
 
 from django.db import transaction
+from django.db.models import Exists, OuterRef, Q, QuerySet
 
+from flowapp.accounts.models import Workspace
+from flowapp.alerts.models import Alert, AlertState
 from flowapp.alerts.services import raise_alert, resolve_by
 from flowapp.pipelines.documents import read_schedule
 from flowapp.pipelines.models import Pipeline
-from flowapp.runs.models import CLAIMABLE, Run, Trigger
-from flowapp.runs.services import queue_run
+from flowapp.runs.due_times import DueTimes, due_times
+from flowapp.runs.models import CLAIMABLE, COUNTED, Run, State, Trigger
+from flowapp.runs.scheduled_rows import Moved, move_on
 from flowapp.zones import in_zone
-from ir.errors import FlowError
-from ir.schedules import Schedule, next_fire
+from ir.schedules import CatchUp, Schedule
 
-logger = logging.getLogger(__name__)
-AT_ONCE = 500
-MOST_COUNTED = 1000
-LATE = timedelta(minutes=2)
+AT_ONCE = 1000
+MOST_AT_A_TICK = 20
+"""Batches of `AT_ONCE`: other periodic tasks get their turn, and the next tick goes on."""
+ONE_BY_ONE = 20
+"""More pipelines of a workspace than this that are late together get one alert: the cause is not theirs."""
+_CATCH_UPS: dict[CatchUp, str] = {
+    "latest": "One run catches up.",
+    "skip": "Missed times are skipped.",
+    "all": "Each time gets its own run.",
+}
+Waiting = Collection[tuple[str, str]]
+"""Trigger and state of the runs of a pipeline that wait to start."""
 
 
 def fire_due(now: datetime) -> int:
-    """Queue one run for each pipeline that is due; return how many starts this call owned."""
-    due = Pipeline.objects.filter(enabled=True, paused=False, next_fire_at__lte=now, schedule__isnull=False)
-    return sum(_fire(pipeline, now) for pipeline in due.order_by("next_fire_at")[:AT_ONCE])
+    """Queue the runs of schedules that are due; return how many pipelines this call handled."""
+    handled = 0
+    for _ in range(MOST_AT_A_TICK):
+        batch = _fire_batch(now)
+        handled += batch
+        if batch < AT_ONCE:
+            break
+    return handled
 
 
-def _fire(pipeline: Pipeline, now: datetime) -> bool:
-    """Queue a run for a due schedule. One run covers all missed times."""
-    due_at = pipeline.next_fire_at
-    if due_at is None:
-        return False
-    try:
-        schedule = read_schedule(pipeline.schedule)
-    except ValueError:
-        _switch_off(pipeline)
-        return False
+@dataclass(frozen=True, slots=True)
+class _Due:
+    """A pipeline that is due since `at`, and what its schedule asks for."""
+
+    pipeline: Pipeline
+    at: datetime
+    schedule: Schedule
+    times: DueTimes
+    is_waiting: bool
+
+    @property
+    def is_on_time(self) -> bool:
+        return not self.times.is_late and not self.is_waiting
+
+    @property
+    def message(self) -> str:
+        if self.is_waiting:
+            return f"{self.pipeline} was due again while its last scheduled run was still waiting."
+        since = in_zone(self.at, self.schedule.timezone)
+        was = f"{self.pipeline} was due {self.times.counted} since {since} and was not started."
+        return f"{was} {_CATCH_UPS[self.schedule.catch_up]}"
+
+
+def _fire_batch(now: datetime) -> int:
     with transaction.atomic():
-        mine = Pipeline.objects.filter(pk=pipeline.pk, enabled=True, paused=False, next_fire_at=due_at)
-        if not mine.update(next_fire_at=next_fire(schedule, now), fired_at=due_at):
-            return False
-        queued = _queue(pipeline)
-    if queued:
-        _alert_if_late(pipeline, schedule, due_at, now)
-    return True
+        # A pipeline that another scheduler handles is not waited for.
+        pipelines = list(_list_due(now).select_for_update(skip_locked=True, no_key=True)[:AT_ONCE])
+        if pipelines:
+            _fire(pipelines, now)
+        return len(pipelines)
 
 
-def _switch_off(pipeline: Pipeline) -> None:
-    """Disable a schedule that is no longer readable, such as one in a removed time zone, so that it does not block
-    others."""
-    Pipeline.objects.filter(pk=pipeline.pk, next_fire_at=pipeline.next_fire_at).update(next_fire_at=None)
+def _list_due(now: datetime) -> QuerySet[Pipeline]:
+    """Pipelines that are due and have room for a run: those that want a run for each time keep the next times until
+    their queued run has started."""
+    due = Pipeline.objects.filter(enabled=True, paused=False, archived_at=None, next_fire_at__lte=now)
+    queued = Run.objects.filter(pipeline=OuterRef("pk"), kind__in=COUNTED, state__in=CLAIMABLE)
+    other = queued.filter(state=State.QUEUED).exclude(trigger=Trigger.SCHEDULE)
+    scheduled = queued.filter(trigger=Trigger.SCHEDULE)
+    # Without the key the comparison of its value would be unknown, not false.
+    wants_one = ~Q(schedule__has_key="catchUp") | Q(schedule__catchUp__in=("latest", "skip"))
+    free = due.filter(~Exists(other)).filter(wants_one | ~Exists(scheduled)).filter(schedule__isnull=False)
+    return free.order_by("next_fire_at", "pk").only("workspace", "slug", "schedule", "next_fire_at")
+
+
+def _fire(pipelines: Sequence[Pipeline], now: datetime) -> None:
+    # Read under the locks: the query that found the pipelines may have seen the runs of an earlier moment.
+    waiting = _list_waiting(pipelines)
+    due, broken = [], []
+    for pipeline in pipelines:
+        try:
+            found = _read(pipeline, now, waiting.get(pipeline.pk, ()))
+        except ValueError:
+            broken.append(pipeline)
+            continue
+        due += [found] if found is not None else []
+    started = _list_started(due)
+    move_on([Moved(one.pipeline.pk, one.times.next_at, _run_at(one, started)) for one in due])
+    move_on([Moved(pipeline.pk, None) for pipeline in broken])
+    _report_broken(broken)
+    late = _by_workspace(one for one in due if not one.is_on_time)
+    _report_late(late)
+    _resolve([one.pipeline for one in due if one.is_on_time], late.keys())
+
+
+def _read(pipeline: Pipeline, now: datetime, waiting: Waiting) -> _Due | None:
+    """Return what is due, None while there is no room for a run. Raises ValueError for a schedule that is no longer
+    readable, such as one in a removed time zone."""
+    schedule, at = read_schedule(pipeline.schedule), pipeline.next_fire_at
+    is_waiting = any(trigger == Trigger.SCHEDULE for trigger, _ in waiting)
+    is_taken = any(state == State.QUEUED and trigger != Trigger.SCHEDULE for trigger, state in waiting)
+    if at is None or is_taken or (is_waiting and schedule.catch_up == "all"):
+        return None
+    return _Due(pipeline, at, schedule, due_times(schedule, at, now, pipeline.schedule_key, is_waiting), is_waiting)
+
+
+def _list_waiting(pipelines: Collection[Pipeline]) -> dict[UUID, list[tuple[str, str]]]:
+    runs = Run.objects.filter(pipeline__in=pipelines, kind__in=COUNTED, state__in=CLAIMABLE)
+    found: dict[UUID, list[tuple[str, str]]] = defaultdict(list)
+    for pipeline, trigger, state in runs.values_list("pipeline", "trigger", "state"):
+        found[pipeline].append((trigger, state))
+    return found
+
+
+def _list_started(due: Collection[_Due]) -> set[tuple[UUID, datetime]]:
+    """Times that have a run already: after the clock went back a schedule may be due again at the same time."""
+    times = {one.times.at for one in due if one.times.at is not None}
+    runs = Run.objects.filter(pipeline__in=[one.pipeline.pk for one in due], scheduled_at__in=times)
+    return {(pipeline, at) for pipeline, at in runs.values_list("pipeline", "scheduled_at") if at is not None}
+
+
+def _run_at(one: _Due, started: Collection[tuple[UUID, datetime]]) -> datetime | None:
+    at = one.times.at
+    return None if at is None or (one.pipeline.pk, at) in started else at
+
+
+def _by_workspace(found: Iterable[_Due]) -> dict[UUID, list[_Due]]:
+    grouped: dict[UUID, list[_Due]] = defaultdict(list)
+    for one in found:
+        grouped[one.pipeline.workspace_id].append(one)
+    return grouped
+
+
+def _report_broken(pipelines: Collection[Pipeline]) -> None:
+    for pipeline in pipelines:
+        message = f"The schedule of {pipeline} cannot be read."
+        raise_alert("schedule.broken", "error", message, "Save the pipeline again.", pipeline=pipeline)
+
+
+def _report_late(late: dict[UUID, list[_Due]]) -> None:
+    for workspace_id, found in late.items():
+        if len(found) > ONE_BY_ONE:
+            _report_together(workspace_id, found)
+            continue
+        for one in found:
+            hint = "Find out why no scheduler was running or why its run waits, or run it less often."
+            raise_alert("schedule.missed", "warning", one.message, hint, pipeline=one.pipeline)
+
+
+def _report_together(workspace_id: UUID, found: Sequence[_Due]) -> None:
+    since = in_zone(min(one.at for one in found), "UTC")
+    named = ", ".join(one.pipeline.slug for one in found[:3])
     raise_alert(
-        "schedule.broken",
-        "error",
-        f"The schedule of {pipeline} cannot be read.",
-        "Save the pipeline again.",
-        pipeline=pipeline,
-    )
-
-
-def _queue(pipeline: Pipeline) -> bool:
-    """Queue a run, unless a run of the same schedule is still waiting; that run covers this start too."""
-    if Run.objects.filter(pipeline=pipeline, trigger=Trigger.SCHEDULE, state__in=CLAIMABLE).exists():
-        raise_alert(
-            "schedule.missed",
-            "warning",
-            f"{pipeline} was due again while its last scheduled run was still waiting.",
-            "Run it less often, or find out why it waits.",
-            pipeline=pipeline,
-        )
-        return False
-    try:
-        queue_run(pipeline, Trigger.SCHEDULE)
-    except FlowError as error:
-        raise_alert(
-            "schedule.broken",
-            "error",
-            f"{pipeline} could not be queued: {error.message}",
-            error.hint,
-            pipeline=pipeline,
-        )
-        return False
-    return True
-
-
-def _alert_if_late(pipeline: Pipeline, schedule: Schedule, due_at: datetime, now: datetime) -> None:
-    missed = count_fires(schedule, due_at, now)
-    if missed == 0 and now - due_at < LATE:
-        resolve_by("schedule.on_time", pipeline_id=pipeline.pk)
-        return
-    times = f"{missed + 1} times" if missed < MOST_COUNTED else f"more than {MOST_COUNTED} times"
-    raise_alert(
-        "schedule.missed",
+        "schedules.missed",
         "warning",
-        f"{pipeline} was due {times} since {in_zone(due_at, schedule.timezone)} while no "
-        "scheduler ran. One run catches up.",
-        "Find out why no scheduler was running.",
-        pipeline=pipeline,
+        f"{len(found)} pipelines were due since {since} and were not started, among them {named}. Each catches up as "
+        "its schedule says.",
+        "Find out why no scheduler or no worker was running.",
+        workspace=Workspace.objects.get(pk=workspace_id),
     )
 
 
-def count_fires(schedule: Schedule, after: datetime, until: datetime) -> int:
-    """Count the scheduled times between two moments, up to a limit."""
-    count = 0
-    while count < MOST_COUNTED and (after := next_fire(schedule, after)) <= until:
-        count += 1
-    return count
+def _resolve(on_time: Collection[Pipeline], late: Collection[UUID]) -> None:
+    """Resolve what was reported of pipelines that start on time, and of workspaces of which none is late."""
+    unresolved = Alert.objects.exclude(state=AlertState.RESOLVED)
+    own = unresolved.filter(kind__in=("schedule.missed", "schedule.broken"), pipeline__in=on_time)
+    for pipeline_id in set(own.values_list("pipeline_id", flat=True)):
+        resolve_by("schedule.on_time", pipeline_id=pipeline_id)
+    workspaces = {pipeline.workspace_id for pipeline in on_time} - set(late)
+    together = unresolved.filter(kind="schedules.missed", workspace__in=workspaces)
+    for workspace_id in set(together.values_list("workspace_id", flat=True)):
+        resolve_by("schedules.on_time", workspace_id=workspace_id)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import asdict
 from datetime import datetime
@@ -11,21 +11,45 @@ from typing import Any
 from uuid import UUID
 
 from django.db.models import OuterRef, QuerySet, Subquery, Sum
+from django.db.models.functions import Coalesce
 from pydantic.alias_generators import to_camel
 
 from flowapp.accounts.models import Workspace
 from flowapp.connections.secrets import SecretUnreadable, decrypt
 from flowapp.logs import redact
 from flowapp.pipelines.models import Pipeline
-from flowapp.runs.models import ACTIVE, ENDED, EffectSample, HeldLoad, NodeRun, RuleCount, Run, RunLog
+from flowapp.runs.attempts import list_failed_attempts
+from flowapp.runs.models import (
+    ACTIVE,
+    COUNTED,
+    ENDED,
+    TRIALS,
+    EffectSample,
+    HeldLoad,
+    NodeRun,
+    RuleCount,
+    Run,
+    RunLog,
+    State,
+)
 from flowapp.runs.run_kinds import run_kind_of
 from flowapp.runs.stored_report import check_documents
+from flowapp.runs.targets import missing_targets
+from flowapp.web.paging import PageOf, take_page
+from flowapp.web.sorting import Column
 from ir.errors import FlowError
 
 COUNTS = tuple(field.name for field in NodeRun._meta.get_fields() if field.name.startswith("rows_"))
 
 
 NEWEST_FIRST = ("-queued_at", "id")
+COLUMNS = (
+    Column("queued", NEWEST_FIRST, starts_high=True),
+    Column("duration", ("-sorted_seconds", "-id"), starts_high=True),
+    Column("loaded", ("-sorted_loaded", "-id"), starts_high=True),
+    Column("rejected", ("-sorted_rejected", "-id"), starts_high=True),
+)
+"""What the list can be sorted by. A run without a number comes after those with 0."""
 LONGEST_NUMBER = 18
 """Digits of a run's number; an id may be of digits alone, and has more."""
 MOST_NAMES = 10
@@ -51,6 +75,15 @@ def list_runs(
     }
     runs = Run.counted.filter(workspace=workspace, **{name: v for name, v in filters.items() if v is not None})
     return _with_names(runs).order_by(*NEWEST_FIRST)
+
+
+def with_sort_values(runs: QuerySet[Run]) -> QuerySet[Run]:
+    """The expressions of the indexes that the columns of the list are sorted by."""
+    return runs.annotate(
+        sorted_seconds=Coalesce("seconds", -1.0),
+        sorted_loaded=Coalesce("rows_loaded", -1),
+        sorted_rejected=Coalesce("rows_rejected", -1),
+    )
 
 
 def _with_names(runs: QuerySet[Run]) -> QuerySet[Run]:
@@ -93,7 +126,9 @@ def _count_without_rows(evaluated: bool, violations: int | None) -> int | None:
 
 
 def run_ahead(run: Run) -> Run | None:
-    """The run of the same pipeline that a queued one waits for."""
+    """The run of the same pipeline that a queued one waits for. A run that does not count waits for none."""
+    if not run.counts:
+        return None
     ahead = Run.counted.filter(pipeline_id=run.pipeline_id, state__in=ACTIVE, number__lt=run.number)
     return ahead.order_by("number").first()
 
@@ -101,7 +136,7 @@ def run_ahead(run: Run) -> Run | None:
 def get_run(workspace: Workspace, run_id: UUID | str) -> Run:
     """A run of this workspace, of any kind; raises FlowError."""
     try:
-        runs = Run.objects.filter(workspace=workspace).select_related("restore__backup__run")
+        runs = Run.objects.filter(workspace=workspace).select_related("restore__backup__run", "retry_of")
         return _with_names(runs).get(pk=UUID(str(run_id)))
     except (Run.DoesNotExist, ValueError):
         raise FlowError(
@@ -110,12 +145,14 @@ def get_run(workspace: Workspace, run_id: UUID | str) -> Run:
 
 
 def find_run(workspace: Workspace, named: str) -> Run:
-    """A run by its name, `pipeline/number`, by its number alone where no other pipeline has a run of that number, or by
-    its id; raises FlowError."""
-    slug, slash, number = named.strip().rpartition("/")
-    if not number.isdecimal() or len(number) > LONGEST_NUMBER:
+    """A run by its name, such as `orders/12` or `orders/preview-3`, by what follows the slash alone where no other
+    pipeline has such a run, or by its id; raises FlowError."""
+    slug, slash, short = named.strip().rpartition("/")
+    kind, _, number = short.rpartition("-")
+    kinds = [kind] if kind else COUNTED
+    if not number.isdecimal() or len(number) > LONGEST_NUMBER or (kind and kind not in TRIALS):
         return get_run(workspace, named)
-    runs = Run.objects.filter(pipeline__workspace=workspace, number=int(number))
+    runs = Run.objects.filter(pipeline__workspace=workspace, number=int(number), kind__in=kinds)
     candidates = _with_names(runs.filter(pipeline__slug=slug) if slash else runs).order_by("pipeline__slug")
     found = list(candidates[: MOST_NAMES + 1])
     if len(found) > 1:
@@ -123,7 +160,7 @@ def find_run(workspace: Workspace, named: str) -> Run:
         more = " and others" if len(found) > MOST_NAMES else ""
         raise FlowError(
             "run.ambiguous",
-            f"Several pipelines have a run {number}: {names}{more}.",
+            f"Several pipelines have a run {short}: {names}{more}.",
             hint=f"Add the pipeline, such as {found[0].name}.",
         )
     return found[0] if found else get_run(workspace, named)
@@ -138,6 +175,16 @@ def last_states(workspace: Workspace) -> dict[UUID, str | None]:
 
 def list_log(run: Run) -> QuerySet[RunLog]:
     return RunLog.objects.filter(run=run).order_by("id")
+
+
+LOG_LINES = 200
+"""Lines of a page of a log."""
+LOG_COLUMNS = (Column("time", ("-id",), starts_high=True),)
+
+
+def page_log(run: Run, cursor: str = "", order: Sequence[str] = LOG_COLUMNS[0].order) -> PageOf[RunLog]:
+    """A page of the log, the newest lines first unless `order` says otherwise."""
+    return take_page(list_log(run), cursor, order, LOG_LINES)
 
 
 def failed_hooks(run: Run) -> list[str]:
@@ -169,7 +216,24 @@ def run_document(run: Run, *, sees_values: bool = False) -> dict[str, Any]:
         **_effects(run, sees_values=sees_values),
         **_rows(run, sees_values=sees_values),
         **_holds(run),
+        **_attempts(run),
+        **({"missingTargets": sorted(missing_targets(run))} if run.state == State.PARTIALLY_LOADED else {}),
     }
+
+
+def _attempts(run: Run) -> dict[str, Any]:
+    """The attempts that failed and were made again; nothing for a run whose first attempt ended it."""
+    failed = [
+        {
+            "attempt": one.attempt,
+            "failedAt": _utc(one.failed_at),
+            "dueAt": _utc(one.due_at),
+            "error": {"code": one.code, "node": one.node or None, "message": one.message, "hint": ""},
+            "counts": one.counts,
+        }
+        for one in list_failed_attempts(run)
+    ]
+    return {"maxAttempts": run.max_attempts, "failedAttempts": failed} if failed else {}
 
 
 def _holds(run: Run) -> dict[str, Any]:
@@ -228,6 +292,8 @@ def _node(node: NodeRun) -> dict[str, Any]:
         "kind": node.kind,
         **{to_camel(name): value for name, value in counts.items()},
         "durationMs": node.duration_ms,
+        **({"joins": node.joins} if node.joins else {}),
+        **({"branches": node.branches} if node.branches else {}),
     }
 
 

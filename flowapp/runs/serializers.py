@@ -28,9 +28,14 @@ class RunSummarySerializer(CamelSerializer[Run]):
     run = serializers.UUIDField(source="pk")
     pipeline = serializers.CharField(source="pipeline.slug")
     version = serializers.IntegerField(source="version_number", allow_null=True, help_text="Null for a draft.")
-    number = serializers.IntegerField(help_text="Counted from 1 in every pipeline.")
+    number = serializers.IntegerField(
+        help_text="Counted from 1 in every pipeline. Previews, samples and other runs that do not count share a series."
+    )
+    name = serializers.CharField(help_text="Such as orders/12, or orders/preview-3.")
     kind = serializers.ChoiceField(RunKind.choices)
     trigger = serializers.ChoiceField(Trigger.choices)
+    trigger_name = serializers.CharField(help_text="Of a webhook trigger; empty for others.")
+    scheduled_at = serializers.DateTimeField(allow_null=True, help_text="The time of the schedule; null without one.")
     attempt = serializers.IntegerField()
     state = serializers.ChoiceField(State.choices)
     queued_at = serializers.DateTimeField()
@@ -48,6 +53,31 @@ class RunSummarySerializer(CamelSerializer[Run]):
         return failed_hooks(run)
 
 
+class ReferenceReadSerializer(WireSerializer[Any]):
+    """What a join looked rows up in."""
+
+    name = serializers.CharField(help_text="A file, a table, or how many files.")
+    identity = serializers.CharField(help_text="The SHA-256 of the file, of all files together, or of the snapshot.")
+    rows = serializers.IntegerField(allow_null=True, help_text="Null where nobody has counted them.")
+
+
+class JoinSerializer(WireSerializer[Any]):
+    """How many of the rows that a join looked up have a match."""
+
+    reference = serializers.CharField()
+    type = serializers.CharField()
+    matched = serializers.IntegerField()
+    unmatched = serializers.IntegerField()
+    read = ReferenceReadSerializer(allow_null=True)
+
+
+class BranchSerializer(WireSerializer[Any]):
+    """How many rows went to one branch, by the node that it leads to."""
+
+    to = serializers.CharField()
+    rows = serializers.IntegerField()
+
+
 class NodeSerializer(WireSerializer[Any]):
     """What one node did. Counts that make no sense for its kind are left out."""
 
@@ -57,6 +87,7 @@ class NodeSerializer(WireSerializer[Any]):
     rows_out = serializers.IntegerField()
     rows_read = serializers.IntegerField(required=False)
     rows_filtered = serializers.IntegerField(required=False)
+    rows_elsewhere = serializers.IntegerField(required=False, help_text="Rows that went to other branches.")
     rows_rejected = serializers.IntegerField(required=False)
     rows_rejected_here = serializers.IntegerField(required=False)
     rows_staged = serializers.IntegerField(required=False)
@@ -69,6 +100,8 @@ class NodeSerializer(WireSerializer[Any]):
     rows_unchanged = serializers.IntegerField(required=False)
     rows_warned = serializers.IntegerField(required=False)
     duration_ms = serializers.IntegerField()
+    joins = JoinSerializer(many=True, required=False)
+    branches = BranchSerializer(many=True, required=False)
 
 
 class RuleSerializer(WireSerializer[Any]):
@@ -91,7 +124,7 @@ class CheckSerializer(WireSerializer[Any]):
     ok = serializers.BooleanField()
     message = serializers.CharField(allow_null=True)
     observed = ValueField()
-    subject = serializers.CharField(required=False, help_text="Tells checks of one kind apart.")
+    subject = serializers.CharField(required=False, help_text="Distinguishes checks of one kind.")
     target = serializers.CharField(required=False, help_text="Whose rows, where several targets share the check.")
 
 
@@ -206,6 +239,16 @@ class HoldSerializer(WireSerializer[Any]):
     reason = serializers.CharField(allow_null=True)
 
 
+class FailedAttemptSerializer(WireSerializer[Any]):
+    """An attempt that failed and was made again."""
+
+    attempt = serializers.IntegerField()
+    failed_at = serializers.DateTimeField()
+    due_at = serializers.DateTimeField(help_text="When the next attempt could begin.")
+    error = ErrorSerializer()
+    counts = serializers.BooleanField(help_text="False for a lost worker: it does not count against `maxAttempts`.")
+
+
 class RunSerializer(WireSerializer[Any]):
     """A run as `flow run --json` prints it. Some parts belong to some kinds of run alone."""
 
@@ -228,6 +271,11 @@ class RunSerializer(WireSerializer[Any]):
     effects = EffectSerializer(many=True, required=False, help_text="Of a preview.")
     rows = RowOutcomesSerializer(required=False, help_text="Of a run over rejected rows.")
     holds = HoldSerializer(many=True, required=False, help_text="Of a run that was held.")
+    max_attempts = serializers.IntegerField(required=False, help_text="Of a run with failed attempts.")
+    failed_attempts = FailedAttemptSerializer(many=True, required=False, help_text="Of a run with several attempts.")
+    missing_targets = serializers.ListField(
+        child=serializers.CharField(), required=False, help_text="Of a partially loaded run: what it has not loaded."
+    )
 
 
 def run_json(run: Run, *, sees_values: bool) -> dict[str, Any]:

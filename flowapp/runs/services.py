@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, Literal
 
 from django.db import transaction
-from django.db.models import F
+from django.db.models import F, Q
 from django.db.models.functions import Now
 
 from flowapp.accounts.models import User
@@ -14,8 +14,10 @@ from flowapp.pipelines.documents import read_document
 from flowapp.pipelines.models import Pipeline, PipelineVersion
 from flowapp.runs.broker import send_run
 from flowapp.runs.load_units.services import load_again as forget_loads
-from flowapp.runs.models import ACTIVE, CLAIMABLE, Run, RunKind, State, Trigger
+from flowapp.runs.models import ACTIVE, CLAIMABLE, COUNTED, CommitRecord, Run, RunKind, State, Trigger
 from flowapp.runs.outcomes import end_queued
+from flowapp.runs.targets import missing_targets, targets_of
+from ir.connectors import CONNECTORS
 from ir.errors import FlowError
 
 IfBusy = Literal["wait", "refuse"]
@@ -31,15 +33,16 @@ def queue_run(
     user: User | None = None,
     send: bool = True,
     may_wait_for_files: bool = True,
+    trigger_name: str = "",
 ) -> Run:
     """Request a run of the newest version; the task is sent after the caller's transaction commits.
 
     `load_again` is the reason to load everything again. Without `send` the caller runs it in its own process.
     `may_wait_for_files` says whether it may return to the queue until its files arrive. Raises FlowError `run.busy` (if
-    busy is refused), `pipeline.disabled`, `pipeline.no_version`.
+    busy is refused), `pipeline.archived`, `pipeline.disabled`, `pipeline.no_version`.
     """
     with transaction.atomic():
-        number = _next_number(pipeline)
+        number = _next_number(pipeline, "run_counter")
         version = _newest_version(pipeline)
         if if_busy == "refuse":
             _refuse_if_busy(pipeline)
@@ -52,8 +55,60 @@ def queue_run(
             number=number,
             trigger=trigger,
             requested_by=user,
-            max_attempts=_max_attempts(version, trigger),
+            max_attempts=max_attempts(version, trigger),
             may_wait_for_files=may_wait_for_files,
+            trigger_name=trigger_name,
+        )
+
+
+def retry_missing(run: Run, trigger: Trigger, *, user: User | None = None, send: bool = True) -> Run:
+    """Request a run of the same version that loads what a partially loaded run has not loaded.
+
+    Targets that are loaded take part only if their source gives files, of which each target loads those that it lacks.
+    Raises FlowError `run.not_partial`, `run.retried`, and the errors of `queue_run`.
+    """
+    with transaction.atomic():
+        number = _next_number(run.pipeline, "run_counter")
+        if run.state != State.PARTIALLY_LOADED or run.version is None:
+            raise FlowError(
+                "run.not_partial",
+                f"Run {run.name} is {run.state}, not partially loaded.",
+                hint="Run the pipeline again.",
+            )
+        missing = missing_targets(run)
+        _refuse_if_loaded_since(run, missing)
+        return _create_run(
+            run.pipeline,
+            run.version,
+            send,
+            number=number,
+            trigger=trigger,
+            requested_by=user,
+            max_attempts=max_attempts(run.version, trigger),
+            only_targets=sorted(missing | _reading_files(run)),
+            retry_of=run,
+        )
+
+
+def _reading_files(run: Run) -> set[str]:
+    """The targets of a run whose source gives files: each file is done only when all of them have it."""
+    document = read_document(run.document)
+    sources = {target.id: document.path_to(target).source for target in document.targets()}
+    return {node for node in targets_of(run) if CONNECTORS[sources[node].connector].reads == "files"}
+
+
+def _refuse_if_loaded_since(run: Run, missing: set[str]) -> None:
+    """Rows must not be loaded a second time: neither by two retries nor after a later run has loaded them. Runs that
+    were moved here may have higher numbers than later ones."""
+    retry = run.retries.exclude(state__in=(State.FAILED, State.CANCELLED)).order_by("number").first()
+    since = Q(run__number__gt=run.number) | Q(committed_at__gt=run.ended_at)
+    later = CommitRecord.objects.filter(since, pipeline_id=run.pipeline_id, node__in=missing)
+    done = retry or (commit.run if (commit := later.select_related("run").first()) else None)
+    if done is not None:
+        raise FlowError(
+            "run.retried",
+            f"Run {done.name} has loaded the missing targets of run {run.name}, or is about to.",
+            hint="See that run. If it failed, retry that one.",
         )
 
 
@@ -77,7 +132,7 @@ def queue_for(
     """Request a run that loads nothing from its source: of the newest version, or of the given part of a draft. Raises
     the errors of `queue_preview`."""
     with transaction.atomic():
-        number = _next_number(pipeline)
+        number = _next_number(pipeline, "run_counter" if kind in COUNTED else "trial_counter")
         version = None if draft_document else _newest_version(pipeline)
         return _create_run(
             pipeline,
@@ -118,11 +173,22 @@ def _create_run(pipeline: Pipeline, version: PipelineVersion | None, send: bool,
     return run
 
 
-def _next_number(pipeline: Pipeline) -> int:
-    """Return the next run number. The row lock also serializes requests for runs of a pipeline."""
-    if not Pipeline.objects.filter(pk=pipeline.pk, enabled=True).update(run_counter=F("run_counter") + 1):
-        raise FlowError("pipeline.disabled", f"Pipeline {pipeline.slug!r} is disabled.", hint="Enable it, then run it.")
-    return Pipeline.objects.values_list("run_counter", flat=True).get(pk=pipeline.pk)
+def _next_number(pipeline: Pipeline, counter: Literal["run_counter", "trial_counter"]) -> int:
+    """Return the next number of a series. The row lock also serializes requests for runs of a pipeline."""
+    runnable = Pipeline.objects.filter(pk=pipeline.pk, enabled=True, archived_at=None)
+    if not runnable.update(**{counter: F(counter) + 1}):
+        raise _not_runnable(pipeline)
+    return int(Pipeline.objects.values_list(counter, flat=True).get(pk=pipeline.pk))
+
+
+def _not_runnable(pipeline: Pipeline) -> FlowError:
+    if Pipeline.objects.filter(pk=pipeline.pk).exclude(archived_at=None).exists():
+        return FlowError(
+            "pipeline.archived",
+            f"Pipeline {pipeline.slug!r} is archived.",
+            hint="Restore it from the archive, then run it.",
+        )
+    return FlowError("pipeline.disabled", f"Pipeline {pipeline.slug!r} is disabled.", hint="Enable it, then run it.")
 
 
 def _newest_version(pipeline: Pipeline) -> PipelineVersion:
@@ -138,17 +204,17 @@ def _refuse_if_busy(pipeline: Pipeline) -> None:
         raise FlowError(
             "run.busy",
             f"Pipeline {pipeline.slug!r} is busy: run {busy.name} is {busy.state}.",
-            hint="Approve or reject it, or request a run that waits."
+            hint="Approve or discard it, or request a run that waits."
             if busy.state == State.HELD
             else "Wait for it or cancel it, or request a run that waits.",
         )
 
 
-def _max_attempts(version: PipelineVersion, trigger: Trigger) -> int:
-    wanted = read_document(version.document).error_handling.retry.max_attempts
-    if wanted is not None:
-        return wanted
-    return UNATTENDED_ATTEMPTS if trigger == Trigger.SCHEDULE else ATTENDED_ATTEMPTS
+def max_attempts(version: PipelineVersion, trigger: Trigger) -> int:
+    """Return how often a run of the version is tried."""
+    if version.max_attempts is not None:
+        return version.max_attempts
+    return UNATTENDED_ATTEMPTS if trigger in (Trigger.SCHEDULE, Trigger.WEBHOOK) else ATTENDED_ATTEMPTS
 
 
 def cancel_run(run: Run) -> Run:
@@ -156,7 +222,7 @@ def cancel_run(run: Run) -> Run:
     if not Run.objects.filter(pk=run.pk, state__in=(*CLAIMABLE, State.RUNNING)).update(cancel_requested=True):
         run.refresh_from_db()
         if run.state == State.HELD:
-            raise FlowError("run.held", f"Run {run.name} is waiting for approval.", hint="Approve or reject it.")
+            raise FlowError("run.held", f"Run {run.name} is waiting for approval.", hint="Approve or discard it.")
         raise FlowError(
             "run.ended", f"Run {run.name} has ended: it is {run.state}.", hint="There is nothing to cancel."
         )

@@ -31,9 +31,20 @@ def fence_and_find(run: Run) -> list[LoadCommit]:
 
 
 def has_loaded_all(run: Run, commits: Sequence[LoadCommit]) -> bool:
+    return targets_of(run) <= {commit.node for commit in commits}
+
+
+def targets_of(run: Run) -> set[str]:
+    """Return the targets that the run loads."""
     only = run_kind_of(run).backup(run) or run_kind_of(run).rows(run)
-    targets = {only.node} if only else {t.id for t in read_document(run.document).targets()}
-    return targets <= {commit.node for commit in commits}
+    if only:
+        return {only.node}
+    return set(run.only_targets) or {target.id for target in read_document(run.document).targets()}
+
+
+def missing_targets(run: Run) -> set[str]:
+    """Return the targets of a run that it has not loaded."""
+    return targets_of(run) - set(run.commits.values_list("node", flat=True))
 
 
 def _new_token(pipeline_id: UUID) -> int:

@@ -2,32 +2,40 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Any
 from uuid import UUID
 
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect
+from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_POST
 
+from executors.errors import Failure
 from flowapp.accounts.access import page
-from flowapp.accounts.roles import may_see_values
+from flowapp.accounts.roles import ROWS_VIEW, may_see_values
+from flowapp.accounts.services import note_opened_result
+from flowapp.lists.selected import apply_to_each, list_before, require_here, selected_names
+from flowapp.lists.services import kept_query
 from flowapp.pipelines.selectors import get_pipeline, list_pipeline_names
 from flowapp.runs.durations import seconds_of
 from flowapp.runs.forms import RunFilter
 from flowapp.runs.holds import Decider, approve_run, discard_run
 from flowapp.runs.hooks import ask_for_hook
-from flowapp.runs.models import Trigger
+from flowapp.runs.loaded_tables import first_rows_of, get_loaded_table
+from flowapp.runs.models import COUNTED, LOADED, Run, Trigger
 from flowapp.runs.presenting import present_run
 from flowapp.runs.rule_names import rule_name
 from flowapp.runs.run_kinds import run_kind_of
-from flowapp.runs.selectors import NEWEST_FIRST, get_run, list_runs, sum_loads
-from flowapp.runs.services import cancel_run, queue_preview, queue_run
+from flowapp.runs.selectors import COLUMNS, get_run, list_runs, sum_loads, with_sort_values
+from flowapp.runs.services import cancel_run, queue_preview, queue_run, retry_missing
+from flowapp.web.errors import status_of
 from flowapp.web.htmx import HtmxRequest, render_page
-from flowapp.web.paging import take_page
+from flowapp.web.paging import is_value_of, take_page
+from flowapp.web.sorting import read_sorting
 
-if TYPE_CHECKING:
-    pass
+NOT_COUNTED = {"loaded": None, "rejected": None}
+"""The numbers of a run that has none yet."""
 
 
 @require_GET
@@ -35,7 +43,9 @@ if TYPE_CHECKING:
 def list_page(request: HtmxRequest) -> HttpResponse:
     form = RunFilter(request.workspace, request.GET)
     filters = form.filters()
-    found = take_page(form.apply(list_runs(request.workspace, **filters)), request.GET.get("cursor", ""), NEWEST_FIRST)
+    sorting = read_sorting(request.GET.get("sort", ""), COLUMNS)
+    runs = form.apply(with_sort_values(list_runs(request.workspace, **filters)))
+    found = take_page(runs, request.GET.get("cursor", ""), sorting.order)
     loads = sum_loads(found.rows)
     is_filtered = bool(filters) or not form.is_valid()
     context = {
@@ -43,7 +53,9 @@ def list_page(request: HtmxRequest) -> HttpResponse:
         "is_filtered": is_filtered,
         "has_any": is_filtered or bool(found.rows) or "cursor" in request.GET,
         "found": found,
-        "rows": [(run, run_kind_of(run).tag, loads.get(run.pk), seconds_of(run)) for run in found.rows],
+        "sorting": sorting,
+        "query": kept_query(request.GET.urlencode()),
+        "rows": [(run, run_kind_of(run).tag, loads.get(run.pk, NOT_COUNTED), seconds_of(run)) for run in found.rows],
         "names": list_pipeline_names(request.workspace),
     }
     return render_page(request, "runs/list.html", context, fragment="runs/_rows.html")
@@ -54,12 +66,27 @@ def list_page(request: HtmxRequest) -> HttpResponse:
 def detail(request: HtmxRequest, run: UUID) -> HttpResponse:
     """The run; asked for by htmx, the part that changes while it goes on."""
     found = get_run(request.workspace, run)
+    if found.kind in COUNTED and found.state in LOADED:
+        note_opened_result(request.membership)
     spec, sees_values = run_kind_of(found), may_see_values(request.role)
-    context = present_run(found, whole_log=request.GET.get("log") == "all", sees_values=sees_values)
+    context = present_run(found, sees_values=sees_values)
     names = {r["rule"]: rule_name(r["rule"], r["type"], r["field"]) for r in context["document"]["rules"]}
     context |= {"fragment": spec.fragment, "sees_values": sees_values, "rule_names": names}
     context |= spec.page_context(request, found)
     return render_page(request, spec.page, context, fragment=spec.fragment)
+
+
+@never_cache
+@require_GET
+@page(role=ROWS_VIEW)
+def table(request: HtmxRequest, run: UUID, node: str) -> HttpResponse:
+    """The first rows of a table that the run loaded, as they are now."""
+    found = get_run(request.workspace, run)
+    context: dict[str, Any] = {"run": found, "table": (loaded := get_loaded_table(found, node))}
+    try:
+        return render_page(request, "runs/table.html", {**context, "found": first_rows_of(found, loaded)})
+    except Failure as error:
+        return render_page(request, "runs/table.html", {**context, "error": error}, status=status_of(error))
 
 
 @require_POST
@@ -91,10 +118,30 @@ def run_hook(request: HtmxRequest, run: UUID, hook: str) -> HttpResponse:
 
 @require_POST
 @page(role="editor")
+def retry(request: HtmxRequest, run: UUID) -> HttpResponse:
+    """Load the missing targets of a partially loaded run."""
+    queued = retry_missing(get_run(request.workspace, run), Trigger.MANUAL, user=request.user)
+    return redirect("runs:detail", request.workspace.slug, queued.pk)
+
+
+@require_POST
+@page(role="editor")
 def cancel(request: HtmxRequest, run: UUID) -> HttpResponse:
     found = cancel_run(get_run(request.workspace, run))
-    messages.success(request, f"Run {found.number} is being cancelled.")
+    messages.success(request, f"{found.title} is being cancelled.")
     return redirect("runs:detail", request.workspace.slug, found.pk)
+
+
+@require_POST
+@page(role="editor")
+def cancel_selected(request: HtmxRequest) -> HttpResponse:
+    """Cancel the runs that are selected in the list."""
+    given = set(selected_names(request.POST.getlist("run"), "run"))
+    keys = [key for key in given if is_value_of(Run._meta.pk, key)]
+    runs = [(run.name, run) for run in list_runs(request.workspace).filter(pk__in=keys)]
+    require_here(request, len(given), len(runs), "run", "run.unknown")
+    apply_to_each(request, runs, cancel_run, "run", "being cancelled")
+    return redirect(list_before(request, "runs:list"))
 
 
 @require_POST

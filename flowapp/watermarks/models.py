@@ -6,8 +6,8 @@ from django.db import models
 
 
 class WatermarkCopy(models.Model):
-    """A watermark as it was last seen, for the time when its database does not answer. `value` is "" where none was
-    set."""
+    """The last known value of a watermark, used while its database cannot be reached. `value` is "" if there was
+    none."""
 
     workspace = models.ForeignKey("accounts.Workspace", models.PROTECT, related_name="+")
     pipeline = models.ForeignKey("pipelines.Pipeline", models.CASCADE, related_name="watermarks")

@@ -2,25 +2,35 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from django.utils import timezone
 
 from executors.errors import Failure
 from executors.model import Connection
-from executors.target_database import TableName, WatermarkChange, WatermarkDoubt, read_watermark
+from executors.target_database import (
+    NO_WATERMARK,
+    TableName,
+    WatermarkChange,
+    WatermarkDoubt,
+    plan_watermark_move,
+    read_watermark,
+)
 from flowapp.connections.selectors import get_connection
 from flowapp.connections.services import resolve
 from flowapp.pipelines.models import Pipeline
 from flowapp.watermarks.models import WatermarkCopy
+from flowapp.watermarks.moves import describe_move
 from flowapp.watermarks.targets import WatermarkTarget, list_watermark_targets
+from ir.diagnostics import InvalidPipeline
 
 
 @dataclass(frozen=True, slots=True)
 class Watermark:
-    """A watermark as people see it. `value` is None before the first load and after a reset; `trouble` says why this is
-    only the copy of `seen_at`. `warnings` are to be known before it is set or reset."""
+    """A watermark for display. `value` is None before the first load and after a reset; `trouble` says why this is only
+    the copy of `seen_at`. `revision` is another text after each change, "" if only the copy is known. `next_run` says
+    in sentences what the next load does, `warnings` describe the consequences of setting or resetting the watermark."""
 
     target: WatermarkTarget
     column: str
@@ -31,36 +41,61 @@ class Watermark:
     changes: list[WatermarkChange] = field(default_factory=list)
     trouble: str = ""
     warnings: list[WatermarkDoubt] = field(default_factory=list)
+    revision: str = ""
+    next_run: list[str] = field(default_factory=list)
 
 
 def connection_of(target: WatermarkTarget) -> Connection:
-    """The connection of the target's database; raises UnknownConnection."""
+    """Return the connection of the target's database; raises UnknownConnection."""
     return resolve(get_connection(target.pipeline.workspace, target.node.connection))
 
 
 def get_watermark(target: WatermarkTarget) -> Watermark:
-    """The watermark as it stands, which is copied; while its database does not answer, the copy."""
+    """Read the watermark and store a copy; return the copy while the database cannot be reached."""
     try:
-        return _read(target)
+        watermark = _read(target)
     except Failure as failure:
         return _copy(target, failure.message)
+    try:
+        return replace(watermark, next_run=plan_next_run(target))
+    except Failure as failure:
+        return replace(watermark, next_run=[failure.message])
+
+
+def plan_next_run(target: WatermarkTarget, value: str | None = None, *, resets: bool = False) -> list[str]:
+    """Say what the next load does once the watermark is `value` or reset, or as it stands. Raises Failure."""
+    tenant, pipeline = str(target.pipeline.workspace_id), target.pipeline.slug
+    move = plan_watermark_move(connection_of(target), tenant, pipeline, target.node, value, resets=resets)
+    return describe_move(move, target.column, reads_files=target.reads_files)
 
 
 def _read(target: WatermarkTarget) -> Watermark:
     found = read_watermark(connection_of(target), target.key, node=target.node.id)
     changes, doubts, seen_at = found.changes, found.doubts, timezone.now()
     if found.stored is None:
-        watermark = Watermark(target, target.column, "", None, seen_at, changes=changes, warnings=doubts)
+        watermark = Watermark(
+            target, target.column, "", None, seen_at, changes=changes, warnings=doubts, revision=NO_WATERMARK
+        )
     else:
         column, kind, value = found.stored.column, found.stored.type, found.stored.value
-        watermark = Watermark(target, column, kind, value, seen_at, found.boundary_rows, changes, warnings=doubts)
+        watermark = Watermark(
+            target,
+            column,
+            kind,
+            value,
+            seen_at,
+            found.boundary_rows,
+            changes,
+            warnings=doubts,
+            revision=found.stored.tag,
+        )
     seen = {"column": watermark.column, "type": watermark.type, "value": watermark.value or ""}
     keep_copy(target.pipeline, target.node.id, target.key.table, **seen)
     return watermark
 
 
 def keep_copy(pipeline: Pipeline, node: str, table: TableName, **seen: str) -> None:
-    """`seen` are the watermark's column, type and value."""
+    """Store a copy. `seen` is the watermark's column, type and value."""
     WatermarkCopy.objects.update_or_create(
         pipeline=pipeline,
         node=node,
@@ -75,7 +110,7 @@ def keep_copy(pipeline: Pipeline, node: str, table: TableName, **seen: str) -> N
 
 
 def find_copy(target: WatermarkTarget) -> WatermarkCopy | None:
-    """What was last seen of this watermark; nothing is said of another table's that the node loaded before."""
+    """Return the last copy of this watermark. A copy from another table, which the node loaded before, is ignored."""
     table = target.key.table
     return WatermarkCopy.objects.filter(
         pipeline=target.pipeline, node=target.node.id, schema=table.schema, table=table.table
@@ -84,18 +119,27 @@ def find_copy(target: WatermarkTarget) -> WatermarkCopy | None:
 
 @dataclass(frozen=True, slots=True)
 class SavedWatermark:
-    """What the editor says of a node's watermark without asking any database."""
+    """What the editor shows of a node's watermark without querying a database."""
 
     target: WatermarkTarget
     copy: WatermarkCopy | None
 
 
 def saved_watermark(pipeline: Pipeline, node: str) -> SavedWatermark | None:
-    """None for nodes that follow no watermark in the newest version."""
+    """Return None for nodes without a watermark in the newest version."""
     for target in list_watermark_targets(pipeline):
         if target.node.id == node:
             return SavedWatermark(target, find_copy(target))
     return None
+
+
+def saved_watermarks(pipeline: Pipeline) -> list[SavedWatermark]:
+    """Return those of all targets of the newest version; none if this version of Flow does not accept it any more."""
+    try:
+        targets = list_watermark_targets(pipeline)
+    except InvalidPipeline:
+        return []
+    return [SavedWatermark(target, find_copy(target)) for target in targets]
 
 
 def _copy(target: WatermarkTarget, trouble: str) -> Watermark:

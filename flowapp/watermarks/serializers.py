@@ -52,6 +52,8 @@ class WatermarkSerializer(CamelSerializer[Watermark]):
     is_live = serializers.SerializerMethodField(help_text="False where only the copy of `seenAt` can be shown.")
     trouble = OptionalTextField(help_text="Why the database could not be queried.")
     seen_at = serializers.DateTimeField(allow_null=True)
+    revision = serializers.CharField(help_text="Another text after each change: send it as `If-Match`.")
+    next_run = serializers.ListField(child=serializers.CharField(), help_text="What the next load does, in sentences.")
     changes = WatermarkChangeSerializer(many=True, help_text="The newest ones.")
     warnings = WatermarkWarningSerializer(many=True, help_text="The consequences of setting or resetting it.")
 
@@ -61,3 +63,17 @@ class WatermarkSerializer(CamelSerializer[Watermark]):
 
 class WatermarkRequest(Reason):
     value = serializers.CharField(max_length=10_000, trim_whitespace=False)
+
+
+class WatermarkCheckRequest(CamelSerializer[Any]):
+    value = serializers.CharField(
+        max_length=10_000,
+        trim_whitespace=False,
+        allow_null=True,
+        help_text="The value to set; null for a reset.",
+    )
+
+
+class WatermarkCheckSerializer(CamelSerializer[Any]):
+    next_run = serializers.ListField(child=serializers.CharField(), help_text="What the next load would do.")
+    warnings = WatermarkWarningSerializer(many=True)

@@ -12,9 +12,14 @@ from flowapp.watermarks.targets import WatermarkTarget
 from ir.errors import FlowError
 
 
-def set_watermark(target: WatermarkTarget, value: str, reason: str, by: str) -> Watermark:
-    """Let the next load begin at that value. Raises FlowError for a value that is none of the column's type, for want
-    of a reason, and Failure when the database cannot be asked or another load holds the table."""
+def set_watermark(
+    target: WatermarkTarget, value: str, reason: str, by: str, *, revision: str | None = None
+) -> Watermark:
+    """Make the next load begin at that value. With `revision` it is only changed as it was read.
+
+    Raises FlowError if the value does not have the column's type, the reason is missing or the watermark has another
+    revision, and Failure if the database cannot be reached or another load holds the table.
+    """
     _require_reason(reason)
     target_database.set_watermark(
         connection_of(target),
@@ -25,13 +30,14 @@ def set_watermark(target: WatermarkTarget, value: str, reason: str, by: str) -> 
         by=by,
         reason=reason.strip(),
         lead=target.node.watermark_lead,
+        expected=revision,
     )
     return get_watermark(target)
 
 
-def reset_watermark(target: WatermarkTarget, reason: str, by: str) -> Watermark:
-    """Let the next load begin at the highest value of the table, as a first one does. Raises what `set_watermark`
-    raises."""
+def reset_watermark(target: WatermarkTarget, reason: str, by: str, *, revision: str | None = None) -> Watermark:
+    """Make the next load begin at the highest value of the table, like a first load. Raises the errors of
+    `set_watermark`."""
     _require_reason(reason)
     target_database.reset_watermark(
         connection_of(target),
@@ -39,12 +45,13 @@ def reset_watermark(target: WatermarkTarget, reason: str, by: str) -> Watermark:
         node=target.node.id,
         by=by,
         reason=reason.strip(),
+        expected=revision,
     )
     return get_watermark(target)
 
 
 def copy_watermark(run: Run, commit: LoadCommit) -> None:
-    """Copy where a load has left its watermark, if it has one; or where a restore has put it, which may be nowhere."""
+    """Copy the watermark that a load or a restore has set, if there is one."""
     if (watermark := commit.watermark) is not None:
         table = TableName(commit.table.schema, commit.table.table)
         keep_copy(run.pipeline, commit.node, table, column=watermark.column, type=watermark.type, value=watermark.value)

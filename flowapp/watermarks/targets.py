@@ -8,17 +8,20 @@ from executors.target_database import TableName, WatermarkKey
 from flowapp.pipelines.documents import read_document
 from flowapp.pipelines.models import Pipeline
 from flowapp.pipelines.selectors import get_version
+from ir.connectors import CONNECTORS
 from ir.errors import FlowError
 from ir.load_modes import load_mode
 from ir.nodes import Target
+from ir.pipeline import Pipeline as Document
 
 
 @dataclass(frozen=True, slots=True)
 class WatermarkTarget:
-    """A target that follows a watermark."""
+    """A target with a watermark. `reads_files` says that its source gives files, each of which is loaded once."""
 
     pipeline: Pipeline
     node: Target
+    reads_files: bool
 
     @property
     def key(self) -> WatermarkKey:
@@ -31,15 +34,19 @@ class WatermarkTarget:
 
 
 def list_watermark_targets(pipeline: Pipeline) -> list[WatermarkTarget]:
-    """The targets that follow a watermark, by the newest version; none before the first save."""
+    """Return the targets of the newest version that have a watermark; none before the first version."""
     if not pipeline.latest_number:
         return []
     document = read_document(get_version(pipeline).document)
     return [
-        WatermarkTarget(pipeline, target)
+        WatermarkTarget(pipeline, target, _reads_files(document, target))
         for target in document.targets()
         if load_mode(target.load_mode).keeps_watermark
     ]
+
+
+def _reads_files(document: Document, target: Target) -> bool:
+    return CONNECTORS[document.path_to(target).source.connector].reads == "files"
 
 
 def find_watermark_target(pipeline: Pipeline, node: str) -> WatermarkTarget:

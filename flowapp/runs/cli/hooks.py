@@ -10,6 +10,7 @@ from flowapp.accounts.cli.workspace import current_workspace
 from flowapp.cli.exits import HOOK_FAILED
 from flowapp.cli.outcome import Outcome, text_outcome
 from flowapp.cli.parser import add_command, add_group, add_run
+from ir.words import duration_text
 
 
 def add_parser(commands: Any) -> None:
@@ -29,6 +30,6 @@ def run_hook(args: Namespace) -> Outcome:
             hooks.ask_for_hook(run, args.hook).to_json(), f"The hook {args.hook} is queued to run again."
         )
     hook = hooks.run_hook_here(run, args.hook)
-    text = f"The hook {args.hook} {hook.state} after {hook.duration_ms:,} ms: {hook.statement}"
+    text = f"The hook {args.hook} {hook.state} after {duration_text(hook.duration_ms / 1000)}: {hook.statement}"
     lines = [text, f"  {hook.message}"] if hook.message else [text]
     return replace(text_outcome(hook.to_json(), *lines), status=0 if hook.state == "succeeded" else HOOK_FAILED)

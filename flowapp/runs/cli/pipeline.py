@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from argparse import Namespace
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +10,7 @@ from rich.console import Console
 from flowapp.accounts.cli.workspace import OPERATOR, current_workspace
 from flowapp.cli.outcome import Outcome, listed, minute, text_outcome
 from flowapp.cli.parser import add_command, add_group
-from flowapp.pipelines.cli.documents import parse_offline, read_file
+from flowapp.pipelines.cli.documents import parse_offline, read_complete, read_file
 
 if TYPE_CHECKING:
     from flowapp.pipelines.models import PipelineVersion
@@ -29,7 +28,8 @@ VERSION_COLUMNS = {"version": "VERSION", "createdAt": "SAVED", "author": "BY", "
 
 def add_parser(commands: Any) -> None:
     group = add_group(commands, "pipeline", "saved pipelines and their versions")
-    add_command(group, "list", list_pipelines, "list the pipelines")
+    listing = add_command(group, "list", list_pipelines, "list the pipelines")
+    listing.add_argument("--archived", action="store_true", help="list the archived pipelines instead")
     add_command(group, "show", show_pipeline, "print a pipeline's newest document").add_argument("id", metavar="ID")
     add_command(group, "save", save_pipeline, "save a document as a pipeline's newest version").add_argument(
         "file", metavar="FILE", help="a .json or .toml file, or - for standard input"
@@ -38,8 +38,13 @@ def add_parser(commands: Any) -> None:
     restore = add_command(group, "restore", restore_pipeline, "restore an old version as the newest one")
     restore.add_argument("id", metavar="ID")
     restore.add_argument("version", metavar="VERSION", type=int)
+    add_command(group, "duplicate", duplicate, "copy a pipeline under a free id").add_argument("id", metavar="ID")
+    add_command(group, "archive", archive, "archive a pipeline: it is not listed, scheduled or run").add_argument(
+        "id", metavar="ID"
+    )
+    add_command(group, "unarchive", unarchive, "restore an archived pipeline").add_argument("id", metavar="ID")
     convert = add_command(
-        group, "convert", convert_file, "convert a document between JSON and TOML", needs_database=False
+        group, "convert", convert_file, "convert a document or manifest between JSON and TOML", needs_database=False
     )
     convert.add_argument("file", metavar="FILE", help="a .json or .toml file, or - for standard input")
     convert.add_argument("--to", required=True, choices=("json", "toml"), help="the output format")
@@ -54,7 +59,7 @@ def list_pipelines(args: Namespace) -> Outcome:
     states = last_states(workspace)
     found = [
         {**PipelineSerializer(pipeline).data, "lastRun": states.get(pipeline.pk)}
-        for pipeline in selectors.list_pipelines(workspace)
+        for pipeline in selectors.list_pipelines(workspace, archived=args.archived)
     ]
     rows = [{**pipeline, "schedule": _schedule_text(pipeline["schedule"])} for pipeline in found]
     shown = listed("pipelines", rows, COLUMNS, "No pipelines yet. Save one: flow pipeline save FILE")
@@ -91,10 +96,12 @@ def save_file(name: str) -> PipelineVersion:
     """Make a file's content the newest version of the pipeline that it names; raises InvalidPipeline."""
     from flowapp.pipelines.documents import parse
     from flowapp.pipelines.services import save_version
+    from ir.manifests.texts import write_manifest
 
-    content, syntax = read_file(name)
-    parse(content, syntax)
-    return save_version(current_workspace(), content.decode(), role=OPERATOR)
+    content, syntax = read_complete(name)
+    written = content if isinstance(content, bytes) else write_manifest(content, syntax).encode()
+    parse(written, syntax)
+    return save_version(current_workspace(), written.decode(), role=OPERATOR)
 
 
 def _saved(version: PipelineVersion) -> Outcome:
@@ -121,21 +128,50 @@ def restore_pipeline(args: Namespace) -> Outcome:
     return _saved(services.restore_version(pipeline, args.version, role=OPERATOR))
 
 
+def duplicate(args: Namespace) -> Outcome:
+    from flowapp.pipelines import copies, selectors
+    from flowapp.pipelines.serializers import PipelineSerializer
+
+    copy = copies.duplicate_pipeline(selectors.get_pipeline(current_workspace(), args.id), role=OPERATOR)
+    text = f"Pipeline {copy.slug} is a copy of {args.id}. It loads the same tables. Its schedule is paused."
+    return text_outcome(dict(PipelineSerializer(copy).data), text)
+
+
+def archive(args: Namespace) -> Outcome:
+    return _set_archived(args.id, True)
+
+
+def unarchive(args: Namespace) -> Outcome:
+    return _set_archived(args.id, False)
+
+
+def _set_archived(slug: str, archived: bool) -> Outcome:
+    from flowapp.pipelines import selectors, services
+    from flowapp.pipelines.serializers import PipelineSerializer
+
+    pipeline = selectors.get_pipeline(current_workspace(), slug)
+    services.set_archived(pipeline, archived)
+    return text_outcome(
+        dict(PipelineSerializer(pipeline).data), f"Pipeline {slug} is {'archived' if archived else 'restored'}."
+    )
+
+
 def convert_file(args: Namespace) -> Outcome:
     """Lossless but for TOML's comments. What is invalid is refused first."""
-    content, syntax = read_file(args.file)
-    text = WRITERS[args.to](parse_offline(content, syntax).document)
+    from ir.manifests.texts import write_manifest
+
+    text = write_manifest(_read_for_conversion(args.file), args.to)
     return Outcome({"syntax": args.to, "text": text}, lambda console: _print_text(console, text))
 
 
-def _to_json(value: dict[str, Any]) -> str:
-    return json.dumps(value, ensure_ascii=False, indent=2) + "\n"
+def _read_for_conversion(name: str) -> dict[str, Any]:
+    from ir.documents import read_document
+    from ir.manifests.short import is_full
+    from ir.manifests.structure import require_short
 
-
-def _to_toml(value: dict[str, Any]) -> str:
-    import tomlkit
-
-    return tomlkit.dumps(value)
-
-
-WRITERS = {"json": _to_json, "toml": _to_toml}
+    content, syntax = read_file(name)
+    document = read_document(content, syntax)
+    if not is_full(document.value):
+        return require_short(document)
+    parse_offline(*read_complete(name))
+    return dict(document.value)

@@ -11,10 +11,10 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from flowapp.cli.exits import CANCELLED, FAILED, HELD, HOOK_FAILED, show_error
+from flowapp.cli.exits import CANCELLED, FAILED, HELD, HOOK_FAILED, PARTIAL, show_error
 from flowapp.cli.outcome import printable, show_lines, show_table
 from flowapp.runs.row_balance import row_balance_of
-from ir.words import counted
+from ir.words import counted, duration_text
 
 Document = dict[str, Any]
 
@@ -22,6 +22,7 @@ STATUS_BY_STATE = {
     "succeeded": 0,
     "succeeded_with_warnings": 0,
     "loaded_hook_failed": HOOK_FAILED,
+    "partially_loaded": PARTIAL,
     "cancelled": CANCELLED,
     "failed": FAILED,
     "discarded": FAILED,
@@ -33,6 +34,7 @@ _COLOURS = {
     "succeeded": "green",
     "succeeded_with_warnings": "yellow",
     "loaded_hook_failed": "red",
+    "partially_loaded": "red",
     "failed": "red",
     "held": "yellow",
 }
@@ -46,7 +48,7 @@ RULE_COLUMNS = {
     "violations": "VIOLATIONS",
     "evaluated": "OF ROWS",
 }
-HOOK_COLUMNS = {"id": "HOOK", "statement": "STATEMENT", "state": "STATE", "durationMs": "MS", "message": "MESSAGE"}
+HOOK_COLUMNS = {"id": "HOOK", "statement": "STATEMENT", "state": "STATE", "duration": "DURATION", "message": "MESSAGE"}
 CHECK_COLUMNS = {
     "node": "NODE",
     "check": "CHECK",
@@ -102,19 +104,39 @@ def show_run(console: Console, document: Document, name: str, *, nothing_new: st
     console.print(Text(head).append(state.replace("_", " "), style=_COLOURS.get(state, "")))
     if nothing_new is not None and "rows" not in document:
         show_lines(console, [f"Nothing to load. {nothing_new}", "Load files again with --load-again."])
+    show_lines(console, _attempt_lines(document))
+    if missing := document.get("missingTargets"):
+        show_lines(console, [f"Not loaded: {', '.join(missing)}. To load them: flow runs retry {name}"])
     show_lines(console, [line for node in document["nodes"] for line in _node_lines(node)])
     show_lines(console, row_lines(document, name))
     show_findings(console, document)
-    show_titled(console, "Hooks", HOOK_COLUMNS, document["hooks"])
+    hooks = [{**hook, "duration": duration_text(hook["durationMs"] / 1000)} for hook in document["hooks"]]
+    show_titled(console, "Hooks", HOOK_COLUMNS, hooks)
     show_lines(console, _quarantine_lines(document, name))
     show_troubles(console, document, name)
+
+
+def _attempt_lines(document: Document) -> list[str]:
+    return [
+        f"Attempt {one['attempt']} failed at {one['failedAt'][11:19]} UTC: {one['error']['message']} "
+        f"[{one['error']['code']}]"
+        for one in document.get("failedAttempts", [])
+    ]
 
 
 def show_findings(console: Console, document: Document) -> None:
     """Rules and checks."""
     from flowapp.runs.rule_names import rule_name
+    from ir.rules import ON_FAIL_LABELS
 
-    rules = [{**rule, "rule": rule_name(rule["rule"], rule["type"], rule["field"])} for rule in document["rules"]]
+    rules = [
+        {
+            **rule,
+            "rule": rule_name(rule["rule"], rule["type"], rule["field"]),
+            "onFail": ON_FAIL_LABELS[rule["onFail"]],
+        }
+        for rule in document["rules"]
+    ]
     show_titled(console, "Rules", RULE_COLUMNS, rules)
     several = any("target" in check for check in document["checks"])
     show_titled(console, "Checks", CHECK_COLUMNS | ({"target": "FOR"} if several else {}), document["checks"])
@@ -130,7 +152,14 @@ def show_troubles(console: Console, document: Document, name: str) -> None:
 
 
 def _node_lines(node: Document) -> Iterator[str]:
-    """The equation of a target: all rows that were read are accounted for."""
+    """The matches of joins, the rows of branches, and the equation of a target, in which all rows that were read are
+    accounted for."""
+    for join in node.get("joins", ()):
+        counts = f"{join['matched']:,} matched, {join['unmatched']:,} unmatched"
+        yield f"{node['id']}: {join['type']} join with {join['reference']}: {counts}"
+    if branches := node.get("branches"):
+        shares = [f"{branch['rows']:,} to {branch['to']}" for branch in branches]
+        yield f"{node['id']}: {', '.join(shares)}"
     if node.get("rowsLoaded") is None:
         return
     yield f"{node['id']}: {row_balance_of(node)}"

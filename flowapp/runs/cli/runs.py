@@ -32,11 +32,14 @@ def add_parser(commands: Any) -> None:
     listing.add_argument("--limit", type=positive, default=20, metavar="N", help="how many (default: 20)")
     add_run(add_command(group, "show", show_one, "show a run's numbers"))
     add_run(add_command(group, "cancel", cancel_run, "cancel a run"))
+    retry = add_command(group, "retry", retry_run, "load the missing targets of a partially loaded run")
+    add_run(retry)
+    retry.add_argument("--detach", action="store_true", help="queue the run for a worker and return")
     approve = add_command(group, "approve", approve_run, "approve a held run")
     add_run(approve)
     approve.add_argument("--reason", metavar="TEXT", default="", help="the reason; it is stored")
     approve.add_argument("--detach", action="store_true", help="queue the load for a worker and return")
-    discard = add_command(group, "discard", discard_run, "discard a held run")
+    discard = add_command(group, "discard", discard_run, "discard the load of a held run")
     add_run(discard)
     discard.add_argument("--reason", metavar="TEXT", required=True, help="the reason; it is stored")
 
@@ -54,7 +57,6 @@ def list_runs(args: Namespace) -> Outcome:
     rows = [
         {
             **run,
-            "name": f"{run['pipeline']}/{run['number']}",
             "queuedAt": minute(run["queuedAt"]),
             "endedAt": minute(run["endedAt"]),
             "problem": _problem(run),
@@ -91,6 +93,19 @@ def cancel_run(args: Namespace) -> Outcome:
     run = services.cancel_run(selectors.find_run(current_workspace(), args.run))
     words = "is cancelled" if run.ended_at else "ends within seconds"
     return text_outcome(run_json(run, sees_values=True), f"Run {run.name} {words}.")
+
+
+def retry_run(args: Namespace) -> Outcome:
+    from flowapp.runs import selectors, services
+    from flowapp.runs.dispatch import run_to_end
+    from flowapp.runs.models import Trigger
+    from flowapp.runs.serializers import run_json
+
+    partial = selectors.find_run(current_workspace(), args.run)
+    run = services.retry_missing(partial, Trigger.CLI, send=args.detach)
+    if args.detach:
+        return text_outcome(run_json(run, sees_values=True), f"Run {run.name} is queued for a worker.")
+    return ended(run_to_end(run))
 
 
 def approve_run(args: Namespace) -> Outcome:

@@ -55,6 +55,8 @@ class LoadUnit(models.Model):
         )
         indexes = (
             models.Index(fields=["workspace", "-changed_at", "id"], name="unit_newest"),
+            models.Index(fields=["workspace", "name", "id"], name="unit_by_name"),
+            models.Index(fields=["workspace", "size", "id"], name="unit_by_size"),
             models.Index(fields=["pipeline", "-changed_at", "id"], name="unit_of_pipeline"),
             models.Index(fields=["run", "state"], name="unit_of_run"),
             models.Index(fields=["workspace", "sha256"], name="unit_by_bytes"),
@@ -62,3 +64,21 @@ class LoadUnit(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+
+class UnitRun(models.Model):
+    """What one run did with a file that it tried to load. A run that passes over a file has none: in general there is
+    one for each file."""
+
+    workspace = models.ForeignKey("accounts.Workspace", models.PROTECT, related_name="+")
+    unit = models.ForeignKey(LoadUnit, models.CASCADE, related_name="tries", db_index=False)
+    run = models.ForeignKey("runs.Run", models.CASCADE, related_name="tries")
+    state = models.CharField(max_length=12, choices=UnitState.choices)
+    reason = models.TextField(blank=True)
+    at = models.DateTimeField()
+
+    class Meta:
+        constraints = (models.UniqueConstraint(fields=["unit", "run"], name="unit_of_run_once"),)
+
+    def __str__(self) -> str:
+        return f"{self.unit_id} in {self.run_id}"

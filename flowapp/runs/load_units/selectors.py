@@ -16,9 +16,16 @@ from flowapp.pipelines.models import Pipeline
 from flowapp.runs.load_units.models import LoadUnit, UnitState
 from flowapp.runs.models import NodeRun, Run
 from flowapp.runs.selectors import rejected_before_load
+from flowapp.web.sorting import Column
 from ir.errors import FlowError
 
 NEWEST_FIRST = ("-changed_at", "id")
+COLUMNS = (
+    Column("changed", NEWEST_FIRST, starts_high=True),
+    Column("name", ("name", "id")),
+    Column("size", ("-size", "-id"), starts_high=True),
+)
+"""What the list can be sorted by."""
 BY_CODE_POINT = {"postgresql": "C", "sqlite": "BINARY"}
 """The collation that orders names as the engine does, by database."""
 
@@ -86,19 +93,22 @@ def newest_loaded(
 
 
 def rows_read(units: Iterable[LoadUnit]) -> dict[UUID, dict[str, int | None]]:
-    """`rows` that each run's sources gave, `rejected` ones and the `files` it had, by the run's key: rows are not
-    counted per file. `rejected` is None where nobody knows; `files` leaves out those that a later run has taken up.
+    """`rows` that each run's sources gave, `loaded` and `rejected` ones, and the `files` it had, by the run's key: rows
+    are not counted per file. `loaded` and `rejected` are None where nobody knows; `files` leaves out those that a later
+    run has taken up.
     """
     runs = {unit.run_id for unit in units if unit.run_id}
     nodes = NodeRun.objects.filter(run__in=runs).values("run")
     counts = nodes.annotate(
-        rows=Sum("rows_out", filter=Q(kind="source")), rejected=Sum("rows_rejected", filter=Q(kind="target"))
+        rows=Sum("rows_out", filter=Q(kind="source")),
+        loaded=Sum("rows_loaded", filter=Q(kind="target")),
+        rejected=Sum("rows_rejected", filter=Q(kind="target")),
     ).exclude(rows=None)
     files = LoadUnit.objects.filter(run__in=runs).exclude(state=UnitState.SKIPPED).values("run")
     counted = dict(files.annotate(files=Count("pk")).values_list("run", "files"))
-    read = list(counts.values_list("run", "rows", "rejected"))
-    early = rejected_before_load({run for run, _, rejected in read if rejected is None})
+    read = list(counts.values_list("run", "rows", "loaded", "rejected"))
+    early = rejected_before_load({run for run, _, _, rejected in read if rejected is None})
     return {
-        run: {"rows": rows, "rejected": early.get(run, rejected), "files": counted.get(run, 0)}
-        for run, rows, rejected in read
+        run: {"rows": rows, "loaded": loaded, "rejected": early.get(run, rejected), "files": counted.get(run, 0)}
+        for run, rows, loaded, rejected in read
     }

@@ -12,7 +12,7 @@ from django.db.models.functions import Now
 from executors.model import SourceFile
 from flowapp.batches import in_batches
 from flowapp.pipelines.models import Pipeline
-from flowapp.runs.load_units.models import LoadUnit, UnitState
+from flowapp.runs.load_units.models import LoadUnit, UnitRun, UnitState
 from flowapp.runs.load_units.selectors import loaded_unit_of
 from flowapp.runs.models import CommitRecord, Run
 from ir.errors import FlowError
@@ -61,28 +61,33 @@ def claim_units(run: Run, node: str, files: Mapping[str, SourceFile], attempt: i
             for sha256, file in batch
             if sha256 not in known
         )
+        _note_tries(run, hashes, UnitState.PROCESSING)
 
 
 def finish_units(run: Run, hashes: Iterable[str]) -> None:
     for batch in in_batches(hashes):
         units_of(run.pipeline_id, batch).update(state=UnitState.COMMITTED, reason="", run=run, changed_at=Now())
+        _note_tries(run, batch, UnitState.COMMITTED)
 
 
 def undo_units(run: Run, hashes: Iterable[str], reason: str) -> None:
     for batch in in_batches(hashes):
         units_of(run.pipeline_id, batch).update(state=UnitState.PENDING, reason=reason, run=run, changed_at=Now())
+        _note_tries(run, batch, UnitState.PENDING, reason)
 
 
 def fail_units(run: Run, node: str, files: Mapping[str, SourceFile], reason: str) -> None:
     """Record that files could not be loaded. Files that were loaded before keep their state."""
     failed = {"state": UnitState.FAILED, "reason": reason}
     for batch in in_batches(files.items()):
-        units = units_of(run.pipeline_id, [sha256 for sha256, _ in batch])
+        hashes = [sha256 for sha256, _ in batch]
+        units = units_of(run.pipeline_id, hashes)
         known = set(units.values_list("sha256", flat=True))
         units.exclude(state=UnitState.COMMITTED).update(run=run, changed_at=Now(), **failed)
         LoadUnit.objects.bulk_create(
             _unit(run, node, file, sha256, **failed) for sha256, file in batch if sha256 not in known
         )
+        _note_tries(run, hashes, UnitState.FAILED, reason)
 
 
 def skip_unit(run: Run, node: str, file: SourceFile, sha256: str, reason: str) -> None:
@@ -98,7 +103,23 @@ def skip_unit(run: Run, node: str, file: SourceFile, sha256: str, reason: str) -
 
 def release_units(run: Run, state: str, reason: str) -> None:
     """Release the files of a run that ended without a result for them."""
-    LoadUnit.objects.filter(run=run, state=UnitState.PROCESSING).update(state=state, reason=reason, changed_at=Now())
+    released = {"state": state, "reason": reason}
+    LoadUnit.objects.filter(run=run, state=UnitState.PROCESSING).update(changed_at=Now(), **released)
+    UnitRun.objects.filter(run=run, state=UnitState.PROCESSING).update(at=Now(), **released)
+
+
+def _note_tries(run: Run, hashes: Sequence[str], state: UnitState, reason: str = "") -> None:
+    """Record what the run did with files that have the state now."""
+    units = units_of(run.pipeline_id, hashes).filter(run=run, state=state)
+    UnitRun.objects.bulk_create(
+        (
+            UnitRun(workspace_id=run.workspace_id, unit_id=unit, run=run, state=state, reason=reason, at=Now())
+            for unit in units.values_list("pk", flat=True)
+        ),
+        update_conflicts=True,
+        unique_fields=["unit", "run"],
+        update_fields=["state", "reason", "at"],
+    )
 
 
 def load_again(pipeline: Pipeline, reason: str, *, units: Sequence[LoadUnit] | None = None) -> None:
@@ -111,7 +132,7 @@ def load_again(pipeline: Pipeline, reason: str, *, units: Sequence[LoadUnit] | N
         raise FlowError("reason.required", "Loading a file again needs a reason.", hint="Give a reason. It is stored.")
     if units is not None:
         _forget_units(pipeline, reason, units)
-    elif _went_back(pipeline):
+    elif has_gone_back(pipeline):
         CommitRecord.objects.filter(pipeline=pipeline, forgotten_at=None).update(forgotten_at=Now())
     else:
         Pipeline.objects.filter(pk=pipeline.pk).update(forgotten_token=F("fence_counter"), forgotten_reason=reason)
@@ -162,7 +183,8 @@ def leave_out(unit: LoadUnit, reason: str) -> LoadUnit:
     return unit
 
 
-def _went_back(pipeline: Pipeline) -> bool:
+def has_gone_back(pipeline: Pipeline) -> bool:
+    """Whether the last run found its target restored to an older state."""
     ended = Run.counted.filter(pipeline=pipeline).exclude(ended_at=None)
     return ended.order_by("-queued_at", "-number").values_list("error_code", flat=True).first() == "target.went_back"
 

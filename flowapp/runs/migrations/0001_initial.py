@@ -3,6 +3,7 @@
 import uuid
 
 import django.db.models.deletion
+import django.db.models.functions.comparison
 from django.conf import settings
 from django.db import migrations, models
 
@@ -51,6 +52,7 @@ class Migration(migrations.Migration):
                             ("succeeded", "Succeeded"),
                             ("succeeded_with_warnings", "Succeeded With Warnings"),
                             ("loaded_hook_failed", "Loaded Hook Failed"),
+                            ("partially_loaded", "Partially Loaded"),
                             ("failed", "Failed"),
                             ("cancelled", "Cancelled"),
                             ("discarded", "Discarded"),
@@ -62,10 +64,17 @@ class Migration(migrations.Migration):
                 (
                     "trigger",
                     models.CharField(
-                        choices=[("manual", "Manual"), ("schedule", "Schedule"), ("cli", "Cli"), ("api", "Api")],
+                        choices=[
+                            ("manual", "Manual"),
+                            ("schedule", "Schedule"),
+                            ("cli", "Cli"),
+                            ("api", "Api"),
+                            ("webhook", "Webhook"),
+                        ],
                         max_length=16,
                     ),
                 ),
+                ("trigger_name", models.CharField(blank=True, default="", max_length=63)),
                 ("attempt", models.PositiveIntegerField(default=0)),
                 ("failures", models.PositiveIntegerField(default=0)),
                 ("losses", models.PositiveIntegerField(default=0)),
@@ -90,6 +99,7 @@ class Migration(migrations.Migration):
                             ("succeeded", "Succeeded"),
                             ("succeeded_with_warnings", "Succeeded With Warnings"),
                             ("loaded_hook_failed", "Loaded Hook Failed"),
+                            ("partially_loaded", "Partially Loaded"),
                             ("failed", "Failed"),
                             ("cancelled", "Cancelled"),
                             ("discarded", "Discarded"),
@@ -98,6 +108,9 @@ class Migration(migrations.Migration):
                     ),
                 ),
                 ("cancel_requested", models.BooleanField(default=False)),
+                ("scheduled_at", models.DateTimeField(null=True)),
+                ("failed_attempts", models.JSONField(default=list)),
+                ("only_targets", models.JSONField(default=list)),
                 ("queued_at", models.DateTimeField()),
                 ("due_at", models.DateTimeField()),
                 ("sent_at", models.DateTimeField(null=True)),
@@ -114,11 +127,24 @@ class Migration(migrations.Migration):
                 ("quarantine_rows", models.BigIntegerField(null=True)),
                 ("evaluated", models.BooleanField(default=False)),
                 ("nothing_new", models.BooleanField(default=False)),
+                ("rows_loaded", models.BigIntegerField(null=True)),
+                ("rows_rejected", models.BigIntegerField(null=True)),
+                ("seconds", models.FloatField(null=True)),
                 ("report", models.JSONField(null=True)),
+                ("timeline", models.JSONField(default=list)),
                 (
                     "pipeline",
                     models.ForeignKey(
                         on_delete=django.db.models.deletion.CASCADE, related_name="runs", to="pipelines.pipeline"
+                    ),
+                ),
+                (
+                    "retry_of",
+                    models.ForeignKey(
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        related_name="retries",
+                        to="runs.run",
                     ),
                 ),
                 (
@@ -182,6 +208,7 @@ class Migration(migrations.Migration):
                 ("rows_out", models.BigIntegerField(default=0)),
                 ("rows_read", models.BigIntegerField(null=True)),
                 ("rows_filtered", models.BigIntegerField(null=True)),
+                ("rows_elsewhere", models.BigIntegerField(null=True)),
                 ("rows_rejected", models.BigIntegerField(null=True)),
                 ("rows_rejected_here", models.BigIntegerField(null=True)),
                 ("rows_staged", models.BigIntegerField(null=True)),
@@ -194,6 +221,8 @@ class Migration(migrations.Migration):
                 ("rows_unchanged", models.BigIntegerField(null=True)),
                 ("rows_warned", models.BigIntegerField(null=True)),
                 ("duration_ms", models.BigIntegerField(default=0)),
+                ("joins", models.JSONField(default=list)),
+                ("branches", models.JSONField(default=list)),
                 (
                     "workspace",
                     models.ForeignKey(
@@ -383,6 +412,10 @@ class Migration(migrations.Migration):
         ),
         migrations.AddIndex(
             model_name="run",
+            index=models.Index(fields=["workspace", "trigger", "-queued_at", "id"], name="run_by_trigger"),
+        ),
+        migrations.AddIndex(
+            model_name="run",
             index=models.Index(fields=["pipeline", "-queued_at", "id"], name="run_of_pipeline"),
         ),
         migrations.AddIndex(
@@ -405,7 +438,23 @@ class Migration(migrations.Migration):
         ),
         migrations.AddConstraint(
             model_name="run",
-            constraint=models.UniqueConstraint(fields=("pipeline", "number"), name="run_number"),
+            constraint=models.UniqueConstraint(fields=("pipeline", "scheduled_at"), name="scheduled_once"),
+        ),
+        migrations.AddConstraint(
+            model_name="run",
+            constraint=models.UniqueConstraint(
+                condition=models.Q(("kind__in", ("load", "restore", "replay"))),
+                fields=("pipeline", "number"),
+                name="run_number",
+            ),
+        ),
+        migrations.AddConstraint(
+            model_name="run",
+            constraint=models.UniqueConstraint(
+                condition=models.Q(("kind__in", ("load", "restore", "replay")), _negated=True),
+                fields=("pipeline", "number"),
+                name="trial_number",
+            ),
         ),
         migrations.AddConstraint(
             model_name="run",
@@ -484,5 +533,113 @@ class Migration(migrations.Migration):
         migrations.AddIndex(
             model_name="runlog",
             index=models.Index(fields=["run", "id"], name="log_of_run"),
+        ),
+        migrations.AddIndex(
+            model_name="loadunit",
+            index=models.Index(fields=["workspace", "name", "id"], name="unit_by_name"),
+        ),
+        migrations.AddIndex(
+            model_name="loadunit",
+            index=models.Index(fields=["workspace", "size", "id"], name="unit_by_size"),
+        ),
+        migrations.AddIndex(
+            model_name="run",
+            index=models.Index(
+                models.F("workspace"),
+                django.db.models.functions.comparison.Coalesce("seconds", -1.0),
+                models.F("id"),
+                name="run_by_seconds",
+            ),
+        ),
+        migrations.AddIndex(
+            model_name="run",
+            index=models.Index(
+                models.F("workspace"),
+                django.db.models.functions.comparison.Coalesce("rows_loaded", -1),
+                models.F("id"),
+                name="run_by_loaded",
+            ),
+        ),
+        migrations.AddIndex(
+            model_name="run",
+            index=models.Index(
+                models.F("workspace"),
+                django.db.models.functions.comparison.Coalesce("rows_rejected", -1),
+                models.F("id"),
+                name="run_by_rejected",
+            ),
+        ),
+        migrations.AddIndex(
+            model_name="run",
+            index=models.Index(
+                models.F("workspace"),
+                models.F("state"),
+                django.db.models.functions.comparison.Coalesce("seconds", -1.0),
+                models.F("id"),
+                name="run_by_state_seconds",
+            ),
+        ),
+        migrations.AddIndex(
+            model_name="run",
+            index=models.Index(
+                models.F("workspace"),
+                models.F("state"),
+                django.db.models.functions.comparison.Coalesce("rows_loaded", -1),
+                models.F("id"),
+                name="run_by_state_loaded",
+            ),
+        ),
+        migrations.AddIndex(
+            model_name="run",
+            index=models.Index(
+                models.F("workspace"),
+                models.F("state"),
+                django.db.models.functions.comparison.Coalesce("rows_rejected", -1),
+                models.F("id"),
+                name="run_by_state_rejected",
+            ),
+        ),
+        migrations.CreateModel(
+            name="UnitRun",
+            fields=[
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                (
+                    "state",
+                    models.CharField(
+                        choices=[
+                            ("pending", "Pending"),
+                            ("processing", "Processing"),
+                            ("committed", "Committed"),
+                            ("failed", "Failed"),
+                            ("skipped", "Skipped"),
+                        ],
+                        max_length=12,
+                    ),
+                ),
+                ("reason", models.TextField(blank=True)),
+                ("at", models.DateTimeField()),
+                (
+                    "run",
+                    models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name="tries", to="runs.run"),
+                ),
+                (
+                    "unit",
+                    models.ForeignKey(
+                        db_index=False,
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="tries",
+                        to="runs.loadunit",
+                    ),
+                ),
+                (
+                    "workspace",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT, related_name="+", to="accounts.workspace"
+                    ),
+                ),
+            ],
+            options={
+                "constraints": [models.UniqueConstraint(fields=("unit", "run"), name="unit_of_run_once")],
+            },
         ),
     ]

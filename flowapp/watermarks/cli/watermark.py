@@ -23,6 +23,7 @@ COLUMNS = {
     "lag": "LAG",
     "boundary_rows": "ROWS AT IT",
     "seen": "SEEN",
+    "revision": "REVISION",
 }
 CHANGE_COLUMNS = {"at": "CHANGED", "action": "BY WHAT", "by": "CHANGED BY", "old": "FROM", "new": "TO", "reason": "WHY"}
 BY = "command line"
@@ -39,6 +40,15 @@ def add_parser(commands: Any) -> None:
         command.add_argument("pipeline", metavar="PIPELINE")
         command.add_argument("node", metavar="NODE", help="the target")
         command.add_argument("--reason", required=True, metavar="TEXT", help="the reason; it is stored")
+        command.add_argument(
+            "--if-revision", metavar="REVISION", help="change it only if it still has the revision that `show` printed"
+        )
+    checking = add_command(
+        group, "check", check_watermark, "say what the next run would do if the watermark were set or reset"
+    )
+    checking.add_argument("pipeline", metavar="PIPELINE")
+    checking.add_argument("node", metavar="NODE", help="the target")
+    checking.add_argument("value", metavar="VALUE", nargs="?", help="the value to set; without one: a reset")
     setting.add_argument("value", metavar="VALUE", help="in the format of the column's type")
 
 
@@ -76,6 +86,8 @@ def _show(console: Console, watermarks: list[dict[str, Any]]) -> None:
                     f"{watermark['node']}: this is a copy because the database does not answer: {watermark['trouble']}",
                 ],
             )
+        for line in watermark["nextRun"]:
+            show_lines(console, [f"{watermark['node']}: {line}"])
         show_lines(console, _warnings(watermark))
         if watermark["changes"]:
             show_lines(console, ["", f"Changes of {watermark['node']}, newest first:"])
@@ -88,16 +100,23 @@ def set_watermark(args: Namespace) -> Outcome:
     from flowapp.watermarks.serializers import WatermarkSerializer
     from flowapp.watermarks.services import set_watermark
 
-    watermark = set_watermark(_target(args), args.value, args.reason, BY)
+    watermark = set_watermark(_target(args), args.value, args.reason, BY, revision=args.if_revision)
     document = WatermarkSerializer(watermark).data
     return text_outcome(document, f"The next load of {args.node} begins at {watermark.value}.", *_warnings(document))
+
+
+def check_watermark(args: Namespace) -> Outcome:
+    from flowapp.watermarks.selectors import plan_next_run
+
+    lines = plan_next_run(_target(args), args.value, resets=args.value is None)
+    return text_outcome({"nextRun": lines}, *lines)
 
 
 def reset_watermark(args: Namespace) -> Outcome:
     from flowapp.watermarks.serializers import WatermarkSerializer
     from flowapp.watermarks.services import reset_watermark
 
-    watermark = reset_watermark(_target(args), args.reason, BY)
+    watermark = reset_watermark(_target(args), args.reason, BY, revision=args.if_revision)
     words = "has no watermark. Its next load begins at the highest value of the table."
     document = WatermarkSerializer(watermark).data
     return text_outcome(document, f"{args.node} {words}", *_warnings(document))

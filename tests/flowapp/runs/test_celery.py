@@ -13,6 +13,7 @@ from celery.worker import state as worker_state
 
 from executors.errors import Transient
 from flowapp.celery import RUN_TASK, app
+from flowapp.node_previews import worker as preview_threads
 from flowapp.processes.models import Heartbeat
 from flowapp.runs import broker, dispatch, leases, tasks
 from flowapp.runs import worker as worker_process
@@ -33,6 +34,7 @@ def worker(redis_url, settings, transactional_db):
     with start_worker(app, pool="threads", concurrency=2, perform_ping_check=False, shutdown_timeout=30):
         yield
     worker_process.stop()
+    preview_threads.stop()
 
 
 def wait_for(condition, seconds=20.0):
@@ -61,6 +63,7 @@ def test_a_worker_leaves_logging_as_settings_have_it(redis_url, settings):
     with start_worker(app, pool="threads", concurrency=1, perform_ping_check=False, loglevel="CRITICAL"):
         during = root_logging()
     worker_process.stop()
+    preview_threads.stop()
     assert during == before
 
 
@@ -134,6 +137,7 @@ def test_a_worker_that_is_to_end_leaves_runs_to_the_next(pipeline, target, monke
     run.refresh_from_db()
     assert (run.attempt, sent) == (1, [str(run.pk)]), "it was sent when it was queued, and not since"
     worker_process.stop()
+    preview_threads.stop()
     assert sent[1:] == [str(run.pk)] * 2
 
 

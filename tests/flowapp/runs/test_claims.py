@@ -10,7 +10,7 @@ from executors.model import NodeReport, SourceFile
 from flowapp.clock import from_now
 from flowapp.runs.leases import claim_run, take_over
 from flowapp.runs.models import NodeRun, Run, RunLog, State, Trigger
-from flowapp.runs.ports import make_ports
+from flowapp.runs.ports import DatabaseEvents, make_ports
 from flowapp.runs.services import queue_run
 from ir.errors import FlowError
 from tests.flowapp.together import at_once
@@ -106,7 +106,7 @@ def test_a_worker_that_lost_its_lease_writes_nothing(pipeline, expire, write):
     run.refresh_from_db()
     assert take_over(run, "other")
     with pytest.raises(LeaseLost):
-        write(make_ports(zombie, run, renewer=None))
+        write(make_ports(zombie, run, None, DatabaseEvents(zombie, run)))
     run.refresh_from_db()
     assert not run.may_have_committed
     for rows in (NodeRun.objects, RunLog.objects, run.commits, pipeline.units, pipeline.alerts):

@@ -102,7 +102,7 @@ def test_a_rejected_load_lasted_until_it_was_held(held):
     assert round(seconds_of(discard_run(held, ALICE, "Wrong file."))) == 5
 
 
-def test_two_who_approve_at_once_load_once(held, engine):
+def test_two_concurrent_approvals_load_once(held, engine):
     first, second = at_once(
         lambda: approve_run(held, ALICE, send=False), lambda: approve_run(held, Decider("bob"), send=False)
     )
@@ -112,7 +112,7 @@ def test_two_who_approve_at_once_load_once(held, engine):
     assert engine.loaded == 1
 
 
-def test_who_comes_second_is_reported_who_was_first(held):
+def test_the_second_decision_is_refused_with_the_name_of_the_first(held):
     discard_run(held, ALICE, "Wrong file.")
     with pytest.raises(FlowError, match=r"discarded by alice@example\.com"):
         approve_run(held, Decider("bob"))
@@ -153,11 +153,11 @@ def test_later_runs_wait_until_it_is_decided_and_loaded(held, engine):
     assert claim_run(later.pk, "worker")
 
 
-def test_who_will_not_wait_is_reported_what_to_do(held):
+def test_a_caller_who_does_not_wait_gets_a_hint(held):
     with pytest.raises(FlowError) as refused:
         queue_run(held.pipeline, Trigger.MANUAL, if_busy="refuse")
     assert refused.value.code == "run.busy"
-    assert "Approve or reject" in refused.value.hint
+    assert "Approve or discard" in refused.value.hint
 
 
 def test_a_schedule_queues_one_run_behind_it(held):
@@ -259,7 +259,7 @@ def test_the_page_has_the_numbers_and_both_buttons(as_, held):
     text = words(answer)
     assert "The table would change from 10 to 3 rows" in text
     assert "Approve and load" in text
-    assert "Reject load" in text
+    assert "Discard load" in text
 
 
 def test_a_viewer_sees_it_and_decides_nothing(as_, held):

@@ -131,7 +131,7 @@ def test_hooks_are_run_again_until_the_run_is_whole(failed, db_, target, monkeyp
     assert "run again" in RunLog.objects.filter(run=failed).last().message
 
 
-def test_what_is_done_again_stands_in_the_marker_too(failed, db_, monkeypatch):
+def test_a_repeated_hook_is_recorded_in_the_marker(failed, db_, monkeypatch):
     make_view(db_)
     again(failed, "load.postHook.1", monkeypatch)
     query = "SELECT hooks_done FROM flow_meta.load_commits WHERE run_id = %s"
@@ -140,7 +140,7 @@ def test_what_is_done_again_stands_in_the_marker_too(failed, db_, monkeypatch):
     assert CommitRecord.objects.get(run=failed).hooks_done == done
 
 
-def test_a_hook_that_fails_again_can_be_asked_for_again(failed, monkeypatch):
+def test_a_hook_that_fails_again_can_be_repeated(failed, monkeypatch):
     again(failed, "load.postHook.1", monkeypatch)
     again(failed, "load.postHook.1", monkeypatch)
     assert states(failed) == ["succeeded", "failed", "not_run"]
@@ -164,14 +164,14 @@ def test_what_is_done_or_is_not_there_is_not_run(failed, slug, code):
     assert refused.value.code == code
 
 
-def test_two_who_ask_at_once_get_one_hook(failed):
+def test_two_concurrent_requests_run_one_hook(failed):
     ask_for_hook(failed, "load.postHook.1")
     with pytest.raises(FlowError) as refused:
         ask_for_hook(failed, "load.postHook.1")
     assert refused.value.code == "hook.busy"
 
 
-def test_a_hook_that_no_worker_took_can_be_asked_for_after_a_while(failed):
+def test_a_hook_that_no_worker_took_can_be_requested_again_later(failed):
     ask_for_hook(failed, "load.postHook.1")
     Run.objects.filter(pk=failed.pk).update(lease_until=timezone.now() - timedelta(seconds=1))
     failed.refresh_from_db()
@@ -227,7 +227,7 @@ def test_what_a_hook_says_is_shown_as_text(failed, as_):
     assert "<script>1" not in page
 
 
-def test_a_load_that_nobody_could_finish_is_reported_as_loaded_with_its_hooks_to_run(hooked, target, db_, monkeypatch):
+def test_a_load_that_no_attempt_finished_is_reported_as_loaded_with_pending_hooks(hooked, target, db_, monkeypatch):
     def fail(job, ports):
         raise Terminal("x.y", "It broke after the load.")
 

@@ -37,7 +37,7 @@ def run(pipeline) -> Run:
     return queue_run(pipeline, Trigger.MANUAL)
 
 
-def test_what_is_reported_of_retention_holds_backups_and_held_loads(settings):
+def test_the_retention_report_includes_backups_and_held_loads(settings):
     settings.HOLD_HOURS = 36.0
     reported = dict(list_retention())
     assert (reported["Backups of tables"], reported["Held loads without a decision"]) == ("7 days", "36 hours")

@@ -89,7 +89,7 @@ def test_a_file_that_failed_before_any_target_wanted_it_is_noted_and_a_loaded_on
     assert states() == [("a.csv", "committed"), ("b.csv", "failed")]
 
 
-def test_a_failed_file_stands_in_the_way_until_its_name_is_loaded(run):
+def test_a_failed_file_blocks_later_ones_until_its_name_is_loaded(run):
     fail_units(run, "files", {ONE: file("a.csv")}, "Bad rows.")
     fail_units(run, "other", {TWO: file("b.csv")}, "Bad rows.")
     assert failed_names(run.pipeline_id, "files") == {"a.csv"}
@@ -99,7 +99,7 @@ def test_a_failed_file_stands_in_the_way_until_its_name_is_loaded(run):
     assert failed_names(run.pipeline_id, "files") == set()
 
 
-def test_a_failed_file_that_is_excluded_stands_in_nobodys_way_and_may_come_again(run):
+def test_an_excluded_file_blocks_no_other_and_can_be_loaded_later(run):
     for _ in range(2):
         fail_units(run, "files", {ONE: file("a.csv")}, "Bad rows.")
         left = leave_out(LoadUnit.objects.get(state="failed"), "Never needed.")
@@ -116,7 +116,7 @@ def test_only_a_failed_file_is_excluded_and_with_a_reason(run, reason, code):
     assert states() == [("a.csv", "processing")]
 
 
-def test_the_newest_loaded_file_is_that_of_the_order_asked_for(run):
+def test_the_newest_loaded_file_depends_on_the_ordering(run):
     """Names compare as the engine compares them, whatever the database's language."""
     loaded = {ONE: SourceFile(0, "/a", "a.csv", 1, 5), TWO: SourceFile(0, "/B", "B.csv", 1, 9)}
     claim_units(run, "files", loaded, 1)
@@ -140,7 +140,7 @@ def test_loading_one_file_again_forgets_it_up_to_now(run, pipeline):
     assert forgotten(pipeline, [ONE, TWO]) == {ONE: 7}
 
 
-def test_loading_all_again_forgets_files_that_nobody_has_seen_here(run, pipeline):
+def test_loading_all_again_also_forgets_files_unknown_to_this_installation(run, pipeline):
     load_again(pipeline, "The table was emptied.")
     assert forgotten(pipeline, [ONE, TWO]) == {ONE: 7, TWO: 7}
 

@@ -6,9 +6,9 @@ import pytest
 
 from flowapp.accounts.services import ensure_workspace
 from flowapp.runs import selectors
-from flowapp.runs.models import Run, State, Trigger
+from flowapp.runs.models import Run, RunKind, State, Trigger
 from flowapp.runs.selectors import find_run
-from flowapp.runs.services import queue_run
+from flowapp.runs.services import queue_for, queue_preview, queue_run
 from ir.errors import FlowError
 from tests.flowapp.cli.conftest import flow
 from tests.flowapp.quarantine.keeping import connect_to, keep
@@ -61,6 +61,25 @@ def test_what_names_no_run_is_refused(workspace, numbers, letters, named):
         find_run(workspace, named)
 
 
+def test_previews_and_samples_take_no_number_of_the_runs(workspace, pipeline):
+    queue_run(pipeline, Trigger.CLI, send=False)
+    preview = queue_preview(pipeline, Trigger.CLI, send=False)
+    sample = queue_for(RunKind.SAMPLE, pipeline, Trigger.CLI, send=False)
+
+    assert queue_run(pipeline, Trigger.CLI, send=False).name == "numbers/2"
+    assert [run.name for run in (preview, sample)] == ["numbers/preview-1", "numbers/sample-2"]
+    assert [run.title for run in (preview, sample)] == ["Preview 1", "Sample 2"]
+    for named in ("numbers/preview-1", "preview-1"):
+        assert find_run(workspace, named) == preview
+
+
+def test_a_page_of_a_sample_does_not_call_it_a_run(as_, pipeline):
+    sample = queue_for(RunKind.SAMPLE, pipeline, Trigger.CLI, send=False)
+    page = words(as_("viewer").get(f"/w/alices-team/runs/{sample.pk}/"))
+    assert "Sample 1 of numbers" in page
+    assert "Run 1" not in page
+
+
 def test_runs_of_other_workspaces_are_neither_found_nor_candidates(numbers, letters):
     with pytest.raises(FlowError, match=r"run\.unknown"):
         find_run(ensure_workspace("bobs-team"), "numbers/2")
@@ -95,4 +114,4 @@ def test_commands_over_rejected_rows_take_the_name(flow, workspace, warehouse, s
 
 def test_the_page_of_a_run_reports_its_name(as_, numbers):
     page = words(as_("viewer").get(f"/w/alices-team/runs/{numbers.pk}/"))
-    assert "On the command line numbers/2" in page
+    assert "On the command line flow runs show numbers/2" in page

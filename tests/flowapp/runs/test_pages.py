@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import json
 import re
 
 import pytest
 from django.utils import timezone
 
 from executors.model import CheckReport, RunWarning
+from flowapp.accounts.services import ensure_workspace
 from flowapp.connections.secrets import encrypt
 from flowapp.pipelines.models import Pipeline
 from flowapp.runs.models import NodeRun, RuleCount, Run, RunLog, State, Trigger
 from flowapp.runs.services import queue_run
+from flowapp.runs.sort_values import store_sort_values
 from flowapp.runs.stored_report import StoredReport
+from flowapp.runs.timeline import Timeline
+from tests.browser.shown_worlds import JOIN
 from tests.flowapp.reading import HOSTILE, assert_harmless, words
 
 pytestmark = pytest.mark.django_db
@@ -44,6 +49,17 @@ def load(run: Run, **changes: int) -> Run:
     NodeRun.objects.create(workspace=run.workspace, run=run, position=1, node="load", kind="target", **counts)
     Run.objects.filter(pk=run.pk).update(state=State.SUCCEEDED, started_at=timezone.now(), ended_at=timezone.now())
     return run
+
+
+def enter(run: Run, *steps: str) -> None:
+    """Let the first attempt of a run be in the last of these steps."""
+    timeline = Timeline([], 1)
+    for step in steps:
+        timeline.enter(step, "")
+    now = timezone.now()
+    Run.objects.filter(pk=run.pk).update(
+        state=State.RUNNING, step=steps[-1], attempt=1, started_at=now, timeline=timeline.to_json()
+    )
 
 
 def test_without_runs_the_page_says_what_a_run_is(workspace, as_):
@@ -111,6 +127,10 @@ def test_runs_are_listed_with_state_and_numbers(as_, queued):
     assert "1,000 10 rejected rows of run 1" in text
 
 
+def test_a_run_without_numbers_is_listed_as_having_none(as_, queued):
+    assert as_("viewer").get(RUNS).content.decode().count('aria-label="no number"') == 2
+
+
 @pytest.mark.parametrize(("kept", "violated", "shown"), [(5, 7, "5"), (0, 0, "0"), (0, 7, "–")])
 def test_a_run_that_failed_before_its_load_reports_what_it_rejected(as_, queued, kept, violated, shown):
     """Where rules were violated and no row was kept, nobody knows how many rows it were."""
@@ -128,6 +148,7 @@ def test_a_run_that_failed_before_its_load_reports_what_it_rejected(as_, queued,
     report = StoredReport(quarantine_entries=violated, quarantine_tables=("dlq.numbers",)).to_json()
     ended = {"state": State.FAILED, "ended_at": timezone.now()}
     Run.objects.filter(pk=queued.pk).update(quarantine_rows=kept, evaluated=True, report=report, **ended)
+    store_sort_values(queued.pk)
     reported = f"{shown} rejected rows of run 1 v1" if kept else f"{shown} v1"
     assert f"– – {reported}" in words(as_("viewer").get(RUNS))
     assert re.search(rf"Failed ?\d+ s ago – {shown} ", words(as_("viewer").get("/w/alices-team/pipelines/")))
@@ -142,14 +163,15 @@ def test_a_run_that_ended_before_rows_were_validated_has_no_number_and_not_none_
     ended = {"state": State.FAILED, "ended_at": timezone.now()}
     report = StoredReport().to_json()
     Run.objects.filter(pk=queued.pk).update(quarantine_rows=0, evaluated=evaluated, report=report, **ended)
+    store_sort_values(queued.pk)
     client = as_("viewer")
     pages = [client.get(RUNS), *(client.get(f"/w/alices-team/pipelines/{of}") for of in ("", "numbers/?tab=runs"))]
     assert f"– – {rejected} v1" in words(pages[0])
     assert re.search(rf"Failed ?\d+ s ago – {rejected} ", words(pages[1]))
     assert f"– {rejected}" in words(pages[2])
-    assert f"Rejected by the last run: {rejected}" in words(pages[2])
+    assert ("Rejected by the last run: 0" in words(pages[2])) is evaluated
     dashes = [page.content.decode().count('aria-label="no number"') for page in pages]
-    assert dashes == ([1, 1, 1] if evaluated else [2, 2, 3])
+    assert dashes == ([1, 1, 1] if evaluated else [2, 2, 2])
     reported = "Nothing was loaded: the run failed before reading rows." in words(client.get(at(queued)))
     assert reported is not evaluated
 
@@ -203,7 +225,7 @@ def test_pages_of_runs_follow_one_another_with_a_constant_number_of_queries(
     assert len(seen) == len(set(seen)) == 120
 
 
-def test_a_filter_asked_by_htmx_gives_the_rows_alone(as_, queued):
+def test_a_filter_by_htmx_returns_only_the_rows(as_, queued):
     answer = as_("viewer").get(RUNS, headers={"HX-Request": "true"})
 
     assert "<html" not in answer.content.decode()
@@ -248,8 +270,8 @@ def test_rules_are_reported_with_zero_too(as_, queued):
         )
     text = words(as_("viewer").get(at(load(queued))))
 
-    assert "r0 check notNull id skip 0" in text
-    assert "r1 check notNull id skip 12" in text
+    assert "r0 check notNull id reject row 0" in text
+    assert "r1 check notNull id reject row 12" in text
 
 
 def test_a_failed_run_reports_what_to_do_and_leads_to_its_node(as_, queued):
@@ -269,7 +291,7 @@ def test_a_failed_run_reports_what_to_do_and_leads_to_its_node(as_, queued):
     assert "The error is shown above." in page
 
 
-def test_the_error_of_a_failed_run_stands_above_its_facts(as_, queued):
+def test_the_error_of_a_failed_run_appears_above_its_facts(as_, queued):
     Run.objects.filter(pk=queued.pk).update(
         state=State.FAILED, error_code="target.unreachable", error_message="Nothing answers.", ended_at=timezone.now()
     )
@@ -279,7 +301,7 @@ def test_the_error_of_a_failed_run_stands_above_its_facts(as_, queued):
 
 
 def test_a_run_that_goes_on_asks_for_itself_until_it_has_ended(as_, queued):
-    Run.objects.filter(pk=queued.pk).update(state=State.RUNNING, step="pass", started_at=timezone.now())
+    enter(queued, "start", "pass")
     client, headers = as_("viewer"), {"HX-Request": "true"}
     running = client.get(at(queued), headers=headers)
     load(queued)
@@ -293,7 +315,7 @@ def test_a_run_that_goes_on_asks_for_itself_until_it_has_ended(as_, queued):
 
 
 def test_a_step_that_this_page_does_not_know_is_shown_by_its_name(as_, queued):
-    Run.objects.filter(pk=queued.pk).update(state=State.RUNNING, step="vacuum", started_at=timezone.now())
+    enter(queued, "vacuum")
 
     assert "Vacuum (now)" in words(as_("viewer").get(at(queued)))
 
@@ -304,19 +326,46 @@ def test_a_queued_run_reports_which_one_it_waits_for(as_, queued, pipeline):
     assert "Waiting in the queue behind run 1" in words(as_("viewer").get(at(second)))
 
 
-def test_the_newest_lines_of_a_long_log_are_shown_first_and_all_on_demand(as_, queued):
+def log_lines(run: Run, n: int) -> None:
     RunLog.objects.bulk_create(
-        RunLog(
-            workspace=queued.workspace, run=queued, attempt=1, at=timezone.now(), level="info", message=f"line {n} end"
-        )
-        for n in range(250)
+        RunLog(workspace=run.workspace, run=run, attempt=1, at=timezone.now(), level="info", message=f"line {i} end")
+        for i in range(n)
     )
-    client = as_("viewer")
-    cut, whole = words(client.get(at(queued))), words(client.get(at(queued), {"log": "all"}))
 
-    assert "line 49 end" not in cut
-    assert cut.index("line 50 end") < cut.index("line 249 end")
-    assert whole.index("line 0 end") < whole.index("line 249 end")
+
+def numbers_of(page) -> list[int]:
+    return [int(number) for number in re.findall(r"line (\d+) end", words(page))]
+
+
+def test_the_newest_lines_of_a_long_log_are_shown_and_older_ones_on_demand(as_, queued):
+    log_lines(queued, 450)
+    client = as_("viewer")
+    first = client.get(at(queued))
+    (older,) = set(re.findall(r'href="([^"]*/log/\?cursor=[^"]*)"', first.content.decode()))
+    more = client.get(older, headers={"HX-Request": "true"})
+
+    assert numbers_of(first) == list(range(250, 450))
+    assert numbers_of(more) == list(range(50, 250))
+
+
+@pytest.mark.parametrize(("sort", "wanted"), [("time", range(249, 49, -1)), ("-time", range(200))])
+def test_a_page_of_the_log_begins_with_its_newest_or_oldest_lines(as_, queued, sort, wanted):
+    log_lines(queued, 250)
+    assert numbers_of(as_("viewer").get(f"{at(queued)}log/", {"sort": sort})) == list(wanted)
+
+
+def test_the_log_is_downloaded_as_text_with_one_entry_per_line(as_, queued):
+    log_lines(queued, 2)
+    RunLog.objects.filter(message="line 1 end").update(message="two\nlines", node="load", level="error")
+    RunLog.objects.update(at="2026-01-31T12:00:00Z")
+    answer = as_("viewer").get(f"{at(queued)}log.txt")
+
+    assert answer.headers["Content-Disposition"] == f'attachment; filename="{queued.pipeline.slug}-{queued.number}.log"'
+    assert answer.content.decode().splitlines() == [
+        "2026-01-31T12:00:00.000000Z info - line 0 end",
+        "2026-01-31T12:00:00.000000Z error load two",
+        "    lines",
+    ]
 
 
 def test_a_run_costs_a_constant_number_of_queries(as_, queued, django_assert_max_num_queries):
@@ -326,7 +375,7 @@ def test_a_run_costs_a_constant_number_of_queries(as_, queued, django_assert_max
         )
     client = as_("viewer")
 
-    with django_assert_max_num_queries(13):
+    with django_assert_max_num_queries(14):
         assert client.get(at(queued)).status_code == 200
 
 
@@ -419,3 +468,40 @@ def test_a_name_that_several_pipelines_have_is_answered_with_their_ids(as_, save
     assert "Several pipelines are named 'Daily orders': numbers, other." in words(
         as_("viewer").get(f"{RUNS}?pipeline=Daily+orders")
     )
+
+
+def test_runs_of_another_workspace_are_not_cancelled(as_, queued):
+    other = ensure_workspace("bobs-team")
+    theirs = Pipeline.objects.create(workspace=other, slug="theirs")
+    foreign = Run.objects.create(
+        workspace=other, pipeline=theirs, number=1, trigger="api", queued_at=timezone.now(), due_at=timezone.now()
+    )
+    client, address = as_("editor"), "/w/alices-team/runs/cancel/"
+    alone = client.post(address, {"run": [foreign.pk]})
+    among = words(client.post(address, {"run": [foreign.pk, queued.pk]}, follow=True))
+
+    assert (alone.status_code, "The selected runs are not here." in words(alone)) == (404, True)
+    assert "1 run being cancelled." in among
+    assert "1 selected run is not here." in among
+    foreign.refresh_from_db()
+    assert not foreign.cancel_requested
+
+
+def test_nodes_that_only_joins_read_have_no_counts_and_are_called_references(as_, queued):
+    ended = {"state": State.SUCCEEDED, "ended_at": timezone.now()}
+    Run.objects.filter(pk=queued.pk).update(draft_document=json.dumps(JOIN), **ended)
+    assert "customers source reference of a join" in words(as_("viewer").get(at(queued)))
+
+
+def test_the_page_shows_what_joins_matched_and_what_they_looked_in(as_, queued):
+    read = {"name": "customers/customers.csv", "identity": "ab12" * 16, "rows": 800}
+    join = {"reference": "customers", "type": "left", "matched": 1204, "unmatched": 17, "read": read}
+    NodeRun.objects.create(
+        workspace=queued.workspace, run=queued, position=0, node="names", kind="transform", joins=[join]
+    )
+    text = " ".join(as_("viewer").get(f"/w/alices-team/runs/{queued.pk}/").content.decode().split())
+    assert "left join with customers: 1,204 matched, 17 unmatched" in text
+    assert "customers/customers.csv, 800 rows" in text
+    assert "SHA-256 ab12ab12" in text
+    document = as_("viewer").get(f"/api/runs/{queued.pk}/", headers={"X-Flow-Workspace": "alices-team"}).json()
+    assert document["nodes"][0]["joins"] == [join]

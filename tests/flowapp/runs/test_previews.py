@@ -8,6 +8,7 @@ from django.utils import timezone
 from executors.effects import Effect, KeyMatch, Sample
 from executors.errors import Terminal
 from executors.model import NodeReport, RunReport
+from flowapp.accounts.models import User
 from flowapp.alerts.models import Alert
 from flowapp.editor.listing import Filters, list_rows
 from flowapp.processes.retention import delete_old_rows
@@ -54,7 +55,7 @@ def test_it_reports_what_would_change(previewed):
 def test_it_is_no_run_of_the_pipeline(pipeline, previewed):
     assert last_states(pipeline.workspace) == {pipeline.pk: None}
     assert not list_runs(pipeline.workspace).exists()
-    (row,) = list_rows(pipeline.workspace, Filters(), "").rows
+    (row,) = list_rows(pipeline.workspace, Filters(), "", User.objects.create(email="a@example.com")).rows
     assert row.last is None
 
 
@@ -117,7 +118,7 @@ def test_who_sees_no_values_sees_the_numbers_alone(as_, previewed):
     assert (reported["effects"][0]["samples"], reported["effects"][0]["rowsUpdated"]) == (None, 1)
 
 
-def test_it_is_asked_for_by_the_editors_menu(as_, pipeline):
+def test_the_menu_of_the_editor_requests_it(as_, pipeline):
     client = as_("editor")
     answer = client.post("/w/alices-team/pipelines/numbers/run/", {"kind": "preview"}, headers={"HX-Request": "true"})
     run = Run.objects.get()
@@ -130,7 +131,7 @@ def test_a_viewer_asks_for_none(as_, pipeline):
     assert not Run.objects.exists()
 
 
-def test_it_is_asked_for_by_the_api(as_, pipeline):
+def test_the_api_requests_it(as_, pipeline):
     ask = {"content_type": "application/json", "headers": HERE}
     client, path = as_("editor"), "/api/pipelines/numbers/runs/"
     assert client.post(path, {"kind": "preview"}, **ask).status_code == 202

@@ -19,6 +19,7 @@ from flowapp.runs.dispatch import preview_inline, run_inline
 from flowapp.runs.load_units.models import LoadUnit
 from flowapp.runs.models import CommitRecord, State
 from flowapp.runs.selectors import list_log, run_document, sum_loads
+from flowapp.runs.step_table import list_step_rows
 from flowapp.uploads.services import keep_upload
 from tests.flowapp.reading import words
 from tests.flowapp.together import at_once
@@ -35,7 +36,7 @@ def put_file(settings, tmp_path, connected):
     return lambda name, text: (folder / name).write_text(text)
 
 
-def test_a_file_is_loaded_once_and_again_only_when_asked(pipeline, target, put_file):
+def test_a_file_is_loaded_once_and_again_only_on_request(pipeline, target, put_file, schema):
     put_file("a.csv", "id\n1\n2\n3\n")
     first = run_inline(pipeline)
     document = run_document(first)
@@ -46,6 +47,14 @@ def test_a_file_is_loaded_once_and_again_only_when_asked(pipeline, target, put_f
     assert LoadUnit.objects.get().state == "committed"
     assert CommitRecord.objects.get().node == "load"
     assert first.step == ""
+    table = f"{schema}.numbers"
+    assert [line.message for line in list_log(first)] == [
+        "To load: in/a.csv with 3 rows.",
+        "Read 3 rows: 3 staged, 0 rejected.",
+        f"Committed to {table}: 3 inserted, 0 updated, 0 unchanged.",
+    ]
+    rows = {step.label: step.rows for step in list_step_rows(first)}
+    assert (rows["Scan the source"], rows["Read, validate and stage rows"], rows["Load"]) == (3, 3, 3)
 
     second = run_inline(pipeline)
     assert (second.state, second.nothing_new, target()) == (State.SUCCEEDED, True, 3)
@@ -201,7 +210,7 @@ def test_two_pipelines_into_one_table_at_once_both_load(save, target, put_file):
     assert (target(), CommitRecord.objects.count()) == (6, 2)
 
 
-def test_a_source_view_that_raises_is_named_and_its_text_is_for_those_who_see_values(
+def test_an_error_in_a_source_view_is_named_and_its_text_is_shown_only_to_roles_that_see_values(
     as_, save, document, target, schema, warehouse
 ):
     with connect(warehouse, autocommit=True) as conn:

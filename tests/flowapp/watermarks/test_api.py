@@ -92,3 +92,27 @@ def test_a_key_that_is_loaded_is_no_reason_to_warn(as_, changing, sql):
 def test_a_key_that_the_table_fills_itself_reports_no_rows_apart(as_, changing, sql):
     sql("alter table numbers add no bigserial primary key")
     assert len(put(as_("editor")).json()["warnings"]) == 1
+
+
+def test_a_change_that_is_based_on_an_older_value_is_refused(as_, following):
+    client = as_("editor")
+    seen = put(client).json()["revision"]
+    assert put(client, **{"If-Match": f'"{seen}"'}).status_code == 200
+    answer = put(client, **{"If-Match": f'"{seen}"'})
+    assert (answer.status_code, answer.json()["code"]) == (412, "watermark.stale")
+    assert client.delete(f"{MARK}?reason=again", headers={**HERE, "If-Match": f'"{seen}"'}).status_code == 412
+
+
+def test_a_check_says_what_would_happen_and_changes_nothing(as_, following):
+    answer = as_("viewer").post(f"{MARK}check/", NEW, "application/json", headers=HERE)
+    assert answer.status_code == 403
+    answer = as_("editor").post(f"{MARK}check/", {"value": NEW["value"]}, "application/json", headers=HERE)
+    assert answer.json()["nextRun"][0] == (
+        "Of new files, the next run loads the rows whose upd is 2026-01-01 09:45:00 or higher."
+    )
+    assert as_("viewer").get(MARK, headers=HERE).json()["value"] is None
+
+
+def test_all_watermarks_of_a_pipeline_are_listed(as_, following):
+    [one] = as_("viewer").get("/api/pipelines/numbers/watermarks/", headers=HERE).json()
+    assert (one["node"], one["revision"]) == ("load", "0")

@@ -88,3 +88,28 @@ def test_what_loads_rows_twice_is_reported_before_a_watermark_is_set(as_, changi
     answer = as_("editor").get(PAGE)
     assert "Rows may load a second time" in words(answer)
     assert answer.content.count(b"data-confirm=") == 2
+
+
+def test_the_page_says_what_the_next_run_would_do_and_changes_nothing(as_, following):
+    client = as_("editor")
+    given = {"value": "2026-01-01T10:00:00", "reason": "a repair", "check": "1"}
+    text = words(client.post(f"{PAGE}set/", given))
+    assert "If you set it to 2026-01-01T10:00:00" in text
+    assert "whose upd is 2026-01-01 09:45:00 or higher" in text
+    assert "No changes yet" in text
+    assert "If you reset it" in words(client.post(f"{PAGE}reset/", {"check": "1"}))
+
+
+def test_a_page_that_is_older_than_the_watermark_changes_nothing(as_, following):
+    client = as_("editor")
+    set_to(client)
+    answer = client.post(f"{PAGE}set/", {"value": "2026-01-01T09:00:00", "reason": "late", "revision": "0"})
+    assert answer.status_code == 412
+    assert "has changed since you read it. It is 2026-01-01 10:00:00 now." in words(answer)
+
+
+def test_the_runs_of_a_pipeline_show_its_watermarks(as_, following):
+    set_to(as_("editor"))
+    text = words(as_("viewer").get("/w/alices-team/pipelines/numbers/?tab=runs"))
+    assert "Watermarks" in text
+    assert "2026-01-01 10:00:00" in text

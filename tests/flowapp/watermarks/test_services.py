@@ -8,7 +8,7 @@ from executors.errors import Failure, Terminal
 from executors.load_record import LoadCommit, LoadKind, TableIdentity, WatermarkValue
 from flowapp.runs.models import Run
 from flowapp.watermarks.models import WatermarkCopy
-from flowapp.watermarks.selectors import get_watermark, saved_watermark
+from flowapp.watermarks.selectors import get_watermark, plan_next_run, saved_watermark
 from flowapp.watermarks.serializers import WatermarkSerializer
 from flowapp.watermarks.services import copy_watermark, reset_watermark, set_watermark
 from flowapp.watermarks.targets import find_watermark_target, list_watermark_targets
@@ -137,3 +137,52 @@ def test_a_pipeline_of_the_same_id_in_another_workspace_has_a_watermark_of_its_o
     set_watermark(target, "2026-01-01T10:00:00", "start here", BY)
     target.pipeline.workspace_id = "6f1c1f9e-0000-4000-8000-00000000000f"
     assert target.key.tenant == "6f1c1f9e-0000-4000-8000-00000000000f"
+
+
+def test_a_watermark_is_not_changed_by_who_has_not_seen_its_newest_value(target):
+    seen = set_watermark(target, "2026-01-01T10:00:00", "start here", BY).revision
+    moved = set_watermark(target, "2026-01-02T10:00:00", "a run moved it", BY)
+    for change in (
+        lambda: set_watermark(target, "2026-01-01T09:00:00", "late", BY, revision=seen),
+        lambda: reset_watermark(target, "late", BY, revision=seen),
+    ):
+        with pytest.raises(Terminal, match=r"watermark\.stale.*2026-01-02 10:00:00"):
+            change()
+    assert set_watermark(target, "2026-01-01T09:00:00", "seen", BY, revision=moved.revision).revision != moved.revision
+
+
+def test_a_watermark_that_was_reset_and_set_again_is_another_one(target):
+    seen = set_watermark(target, "2026-01-01T10:00:00", "start here", BY).revision
+    reset_watermark(target, "again", BY)
+    assert set_watermark(target, "2026-01-01T10:00:00", "again", BY, revision="0").revision != seen
+
+
+@pytest.mark.parametrize(
+    ("value", "resets", "said"),
+    [
+        (None, False, "whose upd is 2026-01-02 09:45:00 or higher. It skips all lower rows."),
+        ("2026-01-01T10:00:00", False, "The table holds 2 rows from there on."),
+        ("2026-01-03T10:00:00", False, "also those from 2026-01-02 10:00:00 on that are not loaded yet"),
+        (None, True, "whose upd is 2026-01-05 09:45:00 or higher."),
+    ],
+)
+def test_what_the_next_run_does_is_said_before_a_change(target, sql, value, resets, said):
+    sql("insert into numbers values (1, '2026-01-01 09:00'), (2, '2026-01-01 10:00'), (3, '2026-01-05 10:00')")
+    set_watermark(target, "2026-01-02T10:00:00", "start here", BY)
+    assert said in " ".join(plan_next_run(target, value, resets=resets))
+    assert get_watermark(target).value == "2026-01-02 10:00:00"
+
+
+def test_files_that_are_loaded_already_are_not_read_again(target, sql):
+    set_watermark(target, "2026-01-02T10:00:00", "start here", BY)
+    assert "also choose Load again" in " ".join(plan_next_run(target, "2026-01-01T10:00:00"))
+
+
+def test_a_watermark_of_another_column_fails_the_next_run(target, save, schema, sql):
+    set_watermark(target, "2026-01-02T10:00:00", "start here", BY)
+    sql("alter table numbers add other date")
+    save(nodes=incremental_nodes(schema, watermarkColumn="other"))
+    target.pipeline.refresh_from_db()
+    changed = find_watermark_target(target.pipeline, "load")
+    assert get_watermark(changed).next_run[0].startswith("The next run fails")
+    assert "or higher" in plan_next_run(changed, "2026-01-01")[0]

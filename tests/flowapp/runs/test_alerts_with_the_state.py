@@ -1,4 +1,4 @@
-"""A state that somebody must hear of and its alert are written together: neither stands without the other."""
+"""The state of a run that somebody must know of and its alert are written in one transaction."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def die(*args: object, **more: object) -> None:
 
 
 @pytest.mark.parametrize(("module", "engine"), [(outcomes, BAD), (holds, Engine())], ids=["failed", "held"])
-def test_a_run_takes_no_state_that_nobody_can_be_reported_of(pipeline, target, monkeypatch, module, engine):
+def test_a_run_has_no_state_that_cannot_be_reported(pipeline, target, monkeypatch, module, engine):
     monkeypatch.setattr(module, "raise_alert", die)
     run = queue_run(pipeline, Trigger.MANUAL)
     with pytest.raises(SystemExit):
@@ -34,7 +34,7 @@ def test_a_run_takes_no_state_that_nobody_can_be_reported_of(pipeline, target, m
     assert run.state == State.RUNNING
 
 
-def test_a_failed_run_is_reported_of_before_its_target_is_tidied_up(pipeline, target, monkeypatch):
+def test_a_failed_run_is_reported_before_its_target_is_cleaned_up(pipeline, target, monkeypatch):
     monkeypatch.setattr(outcomes, "drop_approved", die)
     with pytest.raises(SystemExit):
         execute_claimed(claim_run(queue_run(pipeline, Trigger.MANUAL).pk, "worker"), BAD)

@@ -1,0 +1,89 @@
+"""The statements by which a scheduler moves many schedules on and queues their runs. Their number does not depend on
+the number of pipelines."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from django.conf import settings
+from django.db import connection
+from django.db.models import F, Func, UUIDField, Value
+from django.db.models.expressions import Combinable
+from django.db.models.functions import Coalesce, Now
+
+from flowapp.clock import from_now
+from flowapp.pipelines.models import Pipeline, PipelineVersion
+from flowapp.runs.models import Run, Trigger
+from flowapp.runs.services import UNATTENDED_ATTEMPTS
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """A schedule that moves on to `next_at`. `run_at` is the time that a run is queued for, None without a run."""
+
+    pipeline: UUID
+    next_at: datetime | None
+    run_at: datetime | None = None
+
+
+class _NewId(Func):
+    template, output_field = "gen_random_uuid()", UUIDField()
+
+    def as_sqlite(self, compiler: Any, connection: Any, **context: Any) -> Any:
+        return self.as_sql(compiler, connection, template="LOWER(HEX(RANDOMBLOB(16)))", **context)
+
+
+_COLUMNS: dict[str, Combinable] = {
+    "id": _NewId(),
+    "workspace": F("workspace"),
+    "pipeline": F("pipeline"),
+    "version": F("pk"),
+    "number": F("pipeline__run_counter"),
+    "max_attempts": Coalesce(F("max_attempts"), UNATTENDED_ATTEMPTS),
+    "scheduled_at": F("pipeline__fired_at"),
+    "queued_at": Now(),
+    "due_at": Now(),
+    # Sent by the task that resends runs, which limits how many it sends at once.
+    "sent_at": from_now(-settings.RESEND_SECONDS),
+}
+"""What differs between the runs, taken from the newest version of each pipeline."""
+
+
+def move_on(moved: Sequence[Moved]) -> None:
+    """Move the schedules on and queue their runs. The caller holds the locks of the pipelines."""
+    key, next_at = Pipeline._meta.pk, Pipeline._meta.get_field("next_fire_at")
+    rows = [
+        [
+            *(next_at.get_db_prep_save(value, connection) for value in (one.next_at, one.run_at)),
+            int(one.run_at is not None),
+            key.get_db_prep_save(one.pipeline, connection),
+        ]
+        for one in moved
+    ]
+    with connection.cursor() as cursor:
+        cursor.executemany(
+            "UPDATE pipelines_pipeline SET next_fire_at = %s, fired_at = COALESCE(%s, fired_at),"
+            " run_counter = run_counter + %s WHERE id = %s",
+            rows,
+        )
+        if pipelines := [one.pipeline for one in moved if one.run_at is not None]:
+            _queue_runs(cursor, pipelines)
+
+
+def _queue_runs(cursor: Any, pipelines: Collection[UUID]) -> None:
+    usual = Run(trigger=Trigger.SCHEDULE)
+    columns = {
+        str(field.column): _COLUMNS.get(field.name) or Value(getattr(usual, field.attname), output_field=field)
+        for field in Run._meta.concrete_fields
+        if field.name in _COLUMNS or getattr(usual, field.attname) is not None
+    }
+    newest = PipelineVersion.objects.filter(pipeline__in=pipelines, number=F("pipeline__latest_number"))
+    named = {f"run_{column}": value for column, value in columns.items()}
+    select, values = newest.annotate(**named).values_list(*named).query.sql_with_params()
+    into = ", ".join(map(connection.ops.quote_name, columns))
+    # Only names of columns and Django's own SELECT; all values are parameters.
+    cursor.execute(f"INSERT INTO runs_run ({into}) {select}", values)

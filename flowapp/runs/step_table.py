@@ -1,0 +1,75 @@
+"""The steps of a run for its page: those that it has gone through, the current one, and those to come."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.utils import timezone
+
+from executors.api import STEP_LABELS, list_steps
+from flowapp.runs.models import UNSUCCESSFUL, Run, State
+from flowapp.runs.run_kinds import run_kind_of
+from flowapp.runs.timeline import StepTime, read_timeline
+
+
+@dataclass(frozen=True, slots=True)
+class StepRow:
+    """`state` is `done`, `now`, `to come`, `failed` or `stopped`; `width` is in percent of the longest step."""
+
+    label: str
+    state: str
+    attempt: int = 0
+    node: str = ""
+    began: datetime | None = None
+    seconds: float | None = None
+    rows: int | None = None
+    rows_per_second: int | None = None
+    width: float = 0
+
+
+def list_step_rows(run: Run) -> list[StepRow]:
+    """Every step of every attempt; of a run under way, the usual steps to come after them."""
+    times = read_timeline(run.timeline)
+    is_running = run.state == State.RUNNING
+    seconds = [_seconds(time, is_last=index == len(times) - 1, run=run) for index, time in enumerate(times)]
+    longest = max((value for value in seconds if value is not None), default=0) or 1
+    rows = [
+        StepRow(
+            STEP_LABELS.get(time.name, time.name.capitalize()),
+            _state(time, is_last=index == len(times) - 1, run=run),
+            time.attempt,
+            time.node,
+            time.began_at,
+            value,
+            time.rows,
+            time.rows_per_second,
+            max(0.5, 100 * (value or 0) / longest),
+        )
+        for index, (time, value) in enumerate(zip(times, seconds, strict=True))
+    ]
+    return [*rows, *_to_come(run, times)] if is_running else rows
+
+
+def _seconds(time: StepTime, *, is_last: bool, run: Run) -> float | None:
+    """The duration so far. A step whose worker stopped has none."""
+    if time.seconds is not None or not is_last or run.state != State.RUNNING:
+        return time.seconds
+    return max(0.0, (timezone.now() - time.began_at).total_seconds())
+
+
+def _state(time: StepTime, *, is_last: bool, run: Run) -> str:
+    if is_last and run.state == State.RUNNING and time.attempt == run.attempt:
+        return "now"
+    if is_last and run.state in UNSUCCESSFUL:
+        return "failed"
+    return "done" if time.ms is not None else "stopped"
+
+
+def _to_come(run: Run, times: Sequence[StepTime]) -> list[StepRow]:
+    usual = [step for step in list_steps(run_kind_of(run).name) if not step.occasional]
+    names = [step.name for step in usual]
+    newest = [time.name for time in times if time.attempt == run.attempt]
+    at = max((names.index(name) for name in newest if name in names), default=-1)
+    return [StepRow(step.label, "to come") for step in usual[at + 1 :]]

@@ -1,0 +1,1 @@
+"""Webhook triggers: signed requests from outside that queue a run of a pipeline."""

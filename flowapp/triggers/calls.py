@@ -1,0 +1,128 @@
+"""Calls of triggers: the signature is checked first, then the time, then whether the call was answered before.
+
+Headers and signature are those of Standard Webhooks, which Flow's own webhook hooks send.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+from uuid import UUID
+
+from django.db import transaction
+from django.db.models.functions import Now
+from django.views.decorators.debug import sensitive_variables
+
+from executors.api import sign_webhook
+from flowapp.clock import from_now
+from flowapp.connections.secrets import decrypt
+from flowapp.pipelines.models import Pipeline
+from flowapp.runs.models import Run, RunKind, State, Trigger
+from flowapp.runs.services import queue_run
+from flowapp.triggers.models import EventTrigger, IfBusy, TriggerCall
+from ir.errors import FlowError
+
+MOST_BYTES = 64 * 1024
+WINDOW_SECONDS = 300
+REMEMBER_SECONDS = 900.0
+"""Longer than a timestamp is accepted: from the start of the window to its end."""
+MOST_IN_A_MINUTE = 60
+LONGEST_ID = 256
+_NOBODY = "no trigger has this secret"
+"""Unknown triggers are checked like known ones, and take as long."""
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A request as it came."""
+
+    id: str
+    timestamp: str
+    signature: str
+    body: bytes
+
+    @classmethod
+    def read(cls, headers: Mapping[str, str], body: bytes) -> Call:
+        key, timestamp, signature = (headers.get(f"webhook-{name}", "") for name in ("id", "timestamp", "signature"))
+        return cls(key, timestamp, signature, body)
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The run of a call. It is not new if a queued run covers the call, or if the call was answered before."""
+
+    run: Run
+    is_new: bool
+
+
+@sensitive_variables("secret")
+def answer_call(trigger_id: UUID, call: Call) -> Answer:
+    """Queue a run for a valid call. Raises FlowError `trigger.refused` alike for unknown triggers and wrong signatures,
+    `trigger.outdated`, `trigger.rate_limited` and what `queue_run` raises."""
+    trigger = EventTrigger.objects.select_related("pipeline").filter(pk=trigger_id).first()
+    secret = _NOBODY if trigger is None else decrypt(trigger.secret, f"trigger {trigger.name!r}")
+    if not _is_signed(call, secret) or trigger is None:
+        raise FlowError(
+            "trigger.refused",
+            "There is no such trigger, or the signature is wrong.",
+            hint="Check the address and the secret, and sign id, timestamp and body exactly as they are sent.",
+        )
+    _require_recent(call)
+    with transaction.atomic():
+        # Calls of a pipeline come one after the other, so that none misses the run of another.
+        Pipeline.objects.select_for_update(no_key=True).get(pk=trigger.pipeline_id)
+        return _answer(trigger, hashlib.sha256(call.id.encode()).hexdigest())
+
+
+def forget_old_calls() -> int:
+    return TriggerCall.objects.filter(at__lt=from_now(-REMEMBER_SECONDS)).delete()[0]
+
+
+def _is_signed(call: Call, secret: str) -> bool:
+    is_sound = call.timestamp.isdecimal() and call.timestamp.isascii() and len(call.timestamp) <= 12
+    moment = int(call.timestamp) if is_sound else 0
+    expected = sign_webhook(secret, call.id, moment, call.body).encode()
+    # A sender that is changing its secret sends several signatures.
+    found = [hmac.compare_digest(expected, one.encode()) for one in call.signature.split()[:5]]
+    return is_sound and any(found) and 0 < len(call.id) <= LONGEST_ID
+
+
+def _require_recent(call: Call) -> None:
+    if abs(time.time() - int(call.timestamp)) > WINDOW_SECONDS:
+        raise FlowError(
+            "trigger.outdated",
+            f"The timestamp of the call is more than {WINDOW_SECONDS // 60} minutes from the time of this server.",
+            hint="Sign each call when it is sent, and check the clocks.",
+        )
+
+
+def _answer(trigger: EventTrigger, key: str) -> Answer:
+    earlier = TriggerCall.objects.filter(trigger=trigger, key=key).select_related("run__pipeline").first()
+    if earlier is not None:
+        return Answer(earlier.run, False)
+    if TriggerCall.objects.filter(trigger=trigger, at__gt=from_now(-60)).count() >= MOST_IN_A_MINUTE:
+        raise FlowError(
+            "trigger.rate_limited",
+            f"The trigger was called {MOST_IN_A_MINUTE} times within a minute.",
+            hint="Call it once for several events: a run loads all that is new.",
+        )
+    answer = _find_or_queue(trigger)
+    TriggerCall.objects.create(trigger=trigger, key=key, run=answer.run, at=Now())
+    EventTrigger.objects.filter(pk=trigger.pk).update(last_used_at=Now())
+    return answer
+
+
+def _find_or_queue(trigger: EventTrigger) -> Answer:
+    """A run that has not started yet will read what the call is about."""
+    if trigger.if_busy == IfBusy.WAIT:
+        queued = Run.objects.filter(pipeline=trigger.pipeline, kind=RunKind.LOAD, state=State.QUEUED)
+        waiting = queued.exclude(sent_at=None).select_related("pipeline").order_by("number").first()
+        if waiting is not None:
+            return Answer(waiting, False)
+    if_busy: Literal["wait", "refuse"] = "refuse" if trigger.if_busy == IfBusy.REFUSE else "wait"
+    run = queue_run(trigger.pipeline, Trigger.WEBHOOK, if_busy=if_busy, trigger_name=trigger.name)
+    return Answer(run, True)
