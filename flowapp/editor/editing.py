@@ -19,6 +19,8 @@ from django_htmx.http import HttpResponseClientRedirect, HttpResponseClientRefre
 
 from flowapp.accounts.access import page
 from flowapp.accounts.roles import is_at_least
+from flowapp.editor.canvas import canvas_data
+from flowapp.editor.detecting import detect_source
 from flowapp.editor.listing import newest_runs
 from flowapp.editor.statements import checks_of, expressions_of, targets_of
 from flowapp.editor.tabs import next_fires, runs_of, violations_of
@@ -27,23 +29,26 @@ from flowapp.pipelines.checking import nodes_of, read_value
 from flowapp.pipelines.diffs import side_by_side
 from flowapp.pipelines.drafts import DraftConflict, DraftView, Seen, read_seen
 from flowapp.pipelines.edits import form_patch
-from flowapp.pipelines.headers import newest_header
 from flowapp.pipelines.history import history
-from flowapp.pipelines.json_edits import PatchRefused, UnreadableText
 from flowapp.pipelines.lineage import pictures_of
 from flowapp.pipelines.models import Draft, Pipeline
-from flowapp.pipelines.panel import list_diagnostics, node_panel, schedule_fields, settings_panel
+from flowapp.pipelines.panel import NodePanel, list_diagnostics, node_panel, settings_panel
+from flowapp.pipelines.pickers import list_column_choices, list_table_choices
+from flowapp.pipelines.schedule_form import schedule_form
 from flowapp.pipelines.selectors import get_pipeline, get_version
 from flowapp.pipelines.services import VersionConflict, restore_version
+from flowapp.runs.load_units.new_files import has_loaded_all
 from flowapp.runs.models import RunKind, Trigger
 from flowapp.runs.services import QUEUES, read_run_kind
 from flowapp.uploads.selectors import list_folders
-from flowapp.watermarks.selectors import saved_watermark
+from flowapp.watermarks.selectors import saved_watermark, saved_watermarks
 from flowapp.web.errors import status_of
 from flowapp.web.htmx import HtmxRequest, toast, trigger
 from ir.diagnostics import InvalidPipeline
 from ir.errors import FlowError
+from ir.json_edits import PatchRefused, UnreadableText
 from ir.nodes import NODES
+from ir.rules import RULES
 from ir.types import SIMPLE_TYPES
 
 TABS = (
@@ -56,7 +61,7 @@ TABS = (
     ("schedule", "Schedule"),
     ("history", "History"),
 )
-ACTIONS = ("panel", "form", "fix", "undo", "redo", "discard", "save", "run", "keep", "restore")
+ACTIONS = ("panel", "form", "detect", "fix", "undo", "redo", "discard", "save", "run", "keep", "restore")
 WITH_PANEL = ("visual", "json", "schedule")
 
 
@@ -161,6 +166,23 @@ def _node_after(data: QueryDict, node: str, draft: Draft) -> str:
             return node
 
 
+@require_GET
+@never_cache
+@page("editor")
+def detect(request: HtmxRequest, slug: str) -> HttpResponse:
+    """What the newest file of a source says of its settings, with buttons that put it into the draft."""
+    editor = Editor.of(request, slug)
+    view = editor.view(editor.draft())
+    context: dict[str, Any] = {"editor": editor, **_pane(editor, view, editor.node)}
+    try:
+        if view.document is None:
+            raise UnreadableText("The JSON text is invalid, so settings cannot be changed.")
+        context["detected"] = detect_source(request.workspace, view.document, editor.node)
+    except FlowError as error:
+        context["error"] = error
+    return render(request, "pipelines/_detected.html", context)
+
+
 @require_POST
 @page("editor")
 @changes_draft
@@ -203,9 +225,13 @@ def discard(request: HtmxRequest, slug: str) -> HttpResponse:
 @page("editor")
 @changes_draft
 def keep(request: HtmxRequest, slug: str) -> HttpResponse:
-    """After a conflict: go on with this draft, on top of what was saved in the meantime."""
+    """After a conflict: go on with this draft, on top of the version that the conflict showed."""
     editor = Editor.of(request, slug)
-    draft = drafts.put_on_newest(editor.draft(), editor.seen)
+    draft = editor.draft()
+    try:
+        draft = drafts.put_on_version(draft, _version_number(request), editor.seen)
+    except VersionConflict as conflict:
+        return _conflict(editor, draft, conflict)
     response = _update(editor, draft)
     return toast(
         response, f"Your draft now follows version {draft.base_number}. Save it to replace that version.", "info"
@@ -280,7 +306,13 @@ def run(request: HtmxRequest, slug: str) -> HttpResponse:
             except InvalidPipeline:
                 return _not_saved(editor, draft)
         elif "as_saved" not in request.POST:
-            context = {"editor": editor, "pipeline": editor.pipeline, "run_kind": kind.value}
+            document = drafts.view_draft(draft).checked.pipeline
+            context = {
+                "editor": editor,
+                "pipeline": editor.pipeline,
+                "run_kind": kind.value,
+                "all_loaded": document is not None and has_loaded_all(editor.pipeline, document),
+            }
             return _as_message(render(request, "pipelines/_save_first.html", context))
     queued = QUEUES[kind](editor.pipeline, Trigger.MANUAL, user=editor.user)
     return HttpResponseClientRedirect(reverse("runs:detail", args=[request.workspace.slug, queued.pk]))
@@ -290,11 +322,16 @@ def run(request: HtmxRequest, slug: str) -> HttpResponse:
 @page("editor")
 def restore(request: HtmxRequest, slug: str) -> HttpResponse:
     editor = Editor.of(request, slug)
+    number = _version_number(request)
+    version = restore_version(editor.pipeline, number, editor.user, role=request.role)
+    return toast(HttpResponseClientRefresh(), f"Version {number} is version {version.number} now.")
+
+
+def _version_number(request: HtmxRequest) -> int:
     number = request.POST.get("version", "")
     if not number.isdecimal() or len(number) > 9:
         raise FlowError("version.unknown", f"{number!r} is no version.", hint="Choose a value from the list.")
-    version = restore_version(editor.pipeline, int(number), editor.user, role=request.role)
-    return toast(HttpResponseClientRefresh(), f"Version {number} is version {version.number} now.")
+    return int(number)
 
 
 # --- what is shown ------------------------------------------------------------------------------------------------
@@ -348,6 +385,7 @@ def _context(editor: Editor, view: DraftView, *, node: str | None = None) -> dic
         "node_kinds": list(NODES),
         "connections": view.checked.found.known,
         "column_types": SIMPLE_TYPES,
+        "rule_kinds": list(RULES),
         "folders": list_folders(editor.pipeline.workspace),
         "draft_url": reverse("api:draft", args=[pipeline.slug]),
         "schema_url": reverse("api:pipeline_schema"),
@@ -356,6 +394,8 @@ def _context(editor: Editor, view: DraftView, *, node: str | None = None) -> dic
 
 
 def _tab_context(editor: Editor, view: DraftView) -> dict[str, Any]:
+    if editor.tab == "visual" and not editor.request.htmx:
+        return {"canvas": canvas_data(editor.pipeline, next(iter(view.checked.found.known), ""))}
     if editor.tab == "history":
         return history(editor.pipeline, view, editor.request.GET)
     if editor.tab == "sql":
@@ -366,6 +406,8 @@ def _tab_context(editor: Editor, view: DraftView) -> dict[str, Any]:
         }
     if editor.tab == "lineage":
         return {"pictures": pictures_of(view)}
+    if editor.tab == "runs":
+        return {"watermarks": saved_watermarks(editor.pipeline)}
     if editor.tab == "errors":
         return {"violations": violations_of(editor.pipeline)}
     if editor.tab == "schedule":
@@ -373,12 +415,16 @@ def _tab_context(editor: Editor, view: DraftView) -> dict[str, Any]:
     return {}
 
 
-def _columns_of_files(editor: Editor, view: DraftView) -> list[str]:
-    """For those who fill forms in: a file that has no header after all shows a row."""
+def _choices(editor: Editor, view: DraftView, panel: NodePanel) -> dict[str, Any]:
+    """What a form offers for names of tables and columns, for those who fill it in: a file that has no header after all
+    shows a row."""
     if not editor.can_edit:
-        return []
-    sources = [node for _, node in nodes_of(view.last_good) if node.get("kind") == "source"]
-    return [name for node in sources for name in newest_header(editor.pipeline.workspace, node)]
+        return {}
+    workspace = editor.pipeline.workspace
+    return {
+        "columns": list_column_choices(workspace, view, panel.at, panel.node),
+        "table_choices": list_table_choices(workspace, view.last_good, panel.node),
+    }
 
 
 def _pane(editor: Editor, view: DraftView, node: str) -> dict[str, Any]:
@@ -388,16 +434,11 @@ def _pane(editor: Editor, view: DraftView, node: str) -> dict[str, Any]:
     query["tab"] = editor.tab
     pane: dict[str, Any] = {"pane": "settings", "node_id": ""}
     if editor.tab == "schedule":
-        pane = {"pane": "schedule", "fields": schedule_fields(view)}
+        pane = {"pane": "schedule", "schedule": schedule_form(view, editor.request.POST.get("frequency", ""))}
     elif node and any(n.get("id") == node for _, n in nodes_of(view.last_good)):
         panel = node_panel(view, node)
         query["node"], query["at"] = node, str(panel.at)
-        pane = {
-            "pane": "node",
-            "node_id": node,
-            "panel": panel,
-            "columns": [*panel.columns, *_columns_of_files(editor, view)],
-        }
+        pane = {"pane": "node", "node_id": node, "panel": panel, **_choices(editor, view, panel)}
         pane["watermark"] = saved_watermark(editor.pipeline, node)
     else:
         pane |= {"panel": settings_panel(view)}

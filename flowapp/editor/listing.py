@@ -10,15 +10,15 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
 from uuid import UUID
 
-from django.db.models import F, OuterRef, Q, QuerySet, Subquery, Sum, Value
+from django.db.models import Case, Exists, F, OuterRef, Q, QuerySet, Subquery, Sum, Value, When
 from django.db.models.functions import Coalesce
 
-from flowapp.accounts.models import Workspace
-from flowapp.pipelines.models import Pipeline
-from flowapp.runs.models import NodeRun, Run, State
-from flowapp.runs.run_kinds import LOADS, spec_of
-from flowapp.runs.selectors import rejected_before_load
+from flowapp.accounts.models import User, Workspace
+from flowapp.pipelines.models import Favourite, Pipeline
+from flowapp.runs.models import ENDED, LOADS, UNSUCCESSFUL, NodeRun, Run, State
+from flowapp.runs.run_kinds import spec_of
 from flowapp.web.paging import PageOf, take_page
+from flowapp.web.sorting import Column, Sorting, read_sorting
 from ir.load_modes import LOAD_MODES
 from ir.words import counted
 
@@ -29,24 +29,31 @@ if TYPE_CHECKING:
         last_at: datetime
         since: datetime | None
         next_at: datetime
+        place: int
 
     ListedPipeline = WithAnnotations[Pipeline, _OfRuns]
 
 BARS = 20
 EPOCH, NEVER = datetime(1970, 1, 1, tzinfo=UTC), datetime(9000, 1, 1, tzinfo=UTC)
 NOT_RUN = "never"
+FAVOURITE, OTHER = 0, 1
+NO_NUMBER = -1
 
-ORDERS: dict[str, tuple[str, ...]] = {
-    "name": ("slug",),
-    "run": ("-last_at", "slug"),
-    "next": ("next_at", "slug"),
-}
-"""By the name of a sort order."""
+COLUMNS = (
+    Column("name", ("slug",)),
+    Column("target", ("target", "slug")),
+    Column("run", ("-last_at", "slug"), starts_high=True),
+    Column("loaded", ("-last_loaded", "slug"), starts_high=True),
+    Column("rejected", ("-last_rejected", "slug"), starts_high=True),
+    Column("next", ("next_at", "slug")),
+)
+"""What the list can be sorted by."""
+ARCHIVED = "archived"
 
 
 @dataclass(frozen=True, slots=True)
 class Filters:
-    """The filters of the list. Invalid values are ignored."""
+    """The filters of the list. Invalid values are ignored. `enabled` is `yes`, `no` or `archived`."""
 
     search: str = ""
     tag: str = ""
@@ -58,7 +65,11 @@ class Filters:
     @classmethod
     def read(cls, query: Any) -> Filters:
         given = {name: query.get(name, "").replace("\0", "").strip()[:200] for name in cls.__slots__}
-        return cls(**{**given, "sort": given["sort"] if given["sort"] in ORDERS else "name"})
+        return cls(**given)
+
+    @property
+    def sorting(self) -> Sorting:
+        return read_sorting(self.sort, COLUMNS)
 
 
 @dataclass(slots=True)
@@ -78,6 +89,7 @@ class PipelineRow:
 
     pipeline: Pipeline
     runs: list[RunCount] = field(default_factory=list)
+    is_favourite: bool = False
 
     @property
     def tags(self) -> list[str]:
@@ -88,12 +100,16 @@ class PipelineRow:
         return self.runs[0] if self.runs else None
 
     @property
+    def last_load(self) -> RunCount | None:
+        return next(iter(self._loads), None)
+
+    @property
     def chart(self) -> Chart:
-        return draw_chart([(run.loaded, run.state == State.FAILED) for run in reversed(self._loads)])
+        return draw_chart([(run.loaded, run.state in UNSUCCESSFUL) for run in reversed(self._loads)])
 
     @property
     def _loads(self) -> list[RunCount]:
-        """The runs that load new rows. A restore only puts old rows back."""
+        """The runs that load what comes from the source. A restore puts old rows back, a replay loads rejected rows."""
         return [run for run in self.runs if run.loads]
 
     @property
@@ -121,18 +137,29 @@ def draw_chart(counts: Sequence[tuple[int | None, bool]]) -> Chart:
     return Chart("".join(paths[False]), "".join(paths[True]))
 
 
-def list_rows(workspace: Workspace, filters: Filters, cursor: str, size: int = 50) -> PageOf[Any]:
-    """A page of `PipelineRow`s."""
-    page = take_page(_pipelines(workspace, filters), cursor, ORDERS[filters.sort], size)
+def list_rows(workspace: Workspace, filters: Filters, cursor: str, user: User, size: int = 50) -> PageOf[Any]:
+    """A page of `PipelineRow`s, the favourites of the user first."""
+    order = ("place", *filters.sorting.order)
+    page = take_page(_pipelines(workspace, filters, user), cursor, order, size)
     listed: Sequence[ListedPipeline] = page.rows
     runs = newest_runs({pipeline.pk: pipeline.since for pipeline in listed})
-    return PageOf([PipelineRow(pipeline, runs[pipeline.pk]) for pipeline in page.rows], page.previous, page.next)
+    rows = [PipelineRow(pipeline, runs[pipeline.pk], pipeline.place == FAVOURITE) for pipeline in listed]
+    return PageOf(rows, page.previous, page.next)
 
 
-def _pipelines(workspace: Workspace, filters: Filters) -> QuerySet[ListedPipeline]:
+def is_favourite(pipeline: Pipeline, user: User) -> bool:
+    return Favourite.objects.filter(pipeline=pipeline, user=user).exists()
+
+
+def _pipelines(workspace: Workspace, filters: Filters, user: User) -> QuerySet[ListedPipeline]:
     newest = Run.counted.filter(pipeline=OuterRef("pk")).order_by("-queued_at", "id")
-    rows = Pipeline.objects.filter(workspace=workspace).annotate(
+    newest_loads = newest.filter(kind__in=LOADS)
+    favourites = Favourite.objects.filter(pipeline=OuterRef("pk"), user=user)
+    rows = Pipeline.objects.filter(workspace=workspace, archived_at__isnull=filters.enabled != ARCHIVED).annotate(
+        place=Case(When(Exists(favourites), then=FAVOURITE), default=OTHER),
         last_at=Coalesce(Subquery(newest.values("queued_at")[:1]), Value(EPOCH)),
+        last_loaded=Coalesce(Subquery(newest_loads.values("rows_loaded")[:1]), NO_NUMBER),
+        last_rejected=Coalesce(Subquery(newest_loads.values("rows_rejected")[:1]), NO_NUMBER),
         since=Subquery(newest.values("queued_at")[BARS - 1 : BARS]),
         next_at=Coalesce(F("next_fire_at"), Value(NEVER)),
     )
@@ -172,23 +199,26 @@ def newest_runs(pipelines: Mapping[UUID, datetime | None]) -> dict[UUID, list[Ru
         filters |= one & Q(queued_at__gte=since) if since else one
     if not pipelines:
         return found
-    columns = ("pipeline_id", "state", "queued_at", "pk", "kind")
-    for key, state, at, pk, kind in Run.counted.filter(filters).order_by("-queued_at", "id").values_list(*columns):
+    columns = ("pipeline_id", "state", "queued_at", "pk", "kind", "rows_loaded", "rows_rejected")
+    for key, state, at, pk, kind, loaded, rejected in (
+        Run.counted.filter(filters).order_by("-queued_at", "id").values_list(*columns)
+    ):
         if len(found[key]) < BARS:
-            found[key].append(RunCount(state, at, None, None, pk, kind in LOADS, spec_of(kind).tag))
-    _add_counts(run for runs in found.values() for run in runs)
+            found[key].append(RunCount(state, at, loaded, rejected, pk, kind in LOADS, spec_of(kind).tag))
+    _add_counts(run for runs in found.values() for run in runs if run.state not in ENDED)
     return found
 
 
 def _add_counts(runs: Iterable[RunCount]) -> None:
-    """Add the target counts by run key: a join would make the database read the nodes of all runs."""
+    """Add the target counts of runs that have not ended, whose numbers are not stored beside them yet. A join would
+    make the database read the nodes of all runs."""
     by_key = {run.pk: run for run in runs}
+    if not by_key:
+        return
     targets = NodeRun.objects.filter(run__in=list(by_key), kind="target").values("run")
     sums = targets.annotate(loaded=Sum("rows_loaded"), rejected=Sum("rows_rejected"))
     for key, loaded, rejected in sums.values_list("run", "loaded", "rejected"):
         by_key[key].loaded, by_key[key].rejected = loaded, rejected
-    for key, rejected in rejected_before_load({key for key, run in by_key.items() if run.rejected is None}).items():
-        by_key[key].rejected = rejected
 
 
 def list_tags(workspace: Workspace) -> list[str]:

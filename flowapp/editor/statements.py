@@ -10,15 +10,25 @@ from flowapp.pipelines.drafts import DraftView
 from flowapp.pipelines.models import Pipeline
 from flowapp.runs.sent_statements import Sent, newest_sent
 from ir.expressions import parse_expression
+from ir.expressions.select import Query
 from ir.load_modes import LOAD_MODE_KINDS, LoadMode
-from ir.nodes import Node, Target, Transform, Validate
-from ir.ops import Derive, Filter, Op
+from ir.nodes import Branch, Node, Target, Transform, Validate
+from ir.ops import Derive, Filter, Op, SqlQuery
 from ir.rules import Expression
 
 MODES = {mode.name: mode for mode in LOAD_MODE_KINDS}
+
+
+def _of_query(query: Query | None) -> dict[str, str]:
+    if query is None:
+        return {}
+    return {**({"": query.where} if query.where else {}), **{item.name: item.text for item in query.items}}
+
+
 EXPRESSIONS: dict[type[Op], Callable[[Any], dict[str, str]]] = {
     Derive: lambda op: op.columns,
     Filter: lambda op: {"": op.where},
+    SqlQuery: lambda op: _of_query(op.parsed()),
 }
 """The expressions of an op, by the column that each makes."""
 
@@ -67,8 +77,14 @@ def expressions_of(view: DraftView) -> list[SparkSql]:
     return [
         SparkSql(node.id, location, parse_expression(text).sql)
         for node in (document.nodes if document else ())
-        for location, text in (_of_ops(node) if isinstance(node, Transform) else _of_rules(node))
+        for location, text in _texts_of(node)
     ]
+
+
+def _texts_of(node: Node) -> Iterator[tuple[str, str]]:
+    if isinstance(node, Branch):
+        return ((f"branch to {branch.to}", branch.where) for branch in node.branches)
+    return _of_ops(node) if isinstance(node, Transform) else _of_rules(node)
 
 
 def _of_ops(node: Transform) -> Iterator[tuple[str, str]]:

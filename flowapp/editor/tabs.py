@@ -22,7 +22,7 @@ from ir.schedules import Schedule, next_fire
 if TYPE_CHECKING:
     from django_stubs_ext import WithAnnotations
 
-NEWEST_RUNS, FIRES = 50, 5
+NEWEST_RUNS, FIRES = 50, 3
 
 
 if TYPE_CHECKING:
@@ -64,10 +64,11 @@ def next_fires(view: DraftView) -> list[str]:
     schedule = document.schedule if document and pipeline.enabled and not pipeline.paused else None
     if schedule is None:
         return []
-    return [in_zone(fire, schedule.timezone) for fire in islice(_fires(schedule, timezone.now()), FIRES)]
+    fires = _fires(schedule, timezone.now(), pipeline.schedule_key)
+    return [in_zone(fire, schedule.timezone) for fire in islice(fires, FIRES)]
 
 
-def _fires(schedule: Schedule, after: datetime) -> Iterator[datetime]:
+def _fires(schedule: Schedule, after: datetime, key: str) -> Iterator[datetime]:
     while True:
-        after = next_fire(schedule, after)
+        after = next_fire(schedule, after, key)
         yield after

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 from django.urls import path
 
-from flowapp.editor import editing, views
+from flowapp.editor import editing, outlook, selected, views
 
 app_name = "pipelines"
 
 urlpatterns = [
     path("", views.list_page, name="list"),
+    # No id of a pipeline begins with a hyphen.
+    path("-/selected/", selected.act, name="selected"),
+    path("-/delete/", selected.delete, name="delete_selected"),
     path("<slug:slug>/", editing.edit, name="edit"),
     path("<slug:slug>/panel/", editing.panel, name="panel"),
     path("<slug:slug>/form/", editing.form, name="form"),
+    path("<slug:slug>/outlook/", outlook.outlook, name="outlook"),
+    path("<slug:slug>/detect/", editing.detect, name="detect"),
     path("<slug:slug>/fix/", editing.fix, name="fix"),
     path("<slug:slug>/undo/", editing.undo, name="undo"),
     path("<slug:slug>/redo/", editing.redo, name="redo"),
@@ -22,5 +27,8 @@ urlpatterns = [
     path("<slug:slug>/run/", editing.run, name="run"),
     path("<slug:slug>/restore/", editing.restore, name="restore"),
     path("<slug:slug>/switch/", views.switch, name="switch"),
+    path("<slug:slug>/favourite/", views.favourite, name="favourite"),
+    path("<slug:slug>/duplicate/", views.duplicate, name="duplicate"),
+    path("<slug:slug>/archive/", views.archive, name="archive"),
     path("<slug:slug>/delete/", views.delete, name="delete"),
 ]

@@ -1,69 +1,50 @@
-"""The list of pipelines, new ones, and the switches of a pipeline. The editor's pages are in `editing`."""
+"""The list of pipelines, and the switches of a pipeline. The editor's pages are in `editing`."""
 
 from __future__ import annotations
 
 from django.contrib import messages
 from django.http import HttpResponse, HttpResponseRedirect
 from django.urls import reverse
-from django.views.decorators.http import require_http_methods, require_POST
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from flowapp.accounts.access import page
+from flowapp.accounts.models import User
 from flowapp.cleanup.services import what_goes
-from flowapp.editor.forms import NewPipeline
-from flowapp.editor.listing import NOT_RUN, Filters, PipelineRow, list_rows, list_tags, newest_runs
+from flowapp.editor.listing import NOT_RUN, Filters, PipelineRow, is_favourite, list_rows, list_tags, newest_runs
+from flowapp.lists.services import kept_query
+from flowapp.pipelines.copies import duplicate_pipeline
 from flowapp.pipelines.deletion import delete_pipeline
 from flowapp.pipelines.models import Pipeline
 from flowapp.pipelines.selectors import get_pipeline, list_pipelines
-from flowapp.pipelines.services import create_pipeline, set_enabled, set_paused
+from flowapp.pipelines.services import (
+    set_archived,
+    set_enabled,
+    set_favourite,
+    set_paused,
+)
 from flowapp.quarantine.purging import retention_of
 from flowapp.runs.models import State
 from flowapp.web.htmx import HtmxRequest, render_page, toast
 from ir.errors import FlowError
 from ir.load_modes import LOAD_MODES
 
-SORTS = (("name", "Name"), ("run", "Last run"), ("next", "Next run"))
 
-
-@require_http_methods(["GET", "POST"])
-def list_page(request: HtmxRequest, workspace: str) -> HttpResponse:
-    view = create if request.method == "POST" else listing
-    return view(request, workspace=workspace)
-
-
+@require_GET
 @page()
-def listing(request: HtmxRequest) -> HttpResponse:
-    return _render(request, NewPipeline(), is_new="new" in request.GET)
-
-
-@page("editor")
-def create(request: HtmxRequest) -> HttpResponse:
-    form = NewPipeline(request.POST)
-    if form.is_valid():
-        try:
-            pipeline = create_pipeline(request.workspace, form.cleaned_data["slug"], form.cleaned_data["name"])
-        except FlowError as error:
-            form.add_error("slug", f"{error.message} {error.hint}")
-        else:
-            return HttpResponseRedirect(reverse("pipelines:edit", args=[request.workspace.slug, pipeline.slug]))
-    return _render(request, form, is_new=True, status=422)
-
-
-def _render(request: HtmxRequest, form: NewPipeline, *, is_new: bool, status: int = 200) -> HttpResponse:
+def list_page(request: HtmxRequest) -> HttpResponse:
     filters = Filters.read(request.GET)
-    page_of = list_rows(request.workspace, filters, request.GET.get("cursor", ""))
-    has_any = bool(page_of.rows) or list_pipelines(request.workspace).exists()
+    page_of = list_rows(request.workspace, filters, request.GET.get("cursor", ""), request.user)
     context = {
         "page": page_of,
         "filters": filters,
         "tags": list_tags(request.workspace),
         "modes": list(LOAD_MODES),
         "states": [(NOT_RUN, "never run"), *((state.value, state.label.capitalize()) for state in State)],
-        "sorts": SORTS,
-        "has_any": has_any,
-        "form": form,
-        "is_new": is_new or not has_any,
+        "sorting": filters.sorting,
+        "query": kept_query(request.GET.urlencode()),
+        "has_any": bool(page_of.rows) or list_pipelines(request.workspace, archived=None).exists(),
     }
-    return render_page(request, "pipelines/list.html", context, fragment="pipelines/_table.html", status=status)
+    return render_page(request, "pipelines/list.html", context, fragment="pipelines/_table.html")
 
 
 SWITCHES = {"enabled": set_enabled, "paused": set_paused}
@@ -88,7 +69,7 @@ def switch(request: HtmxRequest, slug: str) -> HttpResponse:
     pipeline.refresh_from_db()
     text = CONFIRMATIONS[what, value].format(pipeline.name or pipeline.slug)
     if request.htmx:
-        return toast(render_page(request, "pipelines/_row.html", {"row": _row(pipeline)}), text)
+        return toast(render_page(request, "pipelines/_row.html", {"row": _row(pipeline, request.user)}), text)
     messages.success(request, text)
     if request.POST.get("from") == "schedule":
         return HttpResponseRedirect(
@@ -97,8 +78,41 @@ def switch(request: HtmxRequest, slug: str) -> HttpResponse:
     return HttpResponseRedirect(reverse("pipelines:list", args=[request.workspace.slug]))
 
 
-def _row(pipeline: Pipeline) -> PipelineRow:
-    return PipelineRow(pipeline, newest_runs({pipeline.pk: None})[pipeline.pk])
+def _row(pipeline: Pipeline, user: User) -> PipelineRow:
+    return PipelineRow(pipeline, newest_runs({pipeline.pk: None})[pipeline.pk], is_favourite(pipeline, user))
+
+
+@require_POST
+@page()
+def favourite(request: HtmxRequest, slug: str) -> HttpResponse:
+    """List a pipeline first for this user, or no longer. Every role may."""
+    pipeline = get_pipeline(request.workspace, slug)
+    set_favourite(pipeline, request.user, request.POST.get("value") == "on")
+    if request.htmx:
+        return render_page(request, "pipelines/_row.html", {"row": _row(pipeline, request.user)})
+    return HttpResponseRedirect(reverse("pipelines:list", args=[request.workspace.slug]))
+
+
+@require_POST
+@page("editor")
+def duplicate(request: HtmxRequest, slug: str) -> HttpResponse:
+    """Copy the newest version and open the copy."""
+    copy = duplicate_pipeline(get_pipeline(request.workspace, slug), request.user, role=request.role)
+    messages.warning(
+        request,
+        f"This is a copy of {slug}. It loads the same tables until you change its targets. Its schedule is paused.",
+    )
+    return HttpResponseRedirect(reverse("pipelines:edit", args=[request.workspace.slug, copy.slug]))
+
+
+@require_POST
+@page("editor")
+def archive(request: HtmxRequest, slug: str) -> HttpResponse:
+    """Archive a pipeline, or restore it from the archive."""
+    pipeline, archived = get_pipeline(request.workspace, slug), request.POST.get("value") == "on"
+    set_archived(pipeline, archived)
+    messages.success(request, f"{pipeline.name or slug} is {'archived' if archived else 'restored'}.")
+    return HttpResponseRedirect(reverse("pipelines:list", args=[request.workspace.slug]))
 
 
 @require_http_methods(["GET", "POST"])

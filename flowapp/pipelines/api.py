@@ -26,9 +26,11 @@ from flowapp.api.openapi import ETAG, if_match
 from flowapp.api.paging import FlowCursorPagination
 from flowapp.api.parsers import BoundedJSONParser
 from flowapp.api.problems import flow_problem
+from flowapp.api.queries import read_query
 from flowapp.api.serializers import PipelineDocumentSerializer, ProblemSerializer
 from flowapp.pipelines import drafts
 from flowapp.pipelines.checking import check_text
+from flowapp.pipelines.copies import duplicate_pipeline
 from flowapp.pipelines.deletion import delete_pipeline
 from flowapp.pipelines.documents import syntax_of
 from flowapp.pipelines.models import Draft, Pipeline, PipelineVersion
@@ -42,8 +44,10 @@ from flowapp.pipelines.serializers import (
     DraftPatchRequest,
     DraftSerializer,
     DraftTextRequest,
+    PipelineListFilter,
     PipelineRequest,
     PipelineSerializer,
+    PipelineSwitches,
     RestoreVersionRequest,
     SaveDraftRequest,
     ValidationRequest,
@@ -52,6 +56,7 @@ from flowapp.pipelines.serializers import (
     VersionSerializer,
 )
 from flowapp.pipelines.services import (
+    SWITCHES,
     VersionConflict,
     create_pipeline,
     restore_version,
@@ -85,6 +90,7 @@ class VersionPage(FlowCursorPagination):
     ordering = ("-number",)
 
 
+@extend_schema(parameters=[PipelineListFilter])
 class Pipelines(ListAPIView[Pipeline]):
     """All pipelines, and new ones: `{"document": {…}}` or its text, or `{"id", "name"}` for one without a version."""
 
@@ -94,7 +100,7 @@ class Pipelines(ListAPIView[Pipeline]):
     permission_classes = (workspace_role(),)
 
     def get_queryset(self) -> QuerySet[Pipeline]:
-        return list_pipelines(self.request.workspace)
+        return list_pipelines(self.request.workspace, **read_query(self.request, PipelineListFilter))
 
     @extend_schema(request=PipelineRequest, responses={201: NEW_PIPELINE}, parameters=[ETAG])
     def post(self, request: Request) -> Response:
@@ -117,6 +123,15 @@ class PipelineDetail(APIView):
     def get(self, request: Request, slug: str) -> Response:
         return Response(PipelineSerializer(get_pipeline(request.workspace, slug)).data)
 
+    @extend_schema(request=PipelineSwitches, responses={200: PipelineSerializer, 409: ProblemSerializer})
+    def patch(self, request: Request, slug: str) -> Response:
+        """Enable, pause or archive a pipeline, or the opposite. A pipeline with unfinished runs is not archived."""
+        pipeline = get_pipeline(request.workspace, slug)
+        with transaction.atomic():
+            for name, value in _read(request, PipelineSwitches).items():
+                SWITCHES[name](pipeline, value)
+        return Response(PipelineSerializer(pipeline).data)
+
     @extend_schema(responses={204: None})
     def delete(self, request: Request, slug: str) -> Response:
         """Versions, drafts, runs and alerts go, and so do backups of its tables, samples of its rows and its
@@ -124,6 +139,15 @@ class PipelineDetail(APIView):
         are."""
         delete_pipeline(get_pipeline(request.workspace, slug))
         return Response(status=status.HTTP_204_NO_CONTENT)
+
+
+class DuplicatePipeline(APIView):
+    @extend_schema(request=None, responses={201: PipelineSerializer})
+    def post(self, request: Request, slug: str) -> Response:
+        """Copy the newest version under a free id. The copy loads the same tables; its schedule is paused."""
+        original = get_pipeline(request.workspace, slug)
+        copy = duplicate_pipeline(original, author_of(request), role=request.role)
+        return Response(PipelineSerializer(copy).data, status.HTTP_201_CREATED)
 
 
 class PipelineDocument(APIView):
@@ -340,6 +364,7 @@ urlpatterns = [
     path("pipelines/", Pipelines.as_view(), name="pipelines"),
     path("pipelines/validate/", Validate.as_view(), name="validate"),
     path("pipelines/<slug:slug>/", PipelineDetail.as_view(), name="pipeline"),
+    path("pipelines/<slug:slug>/duplicate/", DuplicatePipeline.as_view(), name="duplicate_pipeline"),
     path("pipelines/<slug:slug>/ir/", PipelineDocument.as_view(), name="ir"),
     path("pipelines/<slug:slug>/versions/", Versions.as_view(), name="versions"),
     path("pipelines/<slug:slug>/restore/", Restore.as_view(), name="restore"),

@@ -6,6 +6,7 @@ from django.db import transaction
 
 from flowapp.hook import Hook
 from flowapp.pipelines.models import Pipeline
+from flowapp.pipelines.services import lock_pipeline
 
 before_deletion: Hook[[Pipeline], None] = Hook()
 """Called in the transaction that deletes the pipeline. Raises FlowError while it must stay."""
@@ -16,5 +17,6 @@ def delete_pipeline(pipeline: Pipeline) -> None:
     backups, samples, watermarks. Tables that it loaded and rejected rows stay. Raises FlowError.
     """
     with transaction.atomic():
+        lock_pipeline(pipeline)
         before_deletion(pipeline)
         pipeline.delete()

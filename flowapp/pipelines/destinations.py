@@ -99,8 +99,8 @@ def _look(found: Found, connection: Connection, wanted: list[Table], fresh: bool
     found.tables.update({table: cached[_key(connection, table)] for table in wanted if table not in missing})
     if not missing:
         return
-    silent = None if fresh else cache.get(_key(connection))
-    if silent is None:
+    silent = "" if fresh else cache.get(_key(connection), "")
+    if not silent:
         silent = _ask(found, connection, missing)
         cache.set(_key(connection), silent, CACHE_SECONDS)
     if silent:

@@ -13,11 +13,11 @@ from django.db import IntegrityError, transaction
 from flowapp.accounts.models import User
 from flowapp.pipelines.checking import Checked, check_text, read_value
 from flowapp.pipelines.documents import syntax_of
-from flowapp.pipelines.json_edits import apply_patch, write_json
 from flowapp.pipelines.models import Draft, DraftStep, Pipeline, PipelineVersion
 from flowapp.pipelines.selectors import get_version
 from flowapp.pipelines.services import VersionConflict, save_version
 from ir.errors import FlowError
+from ir.json_edits import apply_patch, write_json
 from ir.limits import MAX_BYTES
 from ir.schema import SCHEMA_ID
 
@@ -83,8 +83,8 @@ def open_draft(pipeline: Pipeline, user: User | None) -> Draft:
     if stored is not None and (stored.base_number == pipeline.latest_number or is_changed(stored)):
         stored.pipeline = pipeline
         return stored
-    if stored is not None:
-        stored.delete()
+    if stored is not None and not _delete_if_unmoved(stored):
+        return open_draft(pipeline, user)  # another tab has just changed it
     text = base_text(pipeline, pipeline.latest_number)
     return Draft(
         workspace_id=pipeline.workspace_id,
@@ -181,20 +181,29 @@ def discard(draft: Draft, seen: Seen = ANYTHING) -> Draft:
     require_seen(draft, seen)
     if draft.user_id is None:
         return draft
-    if not draft._state.adding and not Draft.objects.filter(pk=draft.pk, position=draft.position).delete()[0]:
+    if not draft._state.adding and not _delete_if_unmoved(draft):
         raise DraftConflict
     draft.pipeline.refresh_from_db()
     return open_draft(draft.pipeline, draft.user)
 
 
-def put_on_newest(draft: Draft, seen: Seen = ANYTHING) -> Draft:
-    """Rebase the draft on the newest version without changing its text, so that the next save replaces that version.
-    Raises DraftConflict."""
+def _delete_if_unmoved(draft: Draft) -> bool:
+    """Delete a draft with its steps, unless it was changed since it was read."""
+    with transaction.atomic():
+        unmoved = Draft.objects.select_for_update().filter(pk=draft.pk, position=draft.position).first()
+        return unmoved is not None and bool(unmoved.delete())
+
+
+def put_on_version(draft: Draft, number: int, seen: Seen = ANYTHING) -> Draft:
+    """Rebase the draft on the version that its owner has seen, without changing its text, so that the next save
+    replaces it. Raises DraftConflict, and VersionConflict if that version is no longer the newest."""
     require_seen(draft, seen)
     draft.pipeline.refresh_from_db()
+    if number != draft.pipeline.latest_number:
+        raise VersionConflict(draft.pipeline.slug, number, draft.pipeline.latest_number)
     if not draft._state.adding:
-        Draft.objects.filter(pk=draft.pk).update(base_number=draft.pipeline.latest_number)
-        draft.base_number = draft.pipeline.latest_number
+        Draft.objects.filter(pk=draft.pk).update(base_number=number)
+        draft.base_number = number
     return draft
 
 

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any
 
 from django.http import QueryDict
 
+from flowapp.pipelines.branch_edits import add_branch, branches_to, drop_branches
 from flowapp.pipelines.checking import nodes_of
-from flowapp.pipelines.json_edits import Patch, PatchRefused, resolve_pointer, value_at
-from flowapp.pipelines.skeletons import NEW_RULE, new_node
+from flowapp.pipelines.join_edits import drop_references, follow_reference, is_reference
+from flowapp.pipelines.schedule_form import read_schedule
+from flowapp.pipelines.skeletons import NEW_RULE, may_read, new_node
 from flowapp.web.schema_form import read_lines, read_map, read_value
 from flowapp.web.schema_tree import MISSING, Schema, SchemaTree
 from ir.connectors import CONNECTORS
 from ir.errors import FlowError
-from ir.nodes import NODES
+from ir.json_edits import Patch, PatchRefused, resolve_pointer, value_at
 from ir.pointers import Pointer
 from ir.schema import schema_document
 
@@ -38,7 +40,7 @@ def form_patch(document: Any, data: QueryDict) -> Patch:
     if slug and shown_at and path.startswith(f"{shown_at}/"):
         at, node = find_node(document, slug)
         patch = action(document, str(at) + path[len(shown_at) :], data)
-        return [_test_id(at, node), *patch] if patch else []
+        return [require_node(at, node), *patch] if patch else []
     return action(document, path, data)
 
 
@@ -88,7 +90,8 @@ def _set(document: Any, path: str, data: QueryDict) -> Patch:
         return [*put(document, steps, new), *_new_config(document, steps[:2], str(new))]
     if new is MISSING:
         return [] if value is MISSING else [{"op": "remove", "path": path}]
-    return put(document, steps, new)
+    followed = follow_reference(document, steps, value, new) if is_reference(steps) else []
+    return [*put(document, steps, new), *followed]
 
 
 def _new_config(document: Any, node: list[str | int], connector: str) -> Patch:
@@ -183,17 +186,14 @@ def _add_node(document: Any, path: str, data: QueryDict) -> Patch:
     """Add a node. Its input is the only node that nothing reads from, if there is exactly one."""
     kind, taken = data.get("kind", ""), [str(node.get("id")) for _, node in nodes_of(document)]
     pipeline = document.get("id", "") if isinstance(document, dict) else ""
+    before = _loose_end(document, kind)
     try:
-        node = new_node(kind, taken, data.get("connection", ""), str(pipeline), _loose_end(document, kind))
+        node = new_node(kind, taken, data.get("connection", ""), str(pipeline), before)
     except KeyError as error:
         raise PatchRefused(str(error)) from None
     if isinstance(document, dict) and isinstance(document.get("nodes"), list):
-        return [{"op": "add", "path": "/nodes/-", "value": node}]
+        return [*add_branch(document, before, node["id"]), {"op": "add", "path": "/nodes/-", "value": node}]
     return [{"op": "add", "path": "/nodes", "value": [node]}]
-
-
-FEEDS = {"source": NODES, "transform": NODES, "validate": ("validate", "target"), "target": ()}
-"""By kind of node: the kinds that may read from it."""
 
 
 def _loose_end(document: Any, kind: str) -> str:
@@ -202,19 +202,21 @@ def _loose_end(document: Any, kind: str) -> str:
         slug
         for _, node in nodes_of(document)
         if isinstance(slug := node.get("id"), str)
-        and kind in FEEDS.get(str(node.get("kind")), ())
+        and may_read(kind, str(node.get("kind")))
         and not _readers(document, slug)
     ]
     return loose[0] if len(loose) == 1 else ""
 
 
 def _delete_node(document: Any, path: str, data: QueryDict) -> Patch:
-    """Remove a node, also from the inputs of other nodes."""
+    """Remove a node, also from the inputs, the joins and the branches of other nodes."""
     at, node = find_node(document, data.get("node", ""))
-    patch = [_test_id(at, node)]
+    patch = [require_node(at, node)]
+    by_place = dict(nodes_of(document))
     for other, index in _readers(document, node["id"]):
         patch.append({"op": "remove", "path": str(other / "inputs" / index)})
-    return [*patch, {"op": "remove", "path": str(at)}]
+        patch += drop_references(by_place[other], other, node["id"]) if index else []
+    return [*patch, *drop_branches(document, node["id"]), {"op": "remove", "path": str(at)}]
 
 
 def _rename_node(document: Any, path: str, data: QueryDict) -> Patch:
@@ -225,24 +227,52 @@ def _rename_node(document: Any, path: str, data: QueryDict) -> Patch:
         return []
     if any(other.get("id") == new for _, other in nodes_of(document)):
         raise FlowError("id.repeated", f"There is already a node {new!r}.", hint="Choose another id.")
-    patch = [_test_id(at, node), {"op": "replace", "path": str(at / "id"), "value": new}]
-    readers = _readers(document, node["id"])
-    return patch + [{"op": "replace", "path": str(o / "inputs" / i), "value": new} for o, i in readers]
+    patch = [require_node(at, node), {"op": "replace", "path": str(at / "id"), "value": new}]
+    slug = node["id"]
+    read = (at / "inputs" / i for at, i in _readers(document, slug))
+    named = [*read, *_joins_with(document, slug), *branches_to(document, slug)]
+    return patch + [{"op": "replace", "path": str(place), "value": new} for place in named]
 
 
 def _set_input(document: Any, path: str, data: QueryDict) -> Patch:
-    """Set or clear a node's input."""
+    """Set or clear where the rows of a node come from. Further inputs, which its joins name, stay."""
     at, node = find_node(document, data.get("node", ""))
-    chosen = [slug for slug in data.getlist("value") if slug]
+    inputs, chosen = node.get("inputs"), [slug for slug in data.getlist("value") if slug]
+    if chosen and node.get("kind") == "transform" and isinstance(inputs, list):
+        chosen += [name for name in inputs[1:] if name not in chosen]
     if node.get("inputs") == chosen:
         return []
     op = "replace" if "inputs" in node else "add"
-    return [_test_id(at, node), {"op": op, "path": str(at / "inputs"), "value": chosen}]
+    patch = [require_node(at, node), {"op": op, "path": str(at / "inputs"), "value": chosen}]
+    before, now = (next(iter(names), "") if isinstance(names, list) else "" for names in (inputs, chosen))
+    if before == now:
+        return patch
+    return [*patch, *drop_branches(document, node["id"], before), *add_branch(document, now, node["id"])]
 
 
-def _test_id(at: Pointer, node: dict[str, Any]) -> dict[str, Any]:
-    """Return a `test` operation that makes the patch fail if another node is at the position."""
+def _set_schedule(document: Any, path: str, data: QueryDict) -> Patch:
+    """Set the schedule as its form has it."""
+    schedule = read_schedule(data)
+    before = document.get("schedule", MISSING) if isinstance(document, dict) else MISSING
+    if schedule is None:
+        return [] if before is MISSING else [{"op": "remove", "path": "/schedule"}]
+    return [] if before == schedule else put(document, ["schedule"], schedule)
+
+
+def require_node(at: Pointer, node: Mapping[str, Any]) -> dict[str, Any]:
+    """A step of a patch that refuses the others if another node has come to this place in the meantime."""
     return {"op": "test", "path": str(at / "id"), "value": node["id"]}
+
+
+def _joins_with(document: Any, slug: str) -> list[Pointer]:
+    """Return where joins name a node."""
+    return [
+        at / "ops" / i / "with"
+        for at, node in nodes_of(document)
+        if isinstance(ops := node.get("ops"), list)
+        for i, op in enumerate(ops)
+        if isinstance(op, dict) and op.get("with") == slug
+    ]
 
 
 def _readers(document: Any, slug: str) -> list[tuple[Pointer, int]]:
@@ -268,4 +298,5 @@ ACTIONS: dict[str, Callable[[Any, str, QueryDict], Patch]] = {
     "delete_node": _delete_node,
     "rename_node": _rename_node,
     "set_input": _set_input,
+    "set_schedule": _set_schedule,
 }

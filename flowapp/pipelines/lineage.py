@@ -14,10 +14,11 @@ WIDTH = 160
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """A lineage diagram. `lines` holds the `d` of one SVG path per target column, empty if no column contributes to
-    it."""
+    """A lineage diagram. `left` are the columns on its left side, each with the reference that it is a column of, ""
+    for the source. `lines` holds the `d` of one SVG path per target column, empty if no column contributes to it."""
 
     lineage: Lineage
+    left: list[tuple[str, str]]
     columns: list[tuple[str, Trace]]
     lines: list[str]
     height: int
@@ -35,9 +36,14 @@ def pictures_of(view: DraftView) -> list[Picture]:
 
 def _draw(lineage: Lineage) -> Picture:
     columns = list(lineage.columns.items())
-    left = {name: i for i, name in enumerate(lineage.sources)}
-    lines = ["".join(_line(left[name], i) for name in trace.sources) for i, (_, trace) in enumerate(columns)]
-    return Picture(lineage, columns, lines, ROW * max(len(left), len(columns), 1))
+    left = _left(lineage)
+    places = {column: i for i, column in enumerate(left)}
+    lines = ["".join(_line(places[column], i) for column in _left(trace)) for i, (_, trace) in enumerate(columns)]
+    return Picture(lineage, left, columns, lines, ROW * max(len(left), len(columns), 1))
+
+
+def _left(part: Lineage | Trace) -> list[tuple[str, str]]:
+    return [*(("", name) for name in part.sources), *part.references]
 
 
 def _line(left: int, right: int) -> str:

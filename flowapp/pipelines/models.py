@@ -13,8 +13,9 @@ class Pipeline(models.Model):
     """A pipeline, identified by its document's `id`. Versions define what it does; this row holds switches set by
     users.
 
-    `fence_counter` is the source of fence tokens and only increases. `run_counter` numbers the runs; incrementing it
-    also serializes concurrent requests for runs, on every database. Commits whose fence token is not above
+    `fence_counter` is the source of fence tokens and only increases. `run_counter` numbers the runs that count,
+    `trial_counter` previews, samples and other runs beside them; incrementing one also serializes concurrent requests
+    for runs, on every database. Commits whose fence token is not above
     `forgotten_token` do not count, because a user asked to load everything again. `tags`, `source`, `target` and
     `load_mode` repeat values of the newest document, so that lists need not read documents.
     """
@@ -30,9 +31,12 @@ class Pipeline(models.Model):
     load_mode = models.TextField(blank=True)
     enabled = models.BooleanField(default=True)
     paused = models.BooleanField(default=False)
+    # An archived pipeline is not listed, not scheduled and not run.
+    archived_at = models.DateTimeField(null=True)
     latest_number = models.PositiveIntegerField(default=0)
     fence_counter = models.BigIntegerField(default=0)
     run_counter = models.BigIntegerField(default=0)
+    trial_counter = models.BigIntegerField(default=0)
     forgotten_token = models.BigIntegerField(null=True)
     forgotten_reason = models.TextField(blank=True)
     # The schedule in a form that versions can compare, its next start and its last start.
@@ -51,9 +55,27 @@ class Pipeline(models.Model):
         return self.slug
 
     @property
+    def schedule_key(self) -> str:
+        """What the jitter of the schedule depends on: another one for each pipeline, and never changed."""
+        return str(self.pk)
+
+    @property
     def schedule_zone(self) -> str:
         """The time zone of the saved schedule. Intervals use UTC."""
         return str((self.schedule or {}).get("timezone", "UTC"))
+
+
+class Favourite(models.Model):
+    """A pipeline that a user wants listed first."""
+
+    pipeline = models.ForeignKey(Pipeline, models.CASCADE, related_name="favourites")
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="+")
+
+    class Meta:
+        constraints = (models.UniqueConstraint(fields=["user", "pipeline"], name="favourite_once"),)
+
+    def __str__(self) -> str:
+        return f"{self.pipeline_id} of {self.user_id}"
 
 
 class PipelineVersion(models.Model):
@@ -69,6 +91,8 @@ class PipelineVersion(models.Model):
     document = models.TextField()
     sha256 = models.CharField(max_length=64)
     quarantines = models.JSONField(default=list)
+    # How often its runs are tried; null where the document does not say.
+    max_attempts = models.PositiveIntegerField(null=True)
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 from flowapp.pipelines.checking import nodes_of
 from flowapp.pipelines.drafts import DraftView
 from flowapp.pipelines.edits import document_tree, find_node
+from flowapp.pipelines.neighbours import readers_of
 from flowapp.web.schema_form import Field, FormMaker, FormRules, Option
 from flowapp.web.schema_tree import Schema
 from ir.connectors import CONNECTORS, NODE_CONNECTORS
@@ -33,29 +35,65 @@ HIDDEN = frozenset({"id", "kind", "inputs", "ui", "loadMode", "$schema", "versio
 ALWAYS_SHOWN = frozenset({"connection"})
 """Fields that are shown before there is anything to choose: they say where to get it."""
 HOOK_FIELDS = frozenset({"preHook", "postHook"})
-COLUMN_FIELDS = frozenset({"field", "column", "columns", "keys", "orderBy", "watermarkColumn", "upsertKey"})
+COLUMN_FIELDS = frozenset(
+    {"field", "column", "columns", "keys", "orderBy", "partitionBy", "watermarkColumn", "upsertKey"}
+)
+NO_STREAMS = "no source reads change streams"
 MODE_ALIASES = {str(Target.model_fields[name].alias) for name in MODE_FIELDS}
 
 
 @dataclass
 class ModeCard:
+    """A load mode to choose. `why_not` says why it cannot be chosen here, if so."""
+
     mode: LoadMode
     chosen: bool
-    available: bool
-    diagnostics: list[Diagnostic] = field(default_factory=list)
-    fields: list[Field] = field(default_factory=list)
+    why_not: str = ""
+
+    @property
+    def summary(self) -> str:
+        """What the mode does, in one short sentence."""
+        return re.split(r"[:.](?: |$)", self.mode.sentence)[0] + "."
 
 
 @dataclass
 class Group:
+    """Fields under a title. `cards` are the load modes, `chosen` the one of them that the fields belong to, with its
+    diagnostics."""
+
     title: str
     fields: list[Field]
     cards: list[ModeCard] = field(default_factory=list)
+    diagnostics: list[Diagnostic] = field(default_factory=list)
+
+    @property
+    def chosen(self) -> ModeCard | None:
+        return next((card for card in self.cards if card.chosen), None)
+
+    @property
+    def is_essential(self) -> bool:
+        return bool(self.cards) or any(not made.is_advanced for made in self.fields)
 
     @property
     def is_open(self) -> bool:
-        """Return whether a group of advanced fields must start open."""
-        return bool(self.cards) or any(not made.is_advanced or _has_diagnostics(made) for made in self.fields)
+        """Return whether the group must start open."""
+        return self.is_essential or any(made.has_diagnostics for made in self.fields)
+
+    @property
+    def set_count(self) -> int:
+        """The number of advanced fields that are set, or of the items of a group that is one list."""
+        if self.is_essential and not self.is_list:
+            return 0
+        return sum(made.set_count for made in self.fields)
+
+    @property
+    def is_single(self) -> bool:
+        """Return whether the title of the group is enough, because it has one field with fields below."""
+        return len(self.fields) == 1 and self.fields[0].widget in ("group", "items")
+
+    @property
+    def is_list(self) -> bool:
+        return len(self.fields) == 1 and self.fields[0].widget == "items"
 
 
 @dataclass
@@ -68,7 +106,7 @@ class Reader:
 
 @dataclass
 class NodePanel:
-    """The form of a node. `rest` holds the diagnostics that no field shows, `columns` the suggested column names."""
+    """The form of a node. `rest` holds the diagnostics that no field shows."""
 
     at: Pointer
     node: dict[str, Any]
@@ -76,7 +114,6 @@ class NodePanel:
     reader: Reader | None
     id_diagnostics: list[Diagnostic]
     rest: list[Diagnostic]
-    columns: list[str]
 
     @property
     def slug(self) -> str:
@@ -85,6 +122,12 @@ class NodePanel:
     @property
     def kind(self) -> str:
         return str(self.node.get("kind", ""))
+
+    @property
+    def reads_files(self) -> bool:
+        """Return whether the node is a source of files."""
+        connector = CONNECTORS.get(str(self.node.get("connector"))) if self.kind == "source" else None
+        return connector is not None and connector.reads == "files" and connector.config is not None
 
 
 @dataclass
@@ -97,11 +140,7 @@ class NodeDiagnostic:
 
 @dataclass
 class SettingsPanel:
-    fields: list[Field]
-
-
-def _has_diagnostics(made: Field) -> bool:
-    return bool(made.diagnostics) or any(map(_has_diagnostics, (*made.children, *made.folded)))
+    groups: list[Group]
 
 
 def node_panel(view: DraftView, slug: str) -> NodePanel:
@@ -113,14 +152,14 @@ def node_panel(view: DraftView, slug: str) -> NodePanel:
     ids = maker.take(at / "id", below=False)
     reader = _reader(document, at, node, maker.take(at / "inputs", below=True)) if _reads(node) else None
     groups = _groups(maker, node, at)
-    return NodePanel(at, node, groups, reader, ids, maker.left, _columns(view, document, node))
+    return NodePanel(at, node, groups, reader, ids, maker.left)
 
 
 def settings_panel(view: DraftView) -> SettingsPanel:
     document = view.last_good
     maker = FormMaker(document_tree(), view.checked.diagnostics, FormRules(hidden=HIDDEN))
     fields = maker.fields(document_tree().document, document, ROOT)
-    return SettingsPanel(fields)
+    return SettingsPanel([Group(made.label, [made]) for made in fields])
 
 
 def list_diagnostics(view: DraftView) -> list[NodeDiagnostic]:
@@ -130,43 +169,45 @@ def list_diagnostics(view: DraftView) -> list[NodeDiagnostic]:
     return [NodeDiagnostic(d, ids.get(Pointer(d.path[:2]), "")) for d in ordered]
 
 
-def schedule_fields(view: DraftView) -> list[Field]:
-    """Return the schedule's fields of the form."""
-    tree, document = document_tree(), view.last_good
-    mine = [d for d in view.checked.diagnostics if d.path[:1] == ("schedule",)]
-    maker = FormMaker(tree, mine, FormRules())
-    schema, value = tree.at(tree.document, document, ["schedule"])
-    made = maker.field("schedule", schema, value, ROOT / "schedule")
-    return [made] if made else []
-
-
 def _rules(view: DraftView, node: dict[str, Any]) -> FormRules:
     connections = [Option(name, name) for name in view.checked.found.names_for(node)]
     connectors = NODE_CONNECTORS.get(str(node.get("kind")), CONNECTORS)
+    offered = [name for name in connectors if is_available("connector", name) or name == node.get("connector")]
     tables: dict[str, Sequence[Option]] = {
-        "connector": [Option(n, n, disabled=not is_available("connector", n)) for n in connectors],
+        "connector": [Option(name, name) for name in offered],
         "connection": connections,
         "function": [Option(name, name) for name in installed_functions()],
+        "with": _references(view.last_good, node),
+        **_branch_options(view.last_good, node),
     }
     of_hooks = {**tables, "connection": [Option(name, name) for name in view.checked.found.webhooks]}
 
     def options(at: Pointer, name: str) -> Sequence[Option] | None:
         known = of_hooks if HOOK_FIELDS & set(at) else tables
-        return [Option(o.value, o.label, disabled=o.disabled) for o in known[name]] if name in known else None
+        return [Option(o.value, o.label) for o in known[name]] if name in known else None
 
     suggestions = _source_suggestions if node.get("kind") == "source" else _suggestions
-    return FormRules(options, suggestions, is_available, HIDDEN | _unused(node), ALWAYS_SHOWN)
+    settled = {"connector"} if offered == [node.get("connector")] else set()
+    return FormRules(options, suggestions, is_available, HIDDEN | _unused(node) | settled, ALWAYS_SHOWN)
 
 
 def is_available(name: str, tag: str) -> bool:
-    """Return whether this release supports the selected value."""
-    return (FAMILIES.get(name, ""), tag) not in NOT_YET
+    """Return whether this release and its installed packages support the selected value."""
+    family = FAMILIES.get(name, "")
+    return (family, tag) not in NOT_YET and (family, tag) not in _without_packages()
+
+
+def _without_packages() -> frozenset[tuple[str, str]]:
+    """Return the kinds that need a package of which none is installed."""
+    return frozenset() if installed_functions() else frozenset({("hook", "custom_function")})
 
 
 def _suggestions(name: str, schema: Schema) -> str:
     """Return the suggestions with the HTML id of their list."""
     if "pg:" in schema.get("pattern", ""):
         return "known-types"
+    if "suggests" in schema:
+        return f"known-{schema['suggests']}"
     return "known-columns" if name in COLUMN_FIELDS else ""
 
 
@@ -201,14 +242,17 @@ def _groups(maker: FormMaker, node: dict[str, Any], at: Pointer) -> list[Group]:
     if schema is None:
         return []
     properties = schema["properties"]
-    cards = _cards(maker, node, at) if "loadMode" in properties else []
+    group_of_modes = properties.get("loadMode", {}).get("group")
+    modes = maker.take(at / "loadMode", below=False) if group_of_modes else []
     fields = maker.fields(schema, node, at)
     groups = []
     for title in schema["groups"]:
         found = [made for made in fields if properties[made.name].get("group") == title]
-        has_cards = properties.get("loadMode", {}).get("group") == title
-        groups.append(Group(title, _move_to_card(cards, found) if has_cards else found, cards if has_cards else []))
-    return [group for group in groups if group.fields or group.cards]
+        if title == group_of_modes:
+            groups.append(Group(title, found, _cards(node), modes))
+        elif found:
+            groups.append(Group(title, found))
+    return sorted(groups, key=lambda group: not group.is_essential)
 
 
 def _type_name(node: dict[str, Any]) -> str:
@@ -216,23 +260,11 @@ def _type_name(node: dict[str, Any]) -> str:
     return NODES[kind].__name__ if isinstance(kind, str) and kind in NODES else ""
 
 
-def _move_to_card(cards: list[ModeCard], fields: list[Field]) -> list[Field]:
-    """Move the fields of load modes below the selected mode, so that its required fields are visible."""
-    chosen = next((card for card in cards if card.chosen), None)
-    if chosen is None:
-        return fields
-    chosen.fields = fields
-    return []
-
-
-def _cards(maker: FormMaker, node: dict[str, Any], at: Pointer) -> list[ModeCard]:
-    """Return a card per load mode. The selected card shows the mode's diagnostics."""
-    found = maker.take(at / "loadMode", below=False)
-    chosen = node.get("loadMode")
-    cards = [ModeCard(mode, mode.name == chosen, is_available("loadMode", mode.name)) for mode in LOAD_MODE_KINDS]
-    for card in cards:
-        card.diagnostics = found if card.chosen else []
-    return cards
+def _cards(node: dict[str, Any]) -> list[ModeCard]:
+    return [
+        ModeCard(mode, mode.name == node.get("loadMode"), NO_STREAMS if mode.follows_stream else "")
+        for mode in LOAD_MODE_KINDS
+    ]
 
 
 def _reads(node: dict[str, Any]) -> bool:
@@ -241,13 +273,30 @@ def _reads(node: dict[str, Any]) -> bool:
 
 def _reader(document: Any, at: Pointer, node: dict[str, Any], diagnostics: list[Diagnostic]) -> Reader:
     inputs = node.get("inputs")
-    chosen = [name for name in inputs if isinstance(name, str)] if isinstance(inputs, list) else []
+    chosen = list(_texts(inputs))
+    if node.get("kind") == "transform":
+        chosen = chosen[:1]  # joins name the others
     below = _readers_below(document, str(node.get("id")))
     ids = [str(n.get("id")) for pointer, n in nodes_of(document) if pointer != at and n.get("kind") != "target"]
     options = [Option(name, name, name in chosen) for name in ids if name not in below]
     known = {option.value for option in options}
     options += [Option(name, f"{name} (unknown)", True) for name in chosen if name not in known]
     return Reader(options, diagnostics)
+
+
+def _references(document: Any, node: dict[str, Any]) -> list[Option]:
+    """Return the nodes that a node may look rows up in."""
+    taken = _readers_below(document, str(node.get("id"))) | set(list(_texts(node.get("inputs")))[:1])
+    found = (str(n.get("id")) for _, n in nodes_of(document) if n.get("kind") in ("source", "transform"))
+    return [Option(name, name) for name in found if name not in taken]
+
+
+def _branch_options(document: Any, node: dict[str, Any]) -> dict[str, Sequence[Option]]:
+    """Return the nodes that the branches of a branch node may lead to: those that read from it."""
+    if node.get("kind") != "branch":
+        return {}
+    readers = [Option(str(reader["id"]), str(reader["id"])) for reader in readers_of(document, node) if "id" in reader]
+    return {"to": readers, "default": readers}
 
 
 def _readers_below(document: Any, slug: str) -> set[str]:
@@ -262,13 +311,3 @@ def _readers_below(document: Any, slug: str) -> set[str]:
 
 def _texts(value: Any) -> Iterable[str]:
     return (item for item in value if isinstance(item, str)) if isinstance(value, list) else ()
-
-
-def _columns(view: DraftView, document: Any, node: dict[str, Any]) -> list[str]:
-    """Return the known column names: those of the loaded tables and those declared in the document."""
-    names = [column.name for table in view.checked.found.tables.values() if table for column in table.columns]
-    for _, other in nodes_of(document):
-        columns = other.get("columns")
-        if isinstance(columns, list):
-            names += [c["name"] for c in columns if isinstance(c, dict) and isinstance(c.get("name"), str)]
-    return sorted(dict.fromkeys(names))

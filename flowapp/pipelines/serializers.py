@@ -31,6 +31,8 @@ class ScheduleSerializer(WireSerializer[Any]):
     expression = serializers.CharField(required=False)
     timezone = serializers.CharField(required=False)
     interval = serializers.CharField(required=False, help_text="Such as `15m`.")
+    jitter = serializers.CharField(required=False, help_text="The longest time by which runs start later.")
+    catch_up = serializers.ChoiceField(["latest", "skip", "all"], required=False, help_text="Without it: `latest`.")
 
 
 class PipelineSerializer(CamelSerializer[Pipeline]):
@@ -41,6 +43,19 @@ class PipelineSerializer(CamelSerializer[Pipeline]):
     paused = serializers.BooleanField()
     schedule = ScheduleSerializer(allow_null=True)
     next_fire_at = serializers.DateTimeField(allow_null=True)
+    archived_at = serializers.DateTimeField(allow_null=True, help_text="An archived pipeline does not run.")
+
+
+class PipelineListFilter(CamelSerializer[Any]):
+    archived = serializers.BooleanField(required=False, help_text="Only archived pipelines. Default: only the others.")
+
+
+class PipelineSwitches(CamelSerializer[Any]):
+    """The switches to change; those that are not sent stay as they are."""
+
+    enabled = serializers.BooleanField(required=False)
+    paused = serializers.BooleanField(required=False, help_text="Whether the schedule is paused.")
+    archived = serializers.BooleanField(required=False)
 
 
 class VersionSerializer(CamelSerializer[PipelineVersion]):

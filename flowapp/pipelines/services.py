@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import time
+from collections.abc import Callable
 from datetime import datetime
 
 from django.db import transaction
@@ -12,9 +13,10 @@ from django.utils import timezone
 from flowapp.accounts.models import User, Workspace
 from flowapp.connections.allowing import allowances_of
 from flowapp.connections.services import resolve_connections, resolve_webhooks
+from flowapp.hook import Hook
 from flowapp.pipelines.documents import parse, read_document, syntax_of
 from flowapp.pipelines.hook_roles import require_hook_role
-from flowapp.pipelines.models import Pipeline, PipelineVersion
+from flowapp.pipelines.models import Favourite, Pipeline, PipelineVersion
 from flowapp.pipelines.selectors import get_version
 from flowapp.pipelines.summaries import quarantines_of, summary_of
 from ir.canonical import document_hash
@@ -26,6 +28,9 @@ from ir.schedules import Schedule, next_fire
 
 TRIES = 10
 IDENT = re.compile(r"[a-z][a-z0-9_-]{0,62}")
+
+before_archiving: Hook[[Pipeline], None] = Hook()
+"""Raises FlowError while the pipeline must not be archived."""
 
 
 class VersionConflict(FlowError):
@@ -92,10 +97,13 @@ def _save_after(
         return newest
     number = pipeline.latest_number + 1
     with transaction.atomic():
-        unchanged = Pipeline.objects.filter(pk=pipeline.pk, latest_number=pipeline.latest_number)
-        changes = {"latest_number": number, **summary_of(document), **_schedule(pipeline, document)}
-        if not unchanged.update(**changes):
+        # The lock keeps switches out, on which the next start of the schedule depends.
+        unchanged = Pipeline.objects.select_for_update().filter(pk=pipeline.pk, latest_number=pipeline.latest_number)
+        locked = unchanged.first()
+        if locked is None:
             return None
+        changes = {"latest_number": number, **summary_of(document), **_schedule(locked, document)}
+        Pipeline.objects.filter(pk=pipeline.pk).update(**changes)
         pipeline.refresh_from_db()
         return PipelineVersion.objects.create(
             workspace_id=pipeline.workspace_id,
@@ -106,6 +114,7 @@ def _save_after(
             document=text,
             sha256=document_hash(parsed.document),
             quarantines=quarantines_of(document),
+            max_attempts=document.error_handling.retry.max_attempts,
         )
 
 
@@ -123,9 +132,9 @@ def _schedule(pipeline: Pipeline, document: Document) -> dict[str, object]:
 
 
 def _next_fire(pipeline: Pipeline, schedule: Schedule | None) -> datetime | None:
-    if schedule is None or pipeline.paused or not pipeline.enabled:
+    if schedule is None or pipeline.paused or not pipeline.enabled or pipeline.archived_at:
         return None
-    return next_fire(schedule, timezone.now())
+    return next_fire(schedule, timezone.now(), pipeline.schedule_key)
 
 
 def restore_version(
@@ -154,7 +163,40 @@ def set_enabled(pipeline: Pipeline, enabled: bool) -> None:
     _switch(pipeline, enabled=enabled)
 
 
-def _switch(pipeline: Pipeline, **changes: bool) -> None:
+def set_archived(pipeline: Pipeline, archived: bool) -> None:
+    """Take a pipeline out of lists and schedules, or restore it. Nothing of it is lost. Raises FlowError while it has
+    unfinished runs."""
+    if archived == (pipeline.archived_at is not None):
+        return
+    with transaction.atomic():
+        if archived:
+            lock_pipeline(pipeline)
+            before_archiving(pipeline)
+        _switch(pipeline, archived_at=timezone.now() if archived else None)
+
+
+def lock_pipeline(pipeline: Pipeline) -> None:
+    """Keep others from queuing runs of the pipeline until the caller's transaction ends."""
+    Pipeline.objects.select_for_update().filter(pk=pipeline.pk).first()
+
+
+SWITCHES: dict[str, Callable[[Pipeline, bool], None]] = {
+    "enabled": set_enabled,
+    "paused": set_paused,
+    "archived": set_archived,
+}
+"""What people switch on and off, by its name."""
+
+
+def set_favourite(pipeline: Pipeline, user: User, is_favourite: bool) -> None:
+    """List the pipeline first for this user, or no longer."""
+    if is_favourite:
+        Favourite.objects.get_or_create(pipeline=pipeline, user=user)
+    else:
+        Favourite.objects.filter(pipeline=pipeline, user=user).delete()
+
+
+def _switch(pipeline: Pipeline, **changes: bool | datetime | None) -> None:
     with transaction.atomic():
         Pipeline.objects.filter(pk=pipeline.pk).update(**changes)
         pipeline.refresh_from_db()

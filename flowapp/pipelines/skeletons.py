@@ -3,17 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, NamedTuple
 
-from ir.connectors import CONNECTORS
+from ir.connectors import CONNECTORS, TARGET_CONNECTORS
 from ir.kinds import KindTable
+from ir.nodes import NODES
 
-Skeleton = Callable[[str, str], dict[str, Any]]
+MakeFields = Callable[[str, str], dict[str, Any]]
 """Makes a node's fields from the name of a connection and the id of the pipeline, either of them perhaps empty."""
+
+
+class Skeleton(NamedTuple):
+    """What a new node of a kind begins with: `first_id` names the first of them, `fields` are the members beside id and
+    kind. `read_by` lists the kinds that may read from it."""
+
+    first_id: str
+    fields: MakeFields
+    read_by: tuple[str, ...]
 
 
 FIRST_CONNECTOR = next(iter(CONNECTORS.values()))
 """What a new source reads from."""
+FIRST_TARGET = next(iter(TARGET_CONNECTORS))
 NEW_RULE = {"onFail": "skip"}
 """What a rule begins with that a form adds: the first bad row is put aside, and does not stop the whole load."""
 
@@ -26,6 +37,10 @@ def _transform(connection: str, pipeline: str) -> dict[str, Any]:
     return {"inputs": [], "ops": []}
 
 
+def _branch(connection: str, pipeline: str) -> dict[str, Any]:
+    return {"inputs": [], "branches": []}
+
+
 def _validate(connection: str, pipeline: str) -> dict[str, Any]:
     """Rejected rows are kept from the start: who finds out later that they were not has lost them."""
     table = pipeline.replace("-", "_") or "rejected"
@@ -33,35 +48,58 @@ def _validate(connection: str, pipeline: str) -> dict[str, Any]:
 
 
 def _target(connection: str, pipeline: str) -> dict[str, Any]:
-    location = {"connector": "postgres", "connection": connection, "schema": "public", "table": ""}
+    location = {"connector": FIRST_TARGET, "connection": connection, "schema": "public", "table": ""}
     return {"inputs": [], **location, "loadMode": "append"}
 
 
-SKELETONS: KindTable[tuple[str, Skeleton]] = KindTable(
+INNER = ("transform", "branch", "validate", "target")
+
+SKELETONS: KindTable[Skeleton] = KindTable(
     "node",
     (
-        ("source", ("source", _source)),
-        ("transform", ("transform", _transform)),
-        ("validate", ("check", _validate)),
-        ("target", ("load", _target)),
+        ("source", Skeleton("source", _source, INNER)),
+        ("transform", Skeleton("transform", _transform, INNER)),
+        ("branch", Skeleton("branch", _branch, INNER)),
+        ("validate", Skeleton("check", _validate, ("validate", "target"))),
+        ("target", Skeleton("load", _target, ())),
     ),
 )
-"""By kind: the id that the first of them gets, and what it holds beside id and kind."""
+"""By kind, in the order in which a pipeline uses them."""
 
 
 def new_node(
     kind: str, taken: Iterable[str], connection: str = "", pipeline: str = "", reads: str = ""
 ) -> dict[str, Any]:
     """A node of that kind with an id of its own; raises KeyError. `reads` is the node that it reads from."""
-    first, make = SKELETONS[kind]
-    node = {"id": _free_id(first, set(taken)), "kind": kind, **make(connection, pipeline)}
+    skeleton = SKELETONS[kind]
+    fields = skeleton.fields(connection, pipeline)
+    node = {"id": _free_id(skeleton.first_id, set(taken)), "kind": kind, **fields}
     if "inputs" in node and reads:
         node["inputs"] = [reads]
     return node
 
 
+def describe_kinds(connection: str, pipeline: str) -> list[dict[str, Any]]:
+    """What a program needs to add nodes itself, by the same rules as `new_node`."""
+    return [
+        {
+            "kind": kind,
+            "description": str(NODES[kind].__doc__).partition("\n")[0],
+            "firstId": skeleton.first_id,
+            "fields": skeleton.fields(connection, pipeline),
+            "readBy": skeleton.read_by,
+        }
+        for kind, skeleton in SKELETONS.items()
+    ]
+
+
+def may_read(reader: str, kind: str) -> bool:
+    """Return whether a node of the kind `reader` may read from one of `kind`."""
+    return kind in SKELETONS and reader in SKELETONS[kind].read_by
+
+
 def _free_id(first: str, taken: set[str]) -> str:
     number, slug = 1, first
     while slug in taken:
-        number, slug = number + 1, f"{first}{number + 1}"
+        number, slug = number + 1, f"{first}_{number + 1}"
     return slug

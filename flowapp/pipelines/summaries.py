@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
 from ir.connectors import config_of
 from ir.connectors.base import SourceConfig
@@ -24,15 +25,26 @@ def summary_of(document: Document) -> dict[str, str]:
 
 def quarantines_of(document: Document) -> list[list[str]]:
     """Return connection and table of each quarantine. Several validate nodes may share one."""
-    return [list(table) for table in dict.fromkeys(_quarantines(document))]
+    return [
+        list(table) for table in dict.fromkeys((known.connection, known.table) for known in find_quarantines(document))
+    ]
 
 
-def _quarantines(document: Document) -> Iterator[tuple[str, str]]:
+class QuarantineTable(NamedTuple):
+    """A table of rejected rows, and the validate node that names it."""
+
+    node: str
+    connection: str
+    table: str
+
+
+def find_quarantines(document: Document) -> Iterator[QuarantineTable]:
+    """Yield the tables of rejected rows, one for each target that a validate node leads to."""
     for target in document.targets():
         for validate in document.path_to(target).validates:
             quarantine = validate.quarantine
             if quarantine and quarantine.enabled and quarantine.table:
-                yield target.connection, quarantine.table
+                yield QuarantineTable(validate.id, target.connection, quarantine.table)
 
 
 def join_tags(tags: Iterable[str]) -> str:

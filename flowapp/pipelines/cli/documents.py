@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from flowapp.flags import read_flag
+from ir.diagnostics import InvalidPipeline
 from ir.errors import FlowError
 
 if TYPE_CHECKING:
     from ir.destinations import Destinations
     from ir.documents import Syntax
+    from ir.manifests.diagnostics import InvalidProject
     from ir.parse import Parsed
 
 SYNTAX_BY_SUFFIX: dict[str, Syntax] = {".json": "json", ".toml": "toml"}
@@ -43,7 +45,44 @@ def read_file(name: str) -> tuple[bytes, Syntax]:
         raise UnreadableFile(name, (error.strerror or type(error).__name__).lower()) from None
 
 
-def parse_offline(content: bytes, syntax: Syntax, destinations: Destinations | None = None) -> Parsed:
+def read_complete(name: str) -> tuple[bytes | dict[str, Any], Syntax]:
+    """Read a document like `read_file`; one that refers to compiled transforms becomes the complete document.
+
+    Raises InvalidCompiled, and UnreadableFile.
+    """
+    from ir.manifests.diagnostics import InvalidProject
+    from ir.manifests.reading import complete_manifest
+    from ir.transform_code.compiled import COMPILED
+
+    content, syntax = read_file(name)
+    if COMPILED.encode() not in content or name == STDIN:
+        return content, syntax
+    try:
+        return complete_manifest(content, syntax, name, _compiled_beside(Path(name))), syntax
+    except InvalidProject as error:
+        raise InvalidCompiled(error) from None
+
+
+def _compiled_beside(path: Path) -> dict[str, bytes]:
+    """Return the compiled transforms in the folder of a document, and the sources of its project."""
+    from ir.manifests.project import FOLDER, SOURCES
+    from ir.transform_code.compiled import COMPILED, LANGUAGES
+
+    here = {f"{FOLDER}/{found.name}": found for found in path.parent.glob(f"*{COMPILED}")}
+    folder = path.absolute().parent.parent / SOURCES
+    sources = {f"{SOURCES}/{found.name}": found for found in folder.glob("*") if found.suffix in LANGUAGES}
+    return {name: found.read_bytes() for name, found in (here | sources).items()}
+
+
+class InvalidCompiled(InvalidPipeline):
+    """A document whose compiled transforms have errors, which are in `file`."""
+
+    def __init__(self, error: InvalidProject) -> None:
+        self.file = next(found.file for found in error.diagnostics if found.is_error)
+        super().__init__([found.diagnostic for found in error.diagnostics if found.file == self.file])
+
+
+def parse_offline(content: bytes | dict[str, Any], syntax: Syntax, destinations: Destinations | None = None) -> Parsed:
     """`parsePipelineIR` with what this installation allows, without Django's settings; raises InvalidPipeline."""
     from ir.parse import parsePipelineIR
 

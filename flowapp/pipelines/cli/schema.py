@@ -1,9 +1,10 @@
-"""`flow schema`: the JSON Schema of pipeline documents, for editors and other programs."""
+"""`flow schema`: the JSON Schemas of documents, manifests, plans and transforms, for editors and other programs."""
 
 from __future__ import annotations
 
 import json
 from argparse import Namespace
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -13,30 +14,43 @@ from flowapp.embedded.home import flow_home
 from ir.errors import FlowError
 
 FILE_NAME = "pipeline-1.0.json"
+SCHEMAS = {
+    FILE_NAME: "ir.schema:schema_document",
+    "manifest-1.0.json": "ir.manifests.schema:manifest_schema",
+    "plan-1.0.json": "ir.manifests.plan:plan_schema",
+    "transforms-1.0.json": "ir.transform_code.compiled:transforms_schema",
+}
+"""The files, each with the function that makes its schema."""
 
 
 def add_parser(commands: Any) -> None:
-    group = add_group(commands, "schema", "the JSON Schema of pipeline documents")
+    group = add_group(commands, "schema", "the JSON Schemas of documents, manifests, plans and transforms")
     export = add_command(
-        group, "export", export_schema, f"write the schema to {FILE_NAME} in a folder", needs_database=False
+        group, "export", export_schema, f"write {', '.join(SCHEMAS)} to a folder", needs_database=False
     )
     export.add_argument("folder", metavar="DIR", nargs="?", help="created if needed (default: schema/ in FLOW_HOME)")
 
 
 def export_schema(args: Namespace) -> Outcome:
-    from ir.schema import schema_document
-
     folder = Path(args.folder) if args.folder else flow_home() / "schema"
-    path = folder / FILE_NAME
+    paths = [_write(folder / name, make) for name, make in SCHEMAS.items()]
+    return text_outcome(
+        {"path": str(paths[0]), "paths": [str(path) for path in paths]},
+        *(f"Written to {path}." for path in paths),
+        'Point editors to one by "$schema" or by the name of your file.',
+    )
+
+
+def _write(path: Path, maker: str) -> Path:
+    module, _, name = maker.partition(":")
+    schema = getattr(import_module(module), name)()
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps(schema_document(), ensure_ascii=False, indent=2) + "\n")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(schema, ensure_ascii=False, indent=2) + "\n")
     except OSError as error:
         raise FlowError(
             "file.unwritable",
             f"{path} cannot be written: {(error.strerror or type(error).__name__).lower()}.",
             hint="Use a folder that you can write to.",
         ) from None
-    return text_outcome(
-        {"path": str(path)}, f'Written to {path}. Point editors to it by "$schema" or by the file\'s name.'
-    )
+    return path

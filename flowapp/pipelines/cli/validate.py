@@ -10,7 +10,7 @@ from rich.console import Console
 from flowapp.cli.diagnostics import document_of, invalid, show_diagnostics
 from flowapp.cli.outcome import Outcome, show_lines
 from flowapp.cli.parser import add_command
-from flowapp.pipelines.cli.documents import parse_offline, read_file
+from flowapp.pipelines.cli.documents import InvalidCompiled, parse_offline, read_complete
 from ir.diagnostics import InvalidPipeline
 
 if TYPE_CHECKING:
@@ -25,11 +25,13 @@ def add_parser(commands: Any) -> None:
 
 
 def validate_file(args: Namespace) -> Outcome:
-    content, syntax = read_file(args.file)
     try:
+        content, syntax = read_complete(args.file)
         parsed = parse_offline(content, syntax)
         if args.online:
             parsed = parse_offline(content, syntax, _look(parsed))
+    except InvalidCompiled as error:
+        return invalid(error, error.file)
     except InvalidPipeline as error:
         return invalid(error, args.file)
     return Outcome(document_of(parsed.warnings, parsed.skipped), lambda console: _show(console, parsed, args))

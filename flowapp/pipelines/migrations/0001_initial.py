@@ -28,9 +28,11 @@ class Migration(migrations.Migration):
                 ("load_mode", models.TextField(blank=True)),
                 ("enabled", models.BooleanField(default=True)),
                 ("paused", models.BooleanField(default=False)),
+                ("archived_at", models.DateTimeField(null=True)),
                 ("latest_number", models.PositiveIntegerField(default=0)),
                 ("fence_counter", models.BigIntegerField(default=0)),
                 ("run_counter", models.BigIntegerField(default=0)),
+                ("trial_counter", models.BigIntegerField(default=0)),
                 ("forgotten_token", models.BigIntegerField(null=True)),
                 ("forgotten_reason", models.TextField(blank=True)),
                 ("schedule", models.JSONField(null=True)),
@@ -86,6 +88,7 @@ class Migration(migrations.Migration):
                 ("document", models.TextField()),
                 ("sha256", models.CharField(max_length=64)),
                 ("quarantines", models.JSONField(default=list)),
+                ("max_attempts", models.PositiveIntegerField(null=True)),
                 ("created_at", models.DateTimeField(auto_now_add=True)),
                 (
                     "author",
@@ -149,5 +152,26 @@ class Migration(migrations.Migration):
         migrations.AddConstraint(
             model_name="pipelineversion",
             constraint=models.UniqueConstraint(fields=("pipeline", "number"), name="version_number"),
+        ),
+        migrations.CreateModel(
+            name="Favourite",
+            fields=[
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                (
+                    "pipeline",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE, related_name="favourites", to="pipelines.pipeline"
+                    ),
+                ),
+                (
+                    "user",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE, related_name="+", to=settings.AUTH_USER_MODEL
+                    ),
+                ),
+            ],
+            options={
+                "constraints": [models.UniqueConstraint(fields=("user", "pipeline"), name="favourite_once")],
+            },
         ),
     ]

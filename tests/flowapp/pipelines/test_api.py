@@ -164,7 +164,7 @@ def test_an_edit_that_names_another_revision_of_the_draft_is_refused(send, pipel
     assert send(method, f"numbers/{path}", body, **{"If-Match": "3"}).json()["code"] == "draft.revision_malformed"
 
 
-def test_a_token_of_a_person_has_that_persons_draft_and_one_of_nobody_none(client, connected, pipeline, editor):
+def test_a_token_uses_the_draft_of_its_creator_if_it_has_one(client, connected, pipeline, editor):
     own, _ = add_token(connected, "own", "editor", days=1, created_by=editor)
     nobodys, _ = add_token(connected, "nobodys", "editor", days=1)
     patch = json.dumps([{"op": "replace", "path": "/nodes/1/table", "value": "x"}])

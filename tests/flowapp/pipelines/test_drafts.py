@@ -19,19 +19,20 @@ from flowapp.pipelines.drafts import (
     discard,
     open_draft,
     patch_draft,
-    put_on_newest,
+    put_on_version,
     redo,
     replace_text,
     save_draft,
     undo,
     view_draft,
 )
-from flowapp.pipelines.json_edits import UnreadableText
 from flowapp.pipelines.models import Draft, DraftStep
 from flowapp.pipelines.serializers import DraftSerializer
 from flowapp.pipelines.services import VersionConflict, create_pipeline, save_version
 from ir.diagnostics import InvalidPipeline
 from ir.errors import FlowError
+from ir.json_edits import UnreadableText
+from tests.properties import examples
 
 pytestmark = pytest.mark.django_db
 RENAME = [{"op": "add", "path": "/metadata", "value": {"name": "Numbers"}}]
@@ -125,7 +126,7 @@ def test_an_edit_made_from_another_draft_is_refused_on_every_surface(pipeline, e
         lambda: undo(draft, seen),
         lambda: redo(draft, seen),
         lambda: discard(draft, seen),
-        lambda: put_on_newest(draft, seen),
+        lambda: put_on_version(draft, 1, seen),
         lambda: save_draft(draft, editor, seen=seen),
     ]
     for edit in edits:
@@ -182,7 +183,34 @@ def test_a_draft_of_an_older_version_is_not_saved_until_a_person_says_so(connect
     save_version(connected, json.dumps(document(metadata={"name": "Mine"})), person("admin"))
     with pytest.raises(VersionConflict):
         save_draft(draft, editor)
-    assert save_draft(put_on_newest(draft), editor).number == 3
+    assert save_draft(put_on_version(draft, 2), editor).number == 3
+
+
+def test_a_draft_never_follows_a_version_that_its_owner_has_not_seen(connected, document, pipeline, editor, person):
+    draft = patch_draft(open_draft(pipeline, editor), RENAME)
+    for name in ("Shown", "Saved since"):
+        save_version(connected, json.dumps(document(metadata={"name": name})), person("admin"))
+    with pytest.raises(VersionConflict):
+        put_on_version(draft, 2)
+    assert open_draft(pipeline, editor).base_number == 1
+
+
+def test_an_edit_outlasts_the_removal_of_a_draft_that_was_unchanged_a_moment_ago(
+    connected, document, pipeline, editor, monkeypatch
+):
+    undo(patch_draft(open_draft(pipeline, editor), RENAME))
+    save_version(connected, json.dumps(document(metadata={"name": "Newer"})))
+    pipeline.refresh_from_db()
+    is_changed = drafts.is_changed
+
+    def edited_just_now(draft):
+        found = is_changed(draft)
+        monkeypatch.setattr(drafts, "is_changed", is_changed)
+        redo(Draft.objects.get(pk=draft.pk))
+        return found
+
+    monkeypatch.setattr(drafts, "is_changed", edited_just_now)
+    assert json.loads(open_draft(pipeline, editor).text)["metadata"] == {"name": "Numbers"}
 
 
 def test_an_unchanged_draft_follows_the_newest_version(connected, document, pipeline, editor):
@@ -220,7 +248,7 @@ CHANGES = st.lists(
 )
 
 
-@settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(15), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(CHANGES)
 def test_random_edits_on_all_surfaces_never_drift(pipeline, editor, changes):
     """The model: a list of documents and a place in it."""
@@ -301,7 +329,7 @@ def test_how_the_rows_of_a_table_would_be_replaced_is_reported_before_any_save(
     assert f"materialized view {schema}.m" in reported.message
 
 
-def test_a_database_that_does_not_answer_is_reported_and_nothing_fails(workspace, document, editor):
+def test_an_unreachable_database_is_reported_and_nothing_fails(workspace, document, editor):
     from flowapp.connections.fields import ConnectionFields
     from flowapp.connections.services import add_connection
 

@@ -68,7 +68,7 @@ def test_a_hook_offers_webhooks_and_a_target_databases(act, connected):
     assert '<option value="pager"' not in page[: page.index("Hooks")]
 
 
-def test_what_is_wrong_with_a_hook_stands_at_its_field(act):
+def test_the_error_of_a_hook_appears_at_its_field(act):
     act("append", "/nodes/1/postHook", tag="sql")
     page = act("set", "/nodes/1/postHook/statement", value="DELETE FROM numbers")
     assert "A hook cannot run DELETE" in page

@@ -96,7 +96,7 @@ def test_an_editor_restores_no_version_that_brings_an_sql_hook_back(hooked, save
     assert restore_version(pipeline, 2, role="admin").number == 4
 
 
-def test_who_is_not_said_to_be_an_admin_is_none(hooked, connected):
+def test_a_caller_without_the_admin_flag_is_no_admin(hooked, connected):
     assert refused(lambda: save_version(connected, json.dumps(hooked(postHook=SQL))))
 
 
@@ -135,7 +135,7 @@ def test_every_way_to_save_asks_for_the_role(way, role, hooked, pipeline, person
 
 
 @pytest.mark.parametrize("role", ["editor", "admin"])
-def test_a_tokens_role_counts_and_not_that_of_who_made_it(role, hooked, pipeline, person, client):
+def test_the_role_of_a_token_counts_and_not_that_of_its_creator(role, hooked, pipeline, person, client):
     key, _ = add_token(pipeline.workspace, "ci", role, days=1, created_by=person("admin"))
     headers = {"Authorization": f"Token {key}", "If-Match": '"1"'}
     answer = client.put(

@@ -99,7 +99,7 @@ def test_a_rule_is_added_filled_in_and_says_what_it_is(kind, act, node):
     assert rule.keys() >= {"field", *RULE_FIELDS[kind]}
 
 
-def test_a_new_rule_puts_the_first_bad_row_aside_and_is_valid_before_anything_is_typed(act, node):
+def test_a_new_rule_is_valid_at_once_and_its_default_rejects_the_row(act, node):
     page = act("append", "/nodes/2/rowLevel", tag="minLength")
     assert node()["rowLevel"] == [{"field": "", "onFail": "skip", "type": "minLength", "min": 1}]
     assert "must be at least" not in page

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import json
+import threading
+import time
 
 import pytest
 
+from flowapp.pipelines import deletion, services
 from flowapp.pipelines.models import Pipeline, PipelineVersion
 from flowapp.pipelines.selectors import get_pipeline, get_version, list_versions
 from flowapp.pipelines.serializers import PipelineSerializer, VersionSerializer
-from flowapp.pipelines.services import VersionConflict, restore_version, save_version, set_paused
+from flowapp.pipelines.services import VersionConflict, restore_version, save_version, set_archived, set_paused
+from flowapp.registrations import load_registrations
+from flowapp.runs.models import Run, Trigger
+from flowapp.runs.services import queue_run
 from ir.canonical import document_hash
 from ir.diagnostics import InvalidPipeline
 from ir.errors import FlowError
@@ -52,6 +58,41 @@ def test_saves_at_once_lose_nothing(connected, document):
     texts = [json.dumps(document(metadata={"name": str(i)})) for i in range(4)]
     at_once(*[lambda text=text: save_version(connected, text) for text in texts])
     assert sorted(PipelineVersion.objects.values_list("number", flat=True)) == [1, 2, 3, 4]
+
+
+def test_a_schedule_that_is_resumed_during_a_save_goes_on(save, monkeypatch):
+    set_paused(save(schedule=HOURLY).pipeline, True)
+    newest = services._newest
+
+    def resumed_just_now(pipeline):
+        monkeypatch.setattr(services, "_newest", newest)
+        set_paused(Pipeline.objects.get(pk=pipeline.pk), False)
+        return newest(pipeline)
+
+    monkeypatch.setattr(services, "_newest", resumed_just_now)
+    assert save(schedule={**HOURLY, "interval": "2h"}).pipeline.next_fire_at is not None
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("end", ["archive", "delete"])
+def test_no_run_is_queued_while_its_pipeline_is_archived_or_deleted(pipeline, end, monkeypatch):
+    load_registrations()
+    hook = services.before_archiving if end == "archive" else deletion.before_deletion
+    refused = []
+    ask = threading.Thread(target=lambda: refused.extend(at_once(lambda: queue_run(pipeline, Trigger.API, send=False))))
+
+    def asked_just_now(given):
+        ask.start()
+        time.sleep(0.3)
+
+    monkeypatch.setattr(hook, "_functions", [*hook._functions, asked_just_now])
+    if end == "archive":
+        set_archived(pipeline, True)
+    else:
+        deletion.delete_pipeline(pipeline)
+    ask.join()
+    assert isinstance(refused[0], FlowError)
+    assert not Run.objects.exists()
 
 
 def test_a_document_with_faults_is_not_saved(connected, document):
