@@ -10,7 +10,7 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "flowapp.settings")
 RUN_TASK = "flowapp.runs.tasks.run"
 HOOK_TASK = "flowapp.runs.tasks.hook"
 
-app = Celery("flow", include=["flowapp.runs.tasks", "flowapp.runs.worker"])
+app = Celery("flow", include=["flowapp.runs.tasks", "flowapp.runs.worker", "flowapp.node_previews.worker"])
 
 
 def configure() -> None:

@@ -1,9 +1,10 @@
-"""Keep secrets out of the log."""
+"""Keep secrets and values of rows out of the log."""
 
 from __future__ import annotations
 
 import logging
 import re
+import traceback
 from urllib.parse import quote, urlsplit
 
 from django.conf import settings
@@ -27,6 +28,26 @@ def redact(text: str) -> str:
     for secret in known_secrets():
         text = text.replace(secret, "***")
     return text
+
+
+def log_crash(logger: logging.Logger, what: str, error: BaseException) -> None:
+    """Log an unexpected error with its types and lines of code. Messages stay out: drivers quote values of rows."""
+    logger.error("%s\n%s", what, "\n".join(_outline(error)))
+
+
+def _outline(error: BaseException) -> list[str]:
+    """The error and those that led to it, the first one first."""
+    chain: list[BaseException] = []
+    current: BaseException | None = error
+    while current is not None and current not in chain:
+        chain.insert(0, current)
+        current = current.__cause__ or (None if current.__suppress_context__ else current.__context__)
+    return [_without_message(one) for one in chain]
+
+
+def _without_message(error: BaseException) -> str:
+    kind = type(error)
+    return f"{''.join(traceback.format_tb(error.__traceback__))}{kind.__module__}.{kind.__qualname__}"
 
 
 class RedactSecrets(logging.Filter):

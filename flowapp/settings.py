@@ -23,6 +23,10 @@ FLOW_BIND = os.environ.get("FLOW_BIND") or "127.0.0.1:8000"
 FLOW_PUBLIC_URL = os.environ.get("FLOW_PUBLIC_URL") or f"http://{FLOW_BIND}"
 FLOW_WORKSPACE = os.environ.get("FLOW_WORKSPACE") or "default"
 FLOW_STREAMING_ENABLED = env.read_flag("FLOW_STREAMING_ENABLED")
+# The folder of a project of manifests, for the workspace FLOW_WORKSPACE; and the variables that the browser may use as
+# secrets of its connections.
+PROJECT = os.environ.get("FLOW_PROJECT", "").strip()
+PROJECT_ENV = env.read_list("FLOW_PROJECT_ENV")
 FILES_ROOT = Path(os.environ.get("FLOW_FILES_ROOT") or FLOW_HOME / "files").expanduser().resolve()
 
 TRUSTED_PROXIES = env.read_networks("FLOW_TRUSTED_PROXIES")
@@ -48,6 +52,7 @@ INSTALLED_APPS = [
     "flowapp.web",
     "flowapp.api",
     "flowapp.accounts",
+    "flowapp.lists",
     "flowapp.connections",
     "flowapp.pipelines",
     "flowapp.uploads",
@@ -55,7 +60,9 @@ INSTALLED_APPS = [
     "flowapp.channels",
     "flowapp.runs",
     "flowapp.backups",
+    "flowapp.manifests",
     "flowapp.watermarks",
+    "flowapp.triggers",
     "flowapp.cleanup",
     "flowapp.quarantine",
     "flowapp.suggestions",
@@ -137,6 +144,8 @@ FILE_UPLOAD_HANDLERS = ["flowapp.uploads.services.DiskUploadHandler"]
 UPLOAD_BYTES = 2 * 1024**3
 # Whatever is no upload: a document in a form or in JSON, each sign of which may be written as two.
 BODY_BYTES = DATA_UPLOAD_MAX_MEMORY_SIZE = 3_000_000
+# A form has some fields for each column of a file.
+DATA_UPLOAD_MAX_NUMBER_FIELDS = 20_000
 
 # Of one client, by token or session; a place is a request that is worked on, and holds a connection of the pool.
 REQUESTS_AT_ONCE, REQUESTS_WAITING, REQUEST_WAIT_SECONDS = 4, 32, 15.0

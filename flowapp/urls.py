@@ -3,29 +3,33 @@
 from __future__ import annotations
 
 from django.urls import URLPattern, URLResolver, include, path
-from drf_spectacular.views import SpectacularAPIView
-from rest_framework.permissions import AllowAny
 
+from flowapp.api.schema import Schema
 from flowapp.home import views as home
 from flowapp.web import views
 
 workspace_pages = [
     path("", include("flowapp.home.urls")),
+    path("new-pipeline/", include("flowapp.starting.urls")),
     path("pipelines/", include("flowapp.editor.urls")),
     path("runs/", include("flowapp.runs.urls")),
     path("errors/", include("flowapp.quarantine.urls")),
+    path("filters/", include("flowapp.lists.urls")),
     path("files/", include("flowapp.files.urls")),
     path("backups/", include("flowapp.backups.urls")),
     path("health/", include("flowapp.health.urls")),
     path("channels/", include("flowapp.channels.urls")),
     path("trace/", include("flowapp.tracing.urls")),
     path("suggestions/", include("flowapp.suggestions.urls")),
+    path("node-previews/", include("flowapp.node_previews.urls")),
     path("connections/", include("flowapp.connections.urls")),
+    path("plan/", include("flowapp.manifests.urls")),
     path("watermarks/", include("flowapp.watermarks.urls")),
+    path("triggers/", include("flowapp.triggers.urls")),
 ]
 
 api: list[URLPattern | URLResolver] = [
-    path("schema/", SpectacularAPIView.as_view(permission_classes=[AllowAny]), name="schema"),
+    path("schema/", Schema.as_view(), name="schema"),
     path("", include("flowapp.accounts.api")),
     path("", include("flowapp.pipelines.api")),
     path("", include("flowapp.runs.api")),
@@ -36,13 +40,16 @@ api: list[URLPattern | URLResolver] = [
     path("", include("flowapp.channels.api")),
     path("", include("flowapp.tracing.api")),
     path("", include("flowapp.suggestions.api")),
+    path("", include("flowapp.node_previews.api")),
     path("", include("flowapp.connections.api")),
     path("", include("flowapp.watermarks.api")),
+    path("", include("flowapp.triggers.api")),
 ]
 
 urlpatterns = [
     path("", home.start, name="start"),
     path("workspaces/", home.workspaces, name="workspaces"),
+    path("docs/", home.docs, name="docs_index"),
     path("docs/<slug:name>/", home.docs, name="docs"),
     path("api/", include((api, "api"))),
     # Some of these are outside any workspace: login, password.

@@ -10,10 +10,12 @@ UTC = "UTC"
 
 
 def in_zone(moment: datetime, zone: str) -> str:
-    """`Mon 2025-06-02 02:00 CEST (Europe/Berlin)`; UTC in place of a zone that is not known."""
+    """`Mon 2025-06-02 02:00 CEST (Europe/Berlin)`, with seconds if there are any; UTC in place of a zone that is not
+    known."""
     try:
         local = moment.astimezone(timezone(zone))
     except ValueError:
         return in_zone(moment, UTC)
     name = "" if local.tzname() == zone else f" ({zone})"
-    return f"{local:%a %Y-%m-%d %H:%M %Z}{name}"
+    time = f"{local:%H:%M:%S}" if local.second else f"{local:%H:%M}"
+    return f"{local:%a %Y-%m-%d} {time} {local:%Z}{name}"

@@ -22,7 +22,7 @@ def shell(request: HttpRequest) -> dict[str, Any]:
         "role": role,
         "can_edit": role is not None and is_at_least(role, "editor"),
         "is_admin": role is not None and is_at_least(role, "admin"),
-        "navigation": ENTRIES,
+        "navigation": [entry for entry in ENTRIES if role is not None and is_at_least(role, entry.role)],
         "memberships": SimpleLazyObject(lambda: _memberships(request)),
     }
 

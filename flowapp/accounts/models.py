@@ -66,6 +66,10 @@ class Membership(models.Model):
     user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="memberships")
     role = models.CharField(max_length=16)
     created_at = models.DateTimeField(auto_now_add=True)
+    result_opened_at = models.DateTimeField(null=True)
+    """When the member first opened a run that had loaded rows."""
+    first_steps_hidden_at = models.DateTimeField(null=True)
+    """When the member hid the list of first steps."""
 
     ended: EndedCredentials | None = None
     """What joining has ended of the account's credentials; known to whoever added the member, and not stored here."""

@@ -31,7 +31,7 @@ class EndedCredentialsSerializer(CamelSerializer[EndedCredentials]):
 
 
 class AddedMemberSerializer(MemberSerializer):
-    """`endedCredentials` are those of the account that others may have had; docs/accounts.md."""
+    """`endedCredentials` are those of the account that others may have had; docs/operations/accounts.md."""
 
     ended_credentials = EndedCredentialsSerializer(source="ended", allow_null=True)
 

@@ -225,6 +225,17 @@ def remove_member(membership: Membership) -> int:
     return end_tokens_in(current.workspace, current.user)
 
 
+def note_opened_result(membership: Membership | None) -> None:
+    """Remember that the member has opened a run that loaded rows. A token has no membership."""
+    if membership is not None and membership.result_opened_at is None:
+        Membership.objects.filter(pk=membership.pk).update(result_opened_at=timezone.now())
+
+
+def hide_first_steps(membership: Membership) -> None:
+    """Hide the list of first steps from the member."""
+    Membership.objects.filter(pk=membership.pk).update(first_steps_hidden_at=timezone.now())
+
+
 def _drop_links_made_by(membership: Membership) -> None:
     """Delete login links that a former admin made for others."""
     if membership.role == "admin":

@@ -1,7 +1,7 @@
 """Track whether a user alone controls an account, and end credentials that other people may know.
 
-docs/accounts.md defines the rules. An admin hands over the login links that the admin makes, but may have kept a copy.
-Credentials set through such a link therefore end when the account joins a workspace of other people.
+docs/operations/accounts.md defines the rules. An admin hands over the login links that the admin makes, but may have
+kept a copy. Credentials set through such a link therefore end when the account joins a workspace of other people.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Limit sign-in attempts. An attempt is counted before the password is checked, so that concurrent attempts all count.
 
-The counts are rows, so that all web processes share them and a restart keeps them. docs/accounts.md describes what is
-counted, and why other people's guesses do not lock a user out of known networks and browsers.
+The counts are rows, so that all web processes share them and a restart keeps them. docs/operations/accounts.md
+describes what is counted, and why other people's guesses do not lock a user out of known networks and browsers.
 """
 
 from __future__ import annotations

@@ -13,6 +13,7 @@ Event = Literal[
     "worker.seen",
     "queue.empty",
     "schedule.on_time",
+    "schedules.on_time",
     "fence.raised",
     "hold.decided",
     "person",
@@ -26,6 +27,7 @@ EVENTS: dict[Event, str] = {
     "worker.seen": "a worker that sends a heartbeat",
     "queue.empty": "a queue without runs that wait too long",
     "schedule.on_time": "the next scheduled run that starts on time",
+    "schedules.on_time": "the next scheduled runs of the workspace that start on time",
     "fence.raised": "an answer from the target",
     "hold.decided": "a decision about the held load, or its end",
     "person": "a person",
@@ -57,7 +59,7 @@ class AlertKind:
 
 KINDS = (
     AlertKind("run.failed", "A run failed", "Open the run: its error says what to do.", "run.succeeded"),
-    AlertKind("run.held", "A load needs approval", "Approve or reject the load on the run's page.", "hold.decided"),
+    AlertKind("run.held", "A load needs approval", "Approve or discard the load on the run's page.", "hold.decided"),
     AlertKind(
         "worker.lost",
         "A worker stopped during a run",
@@ -71,6 +73,12 @@ KINDS = (
         "A schedule was missed",
         "Find out why no scheduler was running, or run the pipeline less often.",
         "schedule.on_time",
+    ),
+    AlertKind(
+        "schedules.missed",
+        "Many schedules were missed",
+        "Find out why no scheduler or no worker was running.",
+        "schedules.on_time",
     ),
     AlertKind(
         "schedule.broken",

@@ -182,7 +182,7 @@ class SkippedSerializer(CamelSerializer[Any]):
 class ErrorSerializer(CamelSerializer[Any]):
     """What went wrong, as a FlowError tells it."""
 
-    code = serializers.CharField(help_text="Stable, for programs; docs/errors.md lists all.")
+    code = serializers.CharField(help_text="Stable, for programs; docs/reference/errors.md lists all.")
     node = serializers.CharField(allow_null=True, help_text="The node of the pipeline, if it is about one.")
     message = serializers.CharField()
     hint = serializers.CharField(help_text="What to do about it.")
@@ -201,7 +201,7 @@ class ProblemSerializer(CamelSerializer[Any]):
     type = serializers.CharField(help_text="The address of the code's section in the documentation.")
     title = serializers.CharField()
     status = serializers.IntegerField()
-    code = serializers.CharField(help_text="Stable, for programs; docs/errors.md lists all.")
+    code = serializers.CharField(help_text="Stable, for programs; docs/reference/errors.md lists all.")
     detail = serializers.CharField(help_text="What happened, for people.")
     hint = serializers.CharField(help_text="What to do about it, for people; may be empty.")
     node = serializers.CharField(required=False, help_text="The node of the pipeline, if it is about one.")

@@ -8,7 +8,7 @@ from uuid import UUID
 from django.db.models import Count, QuerySet
 
 from flowapp.accounts.models import Workspace
-from flowapp.channels.models import Channel, Delivery
+from flowapp.channels.models import Channel, Delivery, DeliveryState
 from ir.errors import FlowError
 
 NEWEST_FIRST = ("-id",)
@@ -52,9 +52,9 @@ def get_delivery(channel: Channel, key: UUID | str) -> Delivery:
 
 
 def count_by_state(channels: Sequence[Channel]) -> dict[UUID, dict[str, int]]:
-    """Count each channel's deliveries by state, for the retained log. One query."""
-    counts: dict[UUID, dict[str, int]] = {}
+    """Count each channel's deliveries by state, 0 included, for the retained log. One query."""
+    counts: dict[UUID, dict[str, int]] = {channel.pk: dict.fromkeys(DeliveryState.values, 0) for channel in channels}
     found = Delivery.objects.filter(channel__in=channels).order_by().values_list("channel", "state")
     for channel, state, count in found.annotate(Count("pk")):
-        counts.setdefault(channel, {})[state] = count
+        counts[channel][state] = count
     return counts

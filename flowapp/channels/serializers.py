@@ -52,12 +52,12 @@ class ChannelSerializer(PerKindSerializer[Channel]):
 
     @staticmethod
     def variant(kind: ChannelKind) -> type[CamelSerializer[Any]]:
-        shows = {field.name: _wire_field(field, source=f"settings.{field.name}") for field in kind.shows}
-        return _variant(kind, "Channel", _ChannelResponse, {**_kind_field(), **shows})
+        settings = {field.name: _wire_field(field, source=f"settings.{field.name}") for field in kind.public_fields}
+        return _variant(kind, "Channel", _ChannelResponse, {**_kind_field(), **settings})
 
     def to_representation(self, instance: Channel) -> dict[str, Any]:
-        shown: dict[str, Any] = dict(self.variant(CHANNEL_KINDS[instance.kind])(instance).data)
-        return shown
+        representation: dict[str, Any] = dict(self.variant(CHANNEL_KINDS[instance.kind])(instance).data)
+        return representation
 
 
 def _kind_field() -> dict[str, Any]:

@@ -55,7 +55,7 @@ def add_channel(
         )
     kind = CHANNEL_KINDS[address.kind]
     kind.check(address)
-    channel = Channel(workspace=workspace, name=name, kind=address.kind, settings=kind.shown(address))
+    channel = Channel(workspace=workspace, name=name, kind=address.kind, settings=kind.public_settings(address))
     channel.severity, channel.kinds = _checked(severity, kinds)
     channel.secret = _encrypt(asdict(address))
     try:
@@ -91,7 +91,7 @@ def change_address(channel: Channel, given: Mapping[str, Any]) -> None:
             f"The stored {word} belongs to another server.",
             hint=f"Enter the {word} again, together with the change.",
         )
-    channel.settings, channel.secret = kind.shown(address), _encrypt(asdict(address))
+    channel.settings, channel.secret = kind.public_settings(address), _encrypt(asdict(address))
     channel.save(update_fields=["settings", "secret"])
 
 

@@ -48,7 +48,7 @@ def list_page(request: HtmxRequest) -> HttpResponse:
     channels = list_channels(request.workspace)
     counts = count_by_state(channels)
     rows = [
-        (channel, kind, kind.recipient(channel.settings), counts.get(channel.pk, {}))
+        (channel, kind, kind.recipient(channel.settings), counts[channel.pk])
         for channel in channels
         for kind in (CHANNEL_KINDS[channel.kind],)
     ]
@@ -109,7 +109,7 @@ def _show(
     context = {
         "channel": channel,
         "kind": kind,
-        "details": [(field, channel.settings[field.name]) for field in kind.shows],
+        "details": [(field, channel.settings[field.name]) for field in kind.public_fields],
         "filter_form": FilterForm({"severity": channel.severity, "kinds": channel.kinds}),
         "secret_form": secret_form,
         "address_form": address_form,

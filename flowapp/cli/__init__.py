@@ -6,6 +6,7 @@ configured, and commands without a database (`flow validate`) must start quickly
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import sys
@@ -21,6 +22,9 @@ from flowapp.cli.outcome import Outcome
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit status."""
+    # What commands make mostly lives until they end: looking for cycles at each 700 objects takes a third of their
+    # time.
+    gc.set_threshold(50_000, 20, 20)
     arguments = list(sys.argv[1:] if argv is None else argv)
     as_json = "--json" in arguments
     try:

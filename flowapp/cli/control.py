@@ -73,10 +73,12 @@ def _prepare_database(services: Services, migrate: bool) -> None:
     if "postgres" not in services.addresses.ports:
         migrate_if_behind() if migrate else require_migrated()
         return
-    from flowapp.embedded.events import server_started
-
     migrate_if_behind()
-    server_started(services.addresses.ports["postgres"])
+    # The process that started the server has told the apps. Telling them loads all of them.
+    if services.has_started("postgres"):
+        from flowapp.embedded.events import server_started
+
+        server_started(services.addresses.ports["postgres"])
 
 
 def set_up_django() -> None:

@@ -16,7 +16,7 @@ from flowapp.embedded.home import flow_home
 from ir.diagnostics import InvalidPipeline
 from ir.errors import FlowError
 
-FAILED, INVALID, REFUSED, HOOK_FAILED, CANCELLED, HELD = 1, 2, 3, 4, 5, 6
+FAILED, INVALID, REFUSED, HOOK_FAILED, CANCELLED, HELD, PARTIAL = 1, 2, 3, 4, 5, 6, 7
 USAGE, INTERRUPTED = 64, 130
 
 STATUS_BY_CODE = {"usage": USAGE, "run.busy": REFUSED, "run.cancelled": CANCELLED}

@@ -21,6 +21,7 @@ GROUPS = (
     "flowapp.suggestions.cli.rules",
     "flowapp.runs.cli.pipeline",
     "flowapp.watermarks.cli.watermark",
+    "flowapp.triggers.cli.trigger",
     "flowapp.backups.cli.backups",
     "flowapp.connections.cli.connection",
     "flowapp.alerts.cli.alerts",
@@ -29,6 +30,9 @@ GROUPS = (
     "flowapp.accounts.cli.token",
     "flowapp.connections.cli.secrets",
     "flowapp.pipelines.cli.schema",
+    "flowapp.manifests.cli.plan",
+    "flowapp.manifests.cli.compile",
+    "flowapp.state.cli.state",
 )
 
 

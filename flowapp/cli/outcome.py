@@ -40,12 +40,12 @@ def _plain(value: Any) -> str:
 
 
 def stdout() -> Console:
-    return Console(highlight=False, width=_width(sys.stdout))
+    return Console(highlight=False, emoji=False, width=_width(sys.stdout))
 
 
 def stderr() -> Console:
     """Return the console for progress and messages."""
-    return Console(stderr=True, highlight=False, width=_width(sys.stderr))
+    return Console(stderr=True, highlight=False, emoji=False, width=_width(sys.stderr))
 
 
 def _width(stream: TextIO) -> int | None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from executors.target_database import in_words
 from flowapp.accounts.models import Workspace
 from flowapp.connections.fields import InvalidConnection
 from flowapp.connections.models import Connection
@@ -21,8 +20,15 @@ LONGEST_NAME = 260
 def allowance_of(connection: Connection) -> Allowance:
     """Return what the connection allows. The role's rights come from the last test."""
     rights = (connection.last_test or {}).get("serverRights", [])
-    role = "" if connection.settings.get("allowsServerRights") else in_words(rights)
-    return Allowance(frozenset(map(parse_table_name, connection.settings.get("allowedFunctions", ()))), role)
+    is_plain = not rights or connection.settings.get("allowsServerRights")
+    functions = frozenset(map(parse_table_name, connection.settings.get("allowedFunctions", ())))
+    return Allowance(functions, "" if is_plain else _in_words(rights))
+
+
+def _in_words(rights: list[str]) -> str:
+    from executors.target_database import in_words  # Most roles have no such rights, and this takes long to load.
+
+    return in_words(rights)
 
 
 def allowances_of(workspace: Workspace) -> dict[str, Allowance]:

@@ -8,7 +8,6 @@ from ipaddress import ip_address
 from django.db import connection as control
 
 from executors.model import Connection
-from executors.target_database import ServerIdentity, read_identity
 from flowapp.connections.fields import InvalidConnection
 
 THIS_MACHINE = "this machine"
@@ -28,6 +27,8 @@ def refuse_control_address(host: str, port: int, database: str, user: str) -> No
 def refuse_control(connection: Connection) -> None:
     """Refuse a connection that reaches the control database or its role by any address. Raises InvalidConnection, and
     Failure if the server does not respond."""
+    from executors.target_database import ServerIdentity, read_identity  # Most commands connect to no target.
+
     if control.vendor != "postgresql":
         return
     with control.cursor() as cursor:

@@ -10,9 +10,9 @@ from django.db import connection as control
 from django.db.models import F
 
 from flowapp.accounts.models import Workspace
-from flowapp.connections.fields import ConnectionFields
+from flowapp.connections.fields import ConnectionFields, InvalidConnection
 from flowapp.connections.models import Connection
-from flowapp.connections.services import add_connection
+from flowapp.connections.services import add_connection, probe_connection
 from flowapp.embedded.home import Home, load_secrets
 from flowapp.embedded.ports import LOOPBACK
 from flowapp.embedded.postgres import CONTROL
@@ -46,6 +46,19 @@ def offers_warehouse(workspace: Workspace) -> bool:
     mine = Connection.objects.filter(workspace=workspace)
     leads_there = mine.filter(host=LOOPBACK, port=server.ports["postgres"], database=warehouse_name(workspace.slug))
     return not leads_there.exists() and not mine.filter(name=NAME).exists()
+
+
+def connect_warehouse(workspace: Workspace) -> Connection:
+    """Add a connection to the workspace's own database on the bundled server, and test it. Raises InvalidConnection."""
+    server = embedded_server()
+    if server is None or not offers_warehouse(workspace):
+        raise InvalidConnection(
+            "connection.not_embedded",
+            "There is no bundled PostgreSQL, or a connection to it already exists.",
+            hint="See the list of connections, or add a connection by its fields.",
+        )
+    use_warehouse(workspace, server)
+    return probe_connection(workspace, NAME)
 
 
 def use_warehouse(workspace: Workspace, server: ServiceAddresses) -> Connection:

@@ -7,9 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from uuid import uuid4
 
-from executors.api import post_webhook
 from executors.model import Connection, WebhookConnection
-from executors.target_database import check_connection
 from flowapp.connections.control import refuse_control
 from ir.errors import FlowError
 
@@ -36,6 +34,8 @@ class Report:
 
 def probe_postgres(connection: Connection) -> Report:
     """Connect and query the server. Problems are part of the report and are not raised."""
+    from executors.target_database import check_connection  # Most commands connect to no target.
+
     tried = (
         f"PostgreSQL at {connection.host}:{connection.port}, database {connection.database}, "
         f"as {connection.user}, sslmode {connection.sslmode}"
@@ -57,6 +57,8 @@ def probe_postgres(connection: Connection) -> Report:
 
 def probe_webhook(connection: WebhookConnection) -> Report:
     """Send a signed test request. Problems are part of the report and are not raised."""
+    from executors.api import post_webhook  # It loads all kinds of runs, which most users of connections do not need.
+
     tried = f"a POST with the event `test` to connection {connection.name}"
     body = json.dumps({"event": "test", "connection": connection.name}).encode()
     try:

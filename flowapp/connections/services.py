@@ -88,6 +88,25 @@ def replace_password(workspace: Workspace, name: str, password: str) -> Connecti
     return connection
 
 
+@sensitive_variables("fields")
+def change_connection(workspace: Workspace, name: str, fields: ConnectionFields | WebhookFields) -> Connection:
+    """Replace all fields of a connection and clear the last test. What admins allow over a database stays if it is the
+    same database. Raises UnknownConnection and InvalidConnection."""
+    connection = get_connection(workspace, name)
+    before, settings = _address(connection), connection.settings
+    connection.kind = fields.kind
+    KINDS[fields.kind].fill(connection, fields)
+    if KINDS[fields.kind].runs_queries and _address(connection) == before:
+        connection.settings = settings
+    connection.last_test = None
+    connection.save()
+    return connection
+
+
+def _address(connection: Connection) -> tuple[object, ...]:
+    return connection.kind, connection.host, connection.port, connection.database, connection.user
+
+
 def remove_connection(workspace: Workspace, name: str) -> None:
     """Delete a connection and its secret. Raises UnknownConnection, and FlowError while a run needs it."""
     connection = get_connection(workspace, name)

@@ -15,7 +15,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from flowapp.accounts.access import page
 from flowapp.connections.allowing import allow
-from flowapp.connections.embedded import NAME, embedded_server, offers_warehouse, use_warehouse
+from flowapp.connections.embedded import NAME, connect_warehouse, offers_warehouse
 from flowapp.connections.fields import InvalidConnection
 from flowapp.connections.forms import AllowanceForm, ConnectionForm, PasswordForm, WebhookForm
 from flowapp.connections.models import Connection
@@ -91,15 +91,7 @@ def _show_form(request: HtmxRequest, template: str, form: Form, **more: object) 
 @page(role="admin")
 def add_embedded(request: HtmxRequest) -> HttpResponse:
     """Add a connection to the workspace's own database on the bundled server, and test it."""
-    server = embedded_server()
-    if server is None or not offers_warehouse(request.workspace):
-        raise InvalidConnection(
-            "connection.not_embedded",
-            "There is no bundled PostgreSQL, or a connection to it already exists.",
-            hint="See the list of connections, or add a connection by its fields.",
-        )
-    use_warehouse(request.workspace, server)
-    probe_connection(request.workspace, NAME)
+    connect_warehouse(request.workspace)
     messages.success(request, f"Connection {NAME} saved and tested.")
     return redirect("connections:detail", request.workspace.slug, NAME)
 

@@ -15,8 +15,7 @@ from flowapp.demo.files import place_files
 from flowapp.embedded.services import ServiceAddresses
 from flowapp.pipelines.models import Pipeline
 from flowapp.pipelines.services import save_version
-from flowapp.runs.models import LOADED, Run
-from flowapp.runs.run_kinds import LOADS
+from flowapp.runs.models import LOADED, LOADS, Run
 from ir.errors import FlowError
 
 PIPELINES = ("airlines", "nyc-flights")

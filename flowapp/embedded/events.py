@@ -5,4 +5,4 @@ from __future__ import annotations
 from flowapp.hook import Hook
 
 server_started: Hook[[int], None] = Hook()
-"""The embedded PostgreSQL answers on this port, and the control database is migrated."""
+"""This process started the embedded PostgreSQL, which answers on this port, and the control database is migrated."""

@@ -20,11 +20,12 @@ from flowapp.embedded.errors import EmbeddedError
 from flowapp.embedded.home import Home, Secrets, load_secrets, read_json, write_atomically
 from flowapp.embedded.locks import FileLock
 from flowapp.embedded.logs import ServerLog
-from flowapp.embedded.ports import free_port
+from flowapp.embedded.ports import free_port, is_free
 from flowapp.embedded.postgres import Postgres
 from flowapp.embedded.valkey import Valkey
 
 _PAUSE = 0.1
+_ATTEMPTS = 5
 
 
 class Server(Protocol):
@@ -66,10 +67,20 @@ class ServiceSupervisor:
         stale = read_json(self._files.state) or {}
         self._files.state.unlink(missing_ok=True)
         self._server.end_leftover(stale.get("pid", 0))
-        self._port = free_port([*_last_port(self._files.port), *self._server.ports])
-        write_atomically(self._files.port, str(self._port))
-        self._server.start(self._port)
+        self._start_on_free_port()
         self._write_state()
+
+    def _start_on_free_port(self) -> None:
+        """Choose another port if somebody takes the chosen one before the server listens: making a cluster takes
+        seconds."""
+        for attempt in range(_ATTEMPTS):
+            self._port = free_port([*_last_port(self._files.port), *self._server.ports])
+            write_atomically(self._files.port, str(self._port))
+            try:
+                return self._server.start(self._port)
+            except EmbeddedError:
+                if attempt == _ATTEMPTS - 1 or is_free(self._port):
+                    raise
 
     def watch(self) -> None:
         """Restart the server whenever it ends; return when no process uses the service any more."""

@@ -14,7 +14,6 @@ from types import TracebackType
 from typing import Self
 
 import psycopg
-import redis
 
 from flowapp.embedded.errors import EmbeddedError
 from flowapp.embedded.home import PROJECT, Home, Secrets, ServiceFiles, flow_home, load_secrets, read_json
@@ -44,7 +43,10 @@ class ServiceAddresses:
 
 
 class Claim:
-    """A claim on one service: it runs at least until `close`, or until this process is gone."""
+    """A claim on one service: it runs at least until `close`, or until this process is gone.
+
+    `has_started` says that this process started the service, and did not join a running one.
+    """
 
     def __init__(self, home: Home, name: str, secrets: Secrets) -> None:
         """Start the service or join it. Raises `EmbeddedError` when it does not come up."""
@@ -52,7 +54,7 @@ class Claim:
         self._users = FileLock(self._files.users_lock)
         self._users.share()
         try:
-            self.port = _start_or_join(home, name, secrets)
+            self.port, self.has_started = _start_or_join(home, name, secrets)
         except BaseException:
             self._users.release()
             raise
@@ -94,6 +96,10 @@ class Services:
     def addresses(self) -> ServiceAddresses:
         return ServiceAddresses(self._secrets, {name: claim.port for name, claim in self._claims.items()})
 
+    def has_started(self, name: str) -> bool:
+        """Whether this process started that service, and did not join a running one."""
+        return name in self._claims and self._claims[name].has_started
+
     def close(self) -> None:
         """Release all claims, the database last."""
         for claim in reversed(self._claims.values()):
@@ -114,15 +120,18 @@ def is_running(name: str) -> bool:
     return is_held(Home(flow_home()).service(name).owner_lock)
 
 
-def _start_or_join(home: Home, name: str, secrets: Secrets) -> int:
+def _start_or_join(home: Home, name: str, secrets: Secrets) -> tuple[int, bool]:
+    """Return the port of the service, and whether this process started it."""
     files = home.service(name)
     end = time.monotonic() + _PATIENCE
+    has_started = False
     while time.monotonic() < end:
         if not is_held(files.owner_lock):
             _start_supervisor(home, name)
+            has_started = True
         state = read_json(files.state)
         if state and _ANSWERS[name](ServiceAddresses(secrets, {name: state["port"]})):
-            return int(state["port"])
+            return int(state["port"]), has_started
         time.sleep(0.03)
     raise EmbeddedError(
         "embedded.not_answering",
@@ -140,6 +149,8 @@ def _postgres_answers(addresses: ServiceAddresses) -> bool:
 
 
 def _redis_answers(addresses: ServiceAddresses) -> bool:
+    import redis  # Most commands need no broker, and this takes long to load.
+
     try:
         with redis.Redis.from_url(addresses.redis_url, socket_timeout=5) as client:
             return bool(client.ping())

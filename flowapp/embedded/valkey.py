@@ -12,6 +12,8 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import redis
+from redis.backoff import NoBackoff
+from redis.retry import Retry
 
 from flowapp.embedded.accounts import Account, runnable
 from flowapp.embedded.errors import EmbeddedError
@@ -70,7 +72,8 @@ class Valkey:
 
     def _wait_until_up(self, port: int) -> None:
         end = time.monotonic() + 15
-        with redis.Redis(LOOPBACK, port, password=self._secrets.broker, socket_timeout=5) as client:
+        once = Retry(NoBackoff(), 0)  # the loop below tries again
+        with redis.Redis(LOOPBACK, port, password=self._secrets.broker, socket_timeout=1, retry=once) as client:
             while True:
                 try:
                     client.ping()

@@ -20,7 +20,6 @@ from flowapp.accounts.roles import ROWS_VIEW
 from flowapp.api.bodies import Reason, read_reason
 from flowapp.api.paging import FlowCursorPagination
 from flowapp.api.queries import read_query
-from flowapp.files.heads import detect_settings
 from flowapp.files.serializers import (
     DetectionSerializer,
     DetectRequest,
@@ -34,6 +33,7 @@ from flowapp.runs.load_units.models import LoadUnit
 from flowapp.runs.load_units.selectors import NEWEST_FIRST, get_unit, list_units
 from flowapp.runs.load_units.services import leave_out, load_file_again
 from flowapp.runs.selectors import get_run
+from flowapp.uploads.heads import read_head
 from flowapp.uploads.services import keep_upload, uploaded_file
 
 
@@ -79,7 +79,7 @@ class DetectSettings(APIView):
         of it is looked at. Settings that are given are kept; nothing is stored."""
         asked = DetectRequest(data=request.data)
         asked.is_valid(raise_exception=True)
-        found = detect_settings(request.workspace, asked.validated_data["path"], asked.given())
+        found = read_head(request.workspace, asked.validated_data["path"]).detect(asked.given())
         return Response(DetectionSerializer(found).data, headers={"Cache-Control": "no-store"})
 
 

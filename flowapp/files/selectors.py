@@ -1,15 +1,26 @@
-"""Uploads beside what pipelines have seen of them."""
+"""Uploads and files, beside what pipelines have seen of them."""
 
 from __future__ import annotations
 
+import os
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
 from django.conf import settings
-from django.db.models import Exists, OuterRef
+from django.db.models import Exists, OuterRef, QuerySet
 
 from flowapp.accounts.models import Workspace
-from flowapp.runs.load_units.models import LoadUnit, UnitState
+from flowapp.runs.load_units.models import LoadUnit, UnitRun, UnitState
+from flowapp.runs.load_units.selectors import NEWEST_FIRST, rows_read
+from flowapp.uploads.heads import open_inside
 from flowapp.uploads.models import Upload
+from ir.errors import FlowError
 
 MOST_WAITING = 50
+MOST_UNITS = 50
+TRIES_FIRST = ("-at", "-id")
+"""The newest try first."""
 
 
 def list_waiting(workspace: Workspace) -> list[Upload]:
@@ -24,3 +35,77 @@ def first_unit_of(upload: Upload) -> LoadUnit | None:
     """The file with the same bytes that a pipeline of the workspace has seen first."""
     same = LoadUnit.objects.filter(workspace=upload.workspace, sha256=upload.sha256).exclude(state=UnitState.SKIPPED)
     return same.select_related("pipeline").order_by("created_at", "id").first()
+
+
+@dataclass(frozen=True, slots=True)
+class FileDetail:
+    """A file and what pipelines have done with its bytes. `units` come with the numbers of their newest runs.
+
+    `is_there` says that a file is at the path, `is_unchanged` that it has the size and time that were noted.
+    """
+
+    path: str
+    sha256: str
+    size: int
+    state: str
+    upload: Upload | None
+    units: list[tuple[LoadUnit, dict[str, Any] | None]]
+    is_there: bool
+    is_unchanged: bool
+
+    @property
+    def is_loaded(self) -> bool:
+        """Whether a pipeline has loaded the bytes or is about to."""
+        return any(unit.state in (UnitState.COMMITTED, UnitState.PROCESSING) for unit, _ in self.units)
+
+    @property
+    def can_be_deleted(self) -> bool:
+        return self.upload is not None and self.is_unchanged and not self.is_loaded
+
+
+def list_tries(workspace: Workspace, sha256: str) -> QuerySet[UnitRun]:
+    """What runs did with these bytes, under whatever name."""
+    tries = UnitRun.objects.filter(workspace=workspace, unit__workspace=workspace, unit__sha256=sha256)
+    return tries.select_related("unit", "run__pipeline").defer("run__report", "run__timeline").order_by(*TRIES_FIRST)
+
+
+def file_of_unit(unit: LoadUnit) -> FileDetail:
+    """The file under the name by which a pipeline saw it."""
+    uploads = Upload.objects.filter(workspace=unit.workspace, sha256=unit.sha256, path=unit.name)
+    upload = uploads.select_related("user").order_by("-at", "id").first()
+    return _detail(unit.workspace, unit.name, unit, unit.state, upload)
+
+
+def file_of_upload(upload: Upload) -> FileDetail:
+    seen = LoadUnit.objects.filter(workspace=upload.workspace, sha256=upload.sha256, name=upload.path)
+    unit = seen.order_by(*NEWEST_FIRST).first()
+    return _detail(upload.workspace, upload.path, upload, unit.state if unit else UnitState.PENDING, upload)
+
+
+def get_upload(workspace: Workspace, upload_id: UUID) -> Upload:
+    """Raises FlowError."""
+    try:
+        return Upload.objects.select_related("user", "workspace").get(workspace=workspace, pk=upload_id)
+    except Upload.DoesNotExist:
+        raise FlowError(
+            "file.unknown", f"Unknown file {str(upload_id)!r} here.", hint="The Files page lists all files."
+        ) from None
+
+
+def _detail(workspace: Workspace, path: str, noted: LoadUnit | Upload, state: str, upload: Upload | None) -> FileDetail:
+    same = LoadUnit.objects.filter(workspace=workspace, sha256=noted.sha256).select_related("pipeline", "run")
+    units = list(same.order_by(*NEWEST_FIRST)[:MOST_UNITS])
+    read = rows_read(units)
+    is_there, is_unchanged = _look(workspace, path, noted)
+    numbered = [(unit, read.get(unit.run_id) if unit.run_id else None) for unit in units]
+    return FileDetail(path, noted.sha256, noted.size, state, upload, numbered, is_there, is_unchanged)
+
+
+def _look(workspace: Workspace, path: str, noted: LoadUnit | Upload) -> tuple[bool, bool]:
+    """Whether a file is at the path, and whether it is as it was noted."""
+    try:
+        with open_inside(workspace, path) as stream:
+            status = os.fstat(stream.fileno())
+    except FlowError:
+        return False, False
+    return True, (status.st_size, status.st_mtime_ns) == (noted.size, noted.mtime_ns)

@@ -106,11 +106,12 @@ class KeySerializer(CamelSerializer[Any]):
 
     columns = serializers.ListField(child=serializers.CharField())
     is_unique = serializers.BooleanField()
+    is_likely = serializers.BooleanField(help_text="Whether it comes first or is called as keys are.")
     repeated = serializers.ListField(child=serializers.CharField(allow_blank=True), help_text="Values of several rows.")
 
 
 class FileProblemSerializer(CamelSerializer[Any]):
-    code = serializers.CharField(help_text="Stable; docs/detect.md lists them.")
+    code = serializers.CharField(help_text="Stable; docs/reference/detect.md lists them.")
     message = serializers.CharField()
     hint = serializers.CharField(help_text="What to do.")
     column = serializers.CharField(allow_null=True)

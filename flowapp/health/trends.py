@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
+from uuid import UUID
 
 from django.db.models import OuterRef, Subquery, Sum
 
@@ -13,9 +14,8 @@ from flowapp.accounts.models import Workspace
 from flowapp.pipelines.documents import read_document
 from flowapp.pipelines.models import Pipeline
 from flowapp.runs.durations import seconds_of
-from flowapp.runs.models import ENDED, Run
+from flowapp.runs.models import ENDED, LOADS, NodeRun, Run
 from flowapp.runs.row_count_anomalies import RowCountRange, row_count_range
-from flowapp.runs.run_kinds import LOADS
 
 MOST_PIPELINES, LAST_RUNS = 6, 30
 MEASURES = (("loaded", "Rows loaded", "rows"), ("seconds", "Duration", "s"), ("rejected", "Rows rejected", "rows"))
@@ -69,12 +69,13 @@ def list_trends(workspace: Workspace, slug: str = "") -> list[Trend]:
     pipelines = pipelines.exclude(last=None)
     if slug:
         pipelines = pipelines.filter(slug=slug)
-    return [_trend(pipeline) for pipeline in pipelines.order_by("-last", "slug")[:MOST_PIPELINES]]
+    runs = {pipeline: _last_runs(pipeline) for pipeline in pipelines.order_by("-last", "slug")[:MOST_PIPELINES]}
+    rows = _sum_rows([run for of_one in runs.values() for run in of_one])
+    return [_trend(pipeline, of_one, rows) for pipeline, of_one in runs.items()]
 
 
-def _trend(pipeline: Pipeline) -> Trend:
-    runs = _last_runs(pipeline)
-    measured = [_measures(run) for run in runs]
+def _trend(pipeline: Pipeline, runs: Sequence[Run], rows: Mapping[UUID, Mapping[str, Any]]) -> Trend:
+    measured = [_measures(run, rows.get(run.pk, {})) for run in runs]
     row_range = _band(pipeline, runs[-1])
     charts = [
         Chart(title, unit, [values[name] for values in measured], row_range if name == "loaded" else None)
@@ -83,23 +84,32 @@ def _trend(pipeline: Pipeline) -> Trend:
     return Trend(pipeline, [(run.number, run.queued_at.isoformat(), run.state) for run in runs], charts)
 
 
-def _last_runs(pipeline: Pipeline) -> Sequence[Any]:
-    runs = Run.objects.filter(pipeline=pipeline, state__in=ENDED, kind__in=LOADS).select_related("version")
-    counted = runs.annotate(loaded=Sum("nodes__rows_loaded"), rejected=Sum("nodes__rows_rejected"))
-    return list(counted.order_by("-queued_at", "id")[:LAST_RUNS])[::-1]
+def _last_runs(pipeline: Pipeline) -> Sequence[Run]:
+    runs = Run.objects.filter(pipeline=pipeline, state__in=ENDED, kind__in=LOADS).defer("report", "timeline")
+    return list(runs.order_by("-queued_at", "id")[:LAST_RUNS])[::-1]
 
 
-def _measures(run: Any) -> dict[str, float | None]:
+def _sum_rows(runs: Sequence[Run]) -> dict[UUID, dict[str, Any]]:
+    """The rows of each run, by its key. A join would sum the nodes of all runs of the pipeline."""
+    nodes = NodeRun.objects.filter(run__in=[run.pk for run in runs]).values("run")
+    sums = nodes.annotate(loaded=Sum("rows_loaded"), rejected=Sum("rows_rejected"))
+    found = sums.values_list("run", "loaded", "rejected")
+    return {key: {"loaded": loaded, "rejected": rejected} for key, loaded, rejected in found}
+
+
+def _measures(run: Run, rows: Mapping[str, Any]) -> dict[str, float | None]:
     took = seconds_of(run)
-    return {"loaded": run.loaded, "rejected": _rejected(run), "seconds": None if took is None else round(took, 1)}
+    return {
+        "loaded": rows.get("loaded"),
+        "rejected": _rejected(run, rows.get("rejected")),
+        "seconds": None if took is None else round(took, 1),
+    }
 
 
-def _rejected(run: Any) -> int | None:
+def _rejected(run: Run, counted: int | None) -> int | None:
     """Return the rejected rows. A run that failed before its load has no target counts but may have stored rejected
     rows."""
-    if run.rejected is not None:
-        return int(run.rejected)
-    return run.quarantine_rows or None
+    return counted if counted is not None else run.quarantine_rows or None
 
 
 def _band(pipeline: Pipeline, newest: Run) -> RowCountRange | None:

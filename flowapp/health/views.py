@@ -28,7 +28,7 @@ from flowapp.processes.parts import health_document
 from flowapp.web.htmx import HtmxRequest, render_page
 from flowapp.web.paging import take_page
 
-MOST_ALERTS = 100
+MOST_ALERTS = 50
 HIDDEN: dict[str, Any] = {"alerts": [], "hides_alerts": True}
 
 

@@ -12,6 +12,7 @@ from flowapp.accounts.models import Workspace
 from flowapp.accounts.roles import ROWS_VIEW, is_at_least
 from flowapp.pipelines.models import Pipeline
 from flowapp.pipelines.selectors import list_pipelines
+from flowapp.web.docs import INDEX, list_groups, page_url
 from flowapp.web.navigation import ACTIONS, ENTRIES
 
 MOST_PIPELINES = 10
@@ -30,9 +31,10 @@ def find(workspace: Workspace, role: str, words: str) -> list[tuple[str, list[Hi
     """Groups of hits, those without any left out. Without words: all pages and actions, and the first pipelines."""
     groups = (
         ("Pipelines", _pipelines(workspace, words)),
-        ("Pages", _pages(workspace, words)),
+        ("Pages", _pages(workspace, role, words)),
         ("Actions", _actions(workspace, role, words)),
         (TRACE, _traces(workspace, role, words)),
+        ("Documentation", _docs(words)),
     )
     return [(name, hits) for name, hits in groups if hits]
 
@@ -41,14 +43,22 @@ def _fits(label: str, words: str) -> bool:
     return all(word in label.lower() for word in words.lower().split())
 
 
-def _pages(workspace: Workspace, words: str) -> list[Hit]:
-    found = [entry for entry in ENTRIES if _fits(entry.label, words)]
+def _pages(workspace: Workspace, role: str, words: str) -> list[Hit]:
+    found = [entry for entry in ENTRIES if is_at_least(role, entry.role) and _fits(entry.label, words)]
     return [Hit(entry.label, entry.address(workspace.slug), entry.icon) for entry in found]
 
 
 def _actions(workspace: Workspace, role: str, words: str) -> list[Hit]:
     allowed = [action for action in ACTIONS if is_at_least(role, action.role) and _fits(action.label, words)]
     return [Hit(action.label, action.address(workspace.slug), action.icon) for action in allowed]
+
+
+def _docs(words: str) -> list[Hit]:
+    """The index without words, else the pages whose titles contain them."""
+    if not words:
+        return [Hit("Documentation", page_url(INDEX), "help-circle")]
+    pages = [page for group in list_groups() for page in group.pages if _fits(page.title, words)]
+    return [Hit(page.title, page_url(page.name), "help-circle") for page in pages]
 
 
 def _traces(workspace: Workspace, role: str, words: str) -> list[Hit]:

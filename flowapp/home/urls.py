@@ -8,4 +8,8 @@ from flowapp.home import views
 
 app_name = "home"
 
-urlpatterns = [path("", views.workspace_home, name="home"), path("search/", views.search, name="search")]
+urlpatterns = [
+    path("", views.workspace_home, name="home"),
+    path("search/", views.search, name="search"),
+    path("first-steps/hide/", views.hide_steps, name="hide_first_steps"),
+]

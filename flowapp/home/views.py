@@ -8,17 +8,17 @@ from django.contrib.auth import update_session_auth_hash
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect
-from django.views.decorators.http import require_http_methods
+from django.views.decorators.http import require_http_methods, require_POST
 
 from flowapp.accounts.access import page, signed_in
 from flowapp.accounts.errors import AccountError
 from flowapp.accounts.forms import WorkspaceForm
 from flowapp.accounts.models import Membership
 from flowapp.accounts.selectors import list_memberships, may_make_workspaces
-from flowapp.accounts.services import make_workspace
+from flowapp.accounts.services import hide_first_steps, make_workspace
 from flowapp.accounts.sole_control import see_ended_credentials
 from flowapp.home.search import find
-from flowapp.web.docs import read_page
+from flowapp.web.docs import INDEX, list_groups, read_page, title_of
 from flowapp.web.htmx import HtmxRequest, render_page
 
 
@@ -71,16 +71,26 @@ def _keep_session(request: HtmxRequest, made: Membership) -> None:
 
 
 @signed_in
-def docs(request: HtmxRequest, name: str) -> HttpResponse:
-    """A page of the documentation."""
+def docs(request: HtmxRequest, name: str = INDEX) -> HttpResponse:
+    """A page of the documentation; without a name its index."""
     text = read_page(name)
     if text is None:
         raise Http404("Page not found.")
-    return render_page(request, "web/docs.html", {"name": name, "page": text})
+    context = {"name": name, "title": title_of(name), "page": text, "groups": list_groups(), "is_index": name == INDEX}
+    return render_page(request, "web/docs.html", context)
 
 
 @page()
 def workspace_home(request: HtmxRequest) -> HttpResponse:
+    return redirect("pipelines:list", request.workspace.slug)
+
+
+@require_POST
+@page("editor")
+def hide_steps(request: HtmxRequest) -> HttpResponse:
+    if request.membership is not None:
+        hide_first_steps(request.membership)
+    messages.success(request, "First steps hidden.")
     return redirect("pipelines:list", request.workspace.slug)
 
 

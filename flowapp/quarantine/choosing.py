@@ -11,7 +11,7 @@ from executors.target_database import HIGHEST, Entry
 from flowapp.accounts.models import Workspace
 from flowapp.pipelines.models import Pipeline
 from flowapp.quarantine.models import Selection
-from flowapp.quarantine.reject_tables import reject_tables_of
+from flowapp.quarantine.reject_tables import by_table, reject_tables_of
 from flowapp.quarantine.selectors import KEYS, EntryFilter, find_entries_of_runs, page_filtered, reach, runs_here
 from flowapp.runs.holds import Decider
 from flowapp.runs.selectors import get_run
@@ -114,13 +114,13 @@ def _unknown(row_key: str) -> FlowError:
 
 def _keys_of_numbers(workspace: Workspace, numbers: Sequence[int]) -> dict[int, dict[str, str]]:
     found: dict[int, dict[str, str]] = defaultdict(dict)
-    for reject_table, rejects in reach(workspace, reject_tables_of(workspace, None, None)):
-        entries = rejects.entries(reject_table.table, numbers)
-        mine = [entry for entry in entries if entry["pipelineId"] == reject_table.pipeline]
+    for shared, rejects in reach(workspace, by_table(reject_tables_of(workspace, None, None))):
+        entries = rejects.entries(shared.table, numbers)
+        mine = [entry for entry in entries if entry["pipelineId"] in shared.pipelines]
         own_runs = runs_here(workspace, {entry["runId"] for entry in mine})
         for entry in mine:
             if entry["runId"] in own_runs:
-                found[entry["id"]][f"{entry['runId']}:{entry['rowId']}"] = reject_table.pipeline
+                found[entry["id"]][f"{entry['runId']}:{entry['rowId']}"] = entry["pipelineId"]
     return found
 
 

@@ -6,58 +6,65 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import Any
 
-from django.db.models import Count, Max, QuerySet, Sum
-from django.db.models.functions import TruncDate
+from django.db.models import F, Max, Sum
 from django.utils import timezone
 
 from flowapp.accounts.models import Workspace
 from flowapp.pipelines.models import Pipeline
-from flowapp.runs.models import RuleCount
-from flowapp.runs.run_kinds import LOADS
+from flowapp.quarantine.models import GroupKind, Span, ViolationGroup, ViolationTotal
+from flowapp.quarantine.totals import spans_between
 
 GROUPS = {
-    "pipeline": ("run__pipeline__slug",),
-    "rule": ("run__pipeline__slug", "node", "rule", "type", "field", "on_fail"),
-    "field": ("run__pipeline__slug", "field"),
+    "pipeline": ("pipeline",),
+    "rule": ("pipeline", "node", "rule", "type", "field", "on_fail"),
+    "field": ("pipeline", "field"),
     "day": ("day",),
 }
 """What counts can be told by, and the columns that make a group."""
-MOST_GROUPS = 200
+SUMS = ("violations", "runs", "newest")
+MOST_GROUPS = 100
 MOST_DAYS = 90
 
 
 def count_violations(
     workspace: Workspace, by: str, *, days: int, pipeline: Pipeline | None = None
 ) -> list[dict[str, Any]]:
-    """`violations`, the number of `runs` and the `newest` of them for each group, most first, at most `MOST_GROUPS`.
+    """`violations`, the number of `runs` and the `newest` of them for each group: the `MOST_GROUPS` with most, or every
+    day, the newest first.
 
-    A row counts once for every rule it violated, in every run that read it in the last `days`. Raises KeyError for a
-    group that there is not.
+    A row counts once for every rule it violated, in every run that was asked for in the last `days`, today included.
+    Raises KeyError for a group that there is not.
     """
     columns = GROUPS[by]
-    found = _violated(workspace, days, pipeline).annotate(day=TruncDate("run__queued_at"))
-    groups = found.values(*columns)
+    last = timezone.localdate()
+    first = last - timedelta(days=days - 1)
+    if by == "day":
+        return _count_by_day(workspace, first, last, pipeline)
+    groups = ViolationGroup.objects.filter(
+        spans_between(first, last, of="totals__"), totals__workspace=workspace, totals__kind=by
+    )
+    if pipeline:
+        groups = groups.filter(pipeline=pipeline)
     summed = groups.annotate(
-        violations=Sum("violations"), runs=Count("run", distinct=True), newest=Max("run__queued_at")
+        violations=Sum("totals__violations"), runs=Sum("totals__runs"), newest=Max("totals__newest")
     )
-    order = ("-day",) if by == "day" else ("-violations", *columns)
-    return [_named(group) for group in summed.order_by(*order)[:MOST_GROUPS]]
+    of_group = ("pipeline__slug", *columns[1:])
+    rows = summed.order_by("-violations", *of_group).values_list(*of_group, *SUMS)
+    return [dict(zip((*columns, *SUMS), row, strict=True)) for row in rows[:MOST_GROUPS]]
 
 
-def _named(group: dict[str, Any]) -> dict[str, Any]:
-    return {"pipeline" if name == "run__pipeline__slug" else name: value for name, value in group.items()}
-
-
-def _violated(workspace: Workspace, days: int, pipeline: Pipeline | None) -> QuerySet[RuleCount]:
-    since = timezone.now() - timedelta(days=days)
-    found = RuleCount.objects.filter(
-        workspace=workspace,
-        run__workspace=workspace,
-        run__kind__in=LOADS,
-        run__queued_at__gte=since,
-        violations__gt=0,
+def _count_by_day(workspace: Workspace, first: date, last: date, pipeline: Pipeline | None) -> list[dict[str, Any]]:
+    """The newest day first."""
+    totals = ViolationTotal.objects.filter(
+        workspace=workspace, kind=GroupKind.PIPELINE, span=Span.DAY, starts__gte=first, starts__lte=last
     )
-    return found.filter(run__pipeline=pipeline) if pipeline else found
+    if pipeline:
+        totals = totals.filter(group__pipeline=pipeline)
+    days = totals.values(day=F("starts")).annotate(
+        sum_of_violations=Sum("violations"), sum_of_runs=Sum("runs"), newest_of_all=Max("newest")
+    )
+    rows = days.order_by("-day").values_list("day", "sum_of_violations", "sum_of_runs", "newest_of_all")
+    return [dict(zip(("day", *SUMS), row, strict=True)) for row in rows]
 
 
 @dataclass(frozen=True, slots=True)

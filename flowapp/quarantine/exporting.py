@@ -23,8 +23,8 @@ from executors.target_database import ROW_FLAGS, Entry
 from flowapp.accounts.models import Workspace
 from flowapp.batches import in_batches
 from flowapp.quarantine.records import note_decision, note_sent
-from flowapp.quarantine.reject_tables import reject_tables_of
-from flowapp.quarantine.selectors import EntryFilter, entry_query_of, owner_of, reach
+from flowapp.quarantine.reject_tables import by_table, reject_tables_of
+from flowapp.quarantine.selectors import EntryFilter, entry_query_of, owners_of, reach
 from flowapp.quarantine.values import text_of
 from flowapp.runs.holds import Decider
 
@@ -111,9 +111,8 @@ class Sending:
 def list_all(workspace: Workspace, filters: EntryFilter) -> Iterator[Entry]:
     """Yield every entry, oldest first within each table."""
     entry_query = entry_query_of(workspace, filters)
-    reject_tables = reject_tables_of(workspace, filters.pipeline, filters.run)
-    for reject_table, rejects in reach(workspace, reject_tables):
-        for some in in_batches(rejects.export(owner_of(workspace, reject_table), reject_table.table, entry_query)):
+    for shared, rejects in reach(workspace, by_table(reject_tables_of(workspace, filters.pipeline, filters.run))):
+        for some in in_batches(rejects.export(owners_of(workspace, shared), shared.table, entry_query)):
             yield from some
 
 
@@ -121,10 +120,8 @@ def fields_of(workspace: Workspace, filters: EntryFilter) -> list[str]:
     """Return the fields of the newest rows, in the order of their source if the runs recorded it."""
     # A search may take as long as the export; which fields there are must not.
     entry_query, found = entry_query_of(workspace, replace(filters, search=None)), dict[str, None]()
-    for reject_table, rejects in reach(workspace, reject_tables_of(workspace, filters.pipeline, filters.run)):
-        page = rejects.page(
-            owner_of(workspace, reject_table), reject_table.table, entry_query, None, _LOOKED_AT, _OF_FIELDS
-        )
+    for shared, rejects in reach(workspace, by_table(reject_tables_of(workspace, filters.pipeline, filters.run))):
+        page = rejects.page(owners_of(workspace, shared), shared.table, entry_query, None, _LOOKED_AT, _OF_FIELDS)
         for node in sorted({entry["targetNode"] for entry in page.entries}):
             found |= dict.fromkeys(rejects.source_fields({entry["runId"] for entry in page.entries}, [node]))
         for entry in page.entries:

@@ -9,9 +9,8 @@ from uuid import UUID
 
 from flowapp.accounts.models import Workspace
 from flowapp.quarantine.selectors import EntryFilter
-from flowapp.runs.models import RuleCount, Run
+from flowapp.runs.models import LOADS, RuleCount, Run
 from flowapp.runs.rule_names import rule_name
-from flowapp.runs.run_kinds import LOADS
 
 NEWEST_RUNS = 200
 """Runs that are looked at, so that the boxes are as quick after a million runs. Rules that only older ones know are

@@ -96,3 +96,68 @@ class Retention(models.Model):
 
     def __str__(self) -> str:
         return f"{self.days} days"
+
+
+class GroupKind(models.TextChoices):
+    PIPELINE = "pipeline"
+    RULE = "rule"
+    FIELD = "field"
+
+
+class ViolationGroup(models.Model):
+    """What violations are counted for: a pipeline, one of its rules or one of its fields.
+
+    Columns that do not make a group of this kind are empty. `key` is a hash of those that do.
+    """
+
+    workspace = models.ForeignKey("accounts.Workspace", models.CASCADE, related_name="+")
+    pipeline = models.ForeignKey("pipelines.Pipeline", models.CASCADE, related_name="+", db_index=False)
+    kind = models.CharField(max_length=10, choices=GroupKind.choices)
+    key = models.CharField(max_length=64)
+    node = models.CharField(max_length=63, blank=True)
+    rule = models.TextField(blank=True)
+    type = models.CharField(max_length=40, blank=True)
+    field = models.TextField(null=True)  # noqa: DJ001 - a rule without a field is told apart from a field named ''
+    on_fail = models.CharField(max_length=10, blank=True)
+
+    class Meta:
+        constraints = (models.UniqueConstraint(fields=["pipeline", "key"], name="violation_group"),)
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.rule or self.field or self.pipeline_id}"
+
+
+class Span(models.TextChoices):
+    DAY = "day"
+    BLOCK = "block"
+
+
+class ViolationTotal(models.Model):
+    """The violations of a group in the runs that were asked for on one day, or in a block of days, in UTC.
+
+    `runs` is the number of runs with violations, never 0; `newest` is when the newest of them was asked for. Workspace
+    and kind are those of the group: one index serves the sums over a workspace.
+    """
+
+    workspace = models.ForeignKey("accounts.Workspace", models.CASCADE, related_name="+", db_index=False)
+    group = models.ForeignKey(ViolationGroup, models.CASCADE, related_name="totals", db_index=False)
+    kind = models.CharField(max_length=10, choices=GroupKind.choices)
+    span = models.CharField(max_length=5, choices=Span.choices)
+    starts = models.DateField()
+    violations = models.BigIntegerField()
+    runs = models.PositiveIntegerField()
+    newest = models.DateTimeField()
+
+    class Meta:
+        constraints = (models.UniqueConstraint(fields=["group", "span", "starts"], name="violation_total"),)
+        indexes = (
+            models.Index(
+                fields=["workspace", "kind", "span", "starts"],
+                name="violation_total_by_day",
+                include=["group", "violations", "runs", "newest"],
+            ),
+            models.Index(fields=["starts"], name="violation_total_age"),
+        )
+
+    def __str__(self) -> str:
+        return f"{self.group_id} {self.span} {self.starts}: {self.violations}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from django.db.models import Exists, F, OuterRef, Q, QuerySet
@@ -25,6 +26,27 @@ class RejectTable:
     @property
     def key(self) -> str:
         return f"{self.pipeline}|{self.connection}|{self.table}"
+
+
+@dataclass(frozen=True, slots=True)
+class SharedTable:
+    """One quarantine table with the pipelines of a workspace that keep entries in it."""
+
+    connection: str
+    table: TableName
+    pipelines: tuple[str, ...]
+
+    @property
+    def key(self) -> str:
+        return f"{self.connection}|{self.table}"
+
+
+def by_table(reject_tables: Iterable[RejectTable]) -> list[SharedTable]:
+    """Return each table once, so that it is asked once, however many pipelines share it."""
+    pipelines: dict[tuple[str, TableName], dict[str, None]] = {}
+    for place in reject_tables:
+        pipelines.setdefault((place.connection, place.table), {})[place.pipeline] = None
+    return [SharedTable(*table, tuple(sorted(found))) for table, found in pipelines.items()]
 
 
 def reject_tables_of(workspace: Workspace, pipeline: Pipeline | None, run: Run | None) -> list[RejectTable]:

@@ -59,7 +59,7 @@ def page_results(run: Run, *, result: str | None = None, cursor: str = "", limit
     if over_rows is None or not over_rows.loads:
         raise FlowError(
             "run.no_replay",
-            f"Run {run.number} of {run.pipeline.slug} replayed no rows.",
+            f"{run.title} of {run.pipeline.slug} replayed no rows.",
             hint="For a check without a load, see `rows.results`.",
         )
     counted = dict(run.stored_report.row_results)

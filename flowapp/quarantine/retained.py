@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from flowapp.clock import from_now
 from flowapp.processes.retention import AT_ONCE, DAY, Retention
-from flowapp.quarantine.models import RowDecision, RowJob, Selection
+from flowapp.quarantine.models import RowDecision, RowJob, Selection, ViolationTotal
+from flowapp.quarantine.totals import BLOCK_DAYS, MOST_DAYS
 
 RETENTION = (
     Retention("Selections of rejected rows (ids)", Selection, "made_at", 7),
     Retention("History of decisions about rejected rows", RowDecision, "at", 730),
+    Retention("Totals of violations by day", ViolationTotal, "starts", MOST_DAYS + BLOCK_DAYS),
 )
 ROW_IDS_DAYS = 7
 """How long it is kept which rows a replay was about, by their ids."""

@@ -10,26 +10,42 @@ import base64
 import heapq
 import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, datetime, time
 from itertools import groupby, islice
-from typing import Any
+from typing import Any, TypeVar
 from uuid import UUID
 
+from django.db.models import TextField
+from django.db.models.functions import Cast
 from django.utils import timezone
 
-from executors.target_database import EVERY, STATUSES, Entry, EntryQuery, Owner, Rejects, open_rejects
+from executors.target_database import (
+    EVERY,
+    GROUP_COLUMNS,
+    NEWEST_FIRST,
+    STATUSES,
+    Entry,
+    EntryOrder,
+    EntryQuery,
+    Group,
+    Owner,
+    Owners,
+    Position,
+    Rejects,
+    open_rejects,
+)
 from flowapp.accounts.models import Workspace
 from flowapp.connections.selectors import get_connection
 from flowapp.connections.services import resolve
 from flowapp.pipelines.documents import read_document
 from flowapp.pipelines.models import Pipeline
-from flowapp.quarantine.reject_tables import RejectTable, reject_tables_of
+from flowapp.quarantine.reject_tables import RejectTable, SharedTable, by_table, reject_tables_of
 from flowapp.runs.models import Run
 from ir.errors import FlowError
 
-MOST_RUNS_OF_A_DAY = 2000
-KEYS = ("id", "runId", "rowId", "createdAt", "revision")
+MOST_RUNS_OF_A_DAY = 10_000
+KEYS = ("id", "pipelineId", "runId", "rowId", "ruleId", "createdAt", "revision")
 """By which entries are put in order and told apart."""
 
 
@@ -69,7 +85,7 @@ class EntryFilter:
 
 @dataclass(frozen=True, slots=True)
 class Entries:
-    """Some entries, newest first, and the cursor of those that follow: "" where there are none. `is_partial` says that
+    """Some entries, and the cursor of those that follow: "" where there are none. `is_partial` says that
     a search stopped before it had looked at everything; the cursor goes on from there."""
 
     entries: list[Entry]
@@ -90,37 +106,58 @@ def page_filtered(
     workspace: Workspace,
     filters: EntryFilter,
     *,
+    order: EntryOrder = NEWEST_FIRST,
     cursor: str = "",
     limit: int = 50,
     columns: Sequence[str] = EVERY,
     previews: bool = False,
 ) -> Entries:
-    """As `page_entries`. `columns` are those that are told of an entry, `KEYS` among them; with `previews` each has a
-    `preview` of its row."""
+    """As `page_entries`, in an `order` whose group is among `sortable_by`. `columns` are those that are told of an
+    entry, `KEYS` among them; with `previews` each has a `preview` of its row."""
     if filters.status is not None and filters.status not in STATUSES:
         raise FlowError(
             "errors.status_unknown", f"There is no status {filters.status!r}.", hint=f"Statuses: {', '.join(STATUSES)}."
         )
     positions = _decode(cursor)
-    read = list(_read_all(workspace, filters, positions, limit + 1, columns, previews=previews))
-    merged = heapq.merge(*(found.entries for found in read), key=_newest, reverse=True)
-    shown = list(islice(merged, limit))
+    read = list(_read_all(workspace, filters, order, positions, limit + 1, columns, previews=previews))
+    shown = list(islice(_merge([found.entries for found in read], order), limit))
     more = partial = False
     for found in read:
-        mine = [entry["id"] for entry in shown if entry["reject_table"] == found.reject_table.key]
+        mine = [entry for entry in shown if entry["reject_table"] == found.table.key]
         is_all, goes_on = len(mine) == len(found.entries), found.looked_to is not None
         more, partial = more or not is_all or goes_on, partial or (is_all and goes_on)
         if is_all and found.looked_to is not None:
-            positions[found.reject_table.key] = found.looked_to
+            positions[found.table.key] = found.looked_to
         elif mine:
-            positions[found.reject_table.key] = mine[-1]
+            positions[found.table.key] = Position(mine[-1]["id"], _group_of(mine[-1], order))
     for entry in shown:
         del entry["reject_table"]
     return Entries(shown, _encode(positions) if more else "", partial)
 
 
-def _newest(entry: Entry) -> tuple[datetime, int]:
-    return entry["createdAt"], entry["id"]
+def sortable_by(filters: EntryFilter) -> frozenset[Group]:
+    """What the entries of a filter can be grouped by: that for which their tables have an index."""
+    if filters.search or filters.replay or filters.day or filters.field is not None:
+        return frozenset()
+    return frozenset({"rule"} if filters.of_pipeline else {"rule", "pipeline"})
+
+
+def _merge(tables: Sequence[Iterable[Entry]], order: EntryOrder) -> Iterator[Entry]:
+    """The entries of several tables in one order, as each table has its own."""
+
+    def newest_last(entry: Entry) -> tuple[Any, ...]:
+        return (_group_of(entry, order), entry["createdAt"], entry["id"])
+
+    def newest_first(entry: Entry) -> tuple[Any, ...]:
+        return (_group_of(entry, order), -entry["createdAt"].timestamp(), -entry["id"])
+
+    if order.group is None:
+        return heapq.merge(*tables, key=newest_last, reverse=not order.is_oldest_first)
+    return heapq.merge(*tables, key=newest_last if order.is_reversed else newest_first, reverse=order.is_reversed)
+
+
+def _group_of(entry: Entry, order: EntryOrder) -> str:
+    return str(entry[GROUP_COLUMNS[order.group]]) if order.group else ""
 
 
 def list_entries_of_row(workspace: Workspace, run: Run, row_id: str) -> list[Entry]:
@@ -176,31 +213,31 @@ def _in_order(entry: Entry, fields: Sequence[str]) -> Entry:
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """What a place holds of a page. `looked_to` is the id down to which a search has looked, None if to the end."""
+    """What a table holds of a page. `looked_to` is the entry up to which was looked, None if to the end."""
 
-    reject_table: RejectTable
+    table: SharedTable
     entries: list[Entry]
-    looked_to: int | None = None
+    looked_to: Position | None = None
 
 
 def _read_all(
     workspace: Workspace,
     filters: EntryFilter,
-    positions: Mapping[str, int],
+    order: EntryOrder,
+    positions: Mapping[str, Position],
     limit: int,
     columns: Sequence[str],
     *,
     previews: bool,
 ) -> Iterator[_Found]:
-    entry_query = entry_query_of(workspace, filters)
-    for reject_table, rejects in reach(workspace, reject_tables_of(workspace, filters.pipeline, filters.run)):
-        owner = owner_of(workspace, reject_table)
-        before = positions.get(reject_table.key)
-        page = rejects.page(owner, reject_table.table, entry_query, before, limit, columns, previews=previews)
-        yield _Found(reject_table, _with_table(reject_table, page.entries), page.reached)
+    entry_query = replace(entry_query_of(workspace, filters), order=order)
+    for shared, rejects in reach(workspace, by_table(reject_tables_of(workspace, filters.pipeline, filters.run))):
+        owners, after = owners_of(workspace, shared), positions.get(shared.key)
+        page = rejects.page(owners, shared.table, entry_query, after, limit, columns, previews=previews)
+        yield _Found(shared, _with_table(shared, page.entries), page.reached)
 
 
-def _with_table(reject_table: RejectTable, entries: Iterable[Entry]) -> list[Entry]:
+def _with_table(reject_table: RejectTable | SharedTable, entries: Iterable[Entry]) -> list[Entry]:
     more = {
         "table": str(reject_table.table),
         "connection": reject_table.connection,
@@ -210,7 +247,10 @@ def _with_table(reject_table: RejectTable, entries: Iterable[Entry]) -> list[Ent
     return [{**entry, **more, "key": f"{entry['runId']}:{entry['rowId']}"} for entry in entries]
 
 
-def reach(workspace: Workspace, reject_tables: Iterable[RejectTable]) -> Iterator[tuple[RejectTable, Rejects]]:
+Place = TypeVar("Place", RejectTable, SharedTable)
+
+
+def reach(workspace: Workspace, reject_tables: Iterable[Place]) -> Iterator[tuple[Place, Rejects]]:
     """Each place with the rejected rows of its database, over one session for each connection."""
     by_connection = sorted(reject_tables, key=lambda reject_table: reject_table.connection)
     for name, here in groupby(by_connection, key=lambda reject_table: reject_table.connection):
@@ -232,27 +272,29 @@ def entry_query_of(workspace: Workspace, filters: EntryFilter) -> EntryQuery:
 
 
 def _runs_of_day(workspace: Workspace, filters: EntryFilter, day: date) -> tuple[str, ...]:
-    """The runs of a day that have rejected what is wanted: in the others no table need be searched. Raises FlowError
-    where they are too many, for the entries of some would pass for those of all."""
+    """The runs of a day, without those that are known to have kept no row. Raises FlowError where they are too many,
+    for the entries of some would pass for those of all."""
     start = timezone.make_aware(datetime.combine(day, time()))
     end = timezone.make_aware(datetime.combine(day, time.max))  # the day after the last one of all does not exist
     runs = Run.objects.filter(workspace=workspace, queued_at__gte=start, queued_at__lte=end)
     if filters.pipeline is not None:
         runs = runs.filter(pipeline=filters.pipeline)
-    named = {"rules__rule": filters.rule, "rules__field": filters.field}
-    violated = runs.filter(rules__violations__gt=0, **{name: v for name, v in named.items() if v is not None})
-    keys = violated.distinct().values_list("pk", flat=True)[: MOST_RUNS_OF_A_DAY + 1]
+    keys = runs.exclude(quarantine_rows=0).values_list(Cast("pk", TextField()), flat=True)[: MOST_RUNS_OF_A_DAY + 1]
     if len(keys) > MOST_RUNS_OF_A_DAY:
         raise FlowError(
             "errors.too_many_runs",
             f"More than {MOST_RUNS_OF_A_DAY:,} runs of {day} have rejected rows.",
-            hint="Filter by pipeline, rule or run.",
+            hint="Filter by pipeline or run.",
         )
-    return tuple(map(str, keys))
+    return tuple(keys)
 
 
 def owner_of(workspace: Workspace, reject_table: RejectTable) -> Owner:
     return Owner(str(workspace.pk), reject_table.pipeline)
+
+
+def owners_of(workspace: Workspace, shared: SharedTable) -> Owners:
+    return Owners(str(workspace.pk), shared.pipelines)
 
 
 def runs_here(workspace: Workspace, runs: Iterable[str]) -> set[str]:
@@ -270,23 +312,23 @@ def _uuid(text: str) -> UUID | None:
         return None
 
 
-def _encode(positions: Mapping[str, int]) -> str:
+def _encode(positions: Mapping[str, Position]) -> str:
     return base64.urlsafe_b64encode(json.dumps(positions).encode()).decode().rstrip("=")
 
 
-def read_cursor(cursor: str) -> dict[str, int]:
-    """For each place the last entry that was shown; raises ValueError for a cursor that no page gave."""
+def read_cursor(cursor: str) -> dict[str, Position]:
+    """For each table the last entry that was shown; raises ValueError for a cursor that no page gave."""
     try:
         positions = json.loads(base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4))) if cursor else {}
-        found = {str(reject_table): int(last) for reject_table, last in positions.items()}
+        found = {str(table): Position(int(last), str(group)) for table, (last, group) in positions.items()}
     except (TypeError, AttributeError, OverflowError, RecursionError) as error:
         raise ValueError("no cursor") from error
-    if any(abs(last) >= 2**63 for last in found.values()):
+    if any(abs(last.id) >= 2**63 or "\0" in last.group for last in found.values()):
         raise ValueError("no cursor")
     return found
 
 
-def _decode(cursor: str) -> dict[str, int]:
+def _decode(cursor: str) -> dict[str, Position]:
     """The same for a page, whose old bookmark shows the first one."""
     try:
         return read_cursor(cursor)

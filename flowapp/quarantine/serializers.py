@@ -14,6 +14,7 @@ from flowapp.quarantine.counts import GROUPS
 from flowapp.quarantine.exporting import FORMATS
 from flowapp.quarantine.results import USUAL, RowResult
 from flowapp.quarantine.selectors import read_cursor
+from flowapp.quarantine.totals import MOST_DAYS
 
 
 class EntrySerializer(WireSerializer[Any]):
@@ -59,7 +60,7 @@ class EntriesSerializer(WireSerializer[Any]):
 
 class EntryPageSerializer(EntriesSerializer):
     next = serializers.URLField(allow_null=True)
-    partial = serializers.BooleanField(help_text="A search stopped before the end; `next` goes on from there.")  # type: ignore[assignment]  # a field, not the option of serializers
+    partial = serializers.BooleanField(help_text="A search stopped before the end; `next` continues from there.")  # type: ignore[assignment]  # a field, not the option of serializers
 
 
 class ViolationCountSerializer(WireSerializer[Any]):
@@ -147,7 +148,7 @@ class EntryPageFilter(RowFilter):
 
 class ViolationCountFilter(CamelSerializer[Any]):
     by = serializers.ChoiceField(sorted(GROUPS), default="rule")
-    days = serializers.IntegerField(default=30, min_value=1, max_value=3650)
+    days = serializers.IntegerField(default=30, min_value=1, max_value=MOST_DAYS)
     pipeline = serializers.CharField(required=False)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
@@ -14,14 +14,16 @@ from flowapp.accounts.roles import may_see_values
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A field of a rejected row. `text` is None for NULL; `failing` says that a rule about this field failed, and
-    `fixed` what somebody has put in its place."""
+    """A field of a rejected row. `text` is None for NULL; `failing` says that a rule about this field failed, `fixed`
+    what somebody has put in its place, and `is_absent` that the row lacks it, as with a column that a transform made.
+    """
 
     name: str
     text: str | None
     failing: bool
     is_fixed: bool = False
     fixed: str | None = None
+    is_absent: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,18 +61,18 @@ class GridCell:
 
 @dataclass(frozen=True, slots=True)
 class GridRow:
-    """A rejected row for fixing: by one of its entries."""
+    """A rejected row for fixing: by one of its entries. `failing` are the fields that its rule is about."""
 
     entry: Entry
     key: str
-    field: str | None
+    failing: frozenset[str] = frozenset()
 
     def cell(self, name: str) -> GridCell:
         row, fixed = self.entry["row"], self.entry["fixedRow"]
         before = text_of(row.get(name)) if isinstance(row, dict) else None
         now = text_of(fixed.get(name)) if fixed else before
         label = f"{name} in record {self.entry['sourceRecord']} of {self.entry['sourceFile']}"
-        return GridCell(name, now, before, bool(fixed) and now != before, name == self.field, label)
+        return GridCell(name, now, before, bool(fixed) and now != before, name in self.failing, label)
 
     @property
     def can_fix(self) -> bool:
@@ -88,8 +90,8 @@ def _lines(text: str) -> str:
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
-def grid_row(entry: Entry) -> GridRow:
-    return GridRow(entry, f"{entry['runId']}:{entry['rowId']}", entry["field"])
+def grid_row(entry: Entry, failing: frozenset[str] = frozenset()) -> GridRow:
+    return GridRow(entry, f"{entry['runId']}:{entry['rowId']}", failing)
 
 
 def entry_document(entry: Entry, role: str) -> dict[str, Any]:
@@ -113,10 +115,9 @@ def _time(moment: datetime | None) -> str | None:
     return moment.isoformat() if moment else None
 
 
-def cells_of(entries: list[Entry]) -> list[Cell]:
+def cells_of(entries: list[Entry], failing: Set[str]) -> list[Cell]:
     """The fields of a row with all rules it failed, failing ones first; a field that the row lacks has no value."""
     row = entries[0]["row"]
-    failing = {entry["field"] for entry in entries if entry["field"] is not None}
     fields = row if isinstance(row, dict) else {"": row}
     fixed = entries[0].get("fixedRow") or {}
     names = [*fields, *sorted((failing | fixed.keys()) - fields.keys())]
@@ -128,6 +129,7 @@ def cells_of(entries: list[Entry]) -> list[Cell]:
             name in failing,
             name in fixed and text_of(fixed[name]) != before,
             text_of(fixed.get(name)),
+            name not in fields,
         )
         for name in names
     ]

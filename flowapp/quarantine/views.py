@@ -19,10 +19,12 @@ from flowapp.accounts.access import page
 from flowapp.accounts.roles import may_see_values
 from flowapp.pipelines.selectors import get_pipeline
 from flowapp.quarantine.audit_log import NOT_LOADED
-from flowapp.quarantine.counts import GROUPS, count_violations, present_trend
+from flowapp.quarantine.counts import GROUPS, MOST_GROUPS, count_violations, present_trend
 from flowapp.quarantine.filter_options import fields_of, known_rules, names_of_rules, other_fields
 from flowapp.quarantine.forms import filters_of
 from flowapp.quarantine.selectors import EntryFilter, list_entries_of_row, page_filtered
+from flowapp.quarantine.sorting import columns_of, order_of, sorting_of
+from flowapp.quarantine.source_fields import SourceFields, with_origins
 from flowapp.quarantine.values import cells_of
 from flowapp.runs.load_units.selectors import line_of
 from flowapp.runs.models import Run
@@ -54,6 +56,7 @@ def home(request: HtmxRequest) -> HttpResponse:
         "worst": max(trend, key=lambda day: day.violations),
         "days": days,
         "days_choices": DAYS,
+        "most_groups": MOST_GROUPS,
         "pipeline": pipeline,
         "rule_names": {row["rule"]: rule_name(row["rule"], row["type"], row["field"]) for row in counts["rule"]},
     }
@@ -89,7 +92,9 @@ def rows(request: HtmxRequest) -> HttpResponse:
         "other_fields": other_fields(rules, filters),
         "sees_values": may_see_values(request.role),
         "narrowed": {name: value for name, value in request.GET.items() if name != "cursor"},
-        "one_pipeline": filters.run.pipeline if filters.run else filters.pipeline,
+        "one_pipeline": filters.of_pipeline,
+        "sorting": (sorting := sorting_of(request.GET.get("sort", ""), filters)),
+        "sortable": columns_of(filters),
     }
     if context["other_fields"]:
         return render_page(request, "quarantine/rows.html", context)
@@ -97,6 +102,7 @@ def rows(request: HtmxRequest) -> HttpResponse:
         context["found"] = found = page_filtered(
             request.workspace,
             filters,
+            order=order_of(sorting),
             cursor=request.GET.get("cursor", ""),
             columns=WITHOUT_VALUES,
             previews=context["sees_values"],
@@ -105,6 +111,7 @@ def rows(request: HtmxRequest) -> HttpResponse:
         return render_page(request, "quarantine/rows.html", {**context, "error": error}, status=status_of(error))
     names = {**names, **_names(request, found.entries)}
     context |= {"rule_names": names, "rows": len({entry["key"] for entry in found.entries})}
+    context["entries"] = with_origins(request.workspace, found.entries) if context["sees_values"] else found.entries
     return render_page(request, "quarantine/rows.html", context)
 
 
@@ -150,5 +157,8 @@ def row(request: HtmxRequest, run: UUID, row_id: str) -> HttpResponse:
     context |= {"rule_names": _names(request, entries)}
     first = entries[0]
     context |= {"line": line_of(found, first["sourceFile"], first["sourceRecord"])}
-    context |= {"entries": entries, "first": first, "cells": cells_of(entries) if context["sees_values"] else []}
+    context |= {"entries": entries, "first": first}
+    if context["sees_values"]:
+        about = SourceFields(request.workspace, entries)
+        context["cells"] = cells_of(entries, frozenset().union(*map(about.failing, entries)))
     return render_page(request, "quarantine/row.html", context)

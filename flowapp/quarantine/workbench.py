@@ -17,6 +17,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from executors.errors import Failure
+from executors.target_database import Entry
 from flowapp.accounts.access import page
 from flowapp.accounts.roles import require_values
 from flowapp.quarantine.audit_log import list_audit_log
@@ -27,7 +28,8 @@ from flowapp.quarantine.forms import filters_of
 from flowapp.quarantine.models import Selection
 from flowapp.quarantine.purging import MOST_DAYS, SECONDS, purge, retention_of, rows_to_purge, set_retention
 from flowapp.quarantine.replaying import ask_for_runs, says_before_replay
-from flowapp.quarantine.values import GridRow, grid_row, standing_of
+from flowapp.quarantine.source_fields import SourceFields
+from flowapp.quarantine.values import grid_row, standing_of
 from flowapp.runs.holds import Decider
 from flowapp.runs.models import Run, RunKind, Trigger
 from flowapp.web.errors import status_of
@@ -87,7 +89,7 @@ def _grid(selection: Selection, typed: Mapping[str, str]) -> dict[str, Any]:
     fixes = 0
     nodes: set[str] = set()
     fields: dict[str, None] = {}
-    rows: list[GridRow] = []
+    entries: list[Entry] = []
     for part in reach_parts(selection):
         for row in part.rows:
             statuses[row.status] = statuses.get(row.status, 0) + 1
@@ -95,13 +97,15 @@ def _grid(selection: Selection, typed: Mapping[str, str]) -> dict[str, Any]:
             # The row of a run that loaded nothing is fixed by the next good run: there is nothing to take back.
             fixes += row.status == "fixed" and not standing_of(row)
             nodes.add(row.node)
-        shown = part.rows[: GRID_ROWS - len(rows)]
+        shown = part.rows[: GRID_ROWS - len(entries)]
         fields |= dict.fromkeys(part.rejects.field_names(part.table, shown))
-        shown = shown[: max(1, GRID_CELLS // max(len(fields), 1)) - len(rows)]
+        shown = shown[: max(1, GRID_CELLS // max(len(fields), 1)) - len(entries)]
         if shown:
-            entries = part.rejects.entries(part.table, [row.id for row in shown])
-            rows += [grid_row(entry) for entry in sorted(entries, key=lambda entry: entry["id"])]
-    failing = [name for name in fields if any(row.field == name for row in rows)]
+            found = part.rejects.entries(part.table, [row.id for row in shown])
+            entries += sorted(found, key=lambda entry: entry["id"])
+    about = SourceFields(selection.workspace, entries)
+    rows = [grid_row(entry, about.failing(entry)) for entry in entries]
+    failing = [name for name in fields if any(name in row.failing for row in rows)]
     columns = [*failing, *(name for name in fields if name not in failing)]
     return {
         "statuses": statuses,

@@ -48,8 +48,8 @@ class TakeSample(APIView):
 
     @extend_schema(request=SampleRequest, responses={202: QueuedRunSerializer})
     def post(self, request: Request, slug: str) -> Response:
-        """Queue a run that samples the pipeline's source: with a validate `node` the source of your draft, else that of
-        the newest version."""
+        """Queue a run that samples the source of the pipeline: with a validate `node` the source of your draft, else
+        that of the newest version."""
         given = SampleRequest(data=request.data)
         given.is_valid(raise_exception=True)
         node, pipeline = given.validated_data["node"], get_pipeline(request.workspace, slug)
@@ -63,7 +63,7 @@ class Suggestions(APIView):
 
     @extend_schema(responses=SuggestionsSerializer)
     def get(self, request: Request, slug: str, node: str) -> Response:
-        """Rules and checks that the newest sample speaks for, and that the draft's node does not hold yet."""
+        """List rules and checks that the newest sample suggests and the node of the draft does not have yet."""
         view = _view(request, slug)
         samples = list_samples(view.draft.pipeline, target_of(view, node))
         proposals = list_proposals(samples, node_of(view, node))
@@ -72,7 +72,7 @@ class Suggestions(APIView):
 
     @extend_schema(request=AcceptRequest, responses=PositionSerializer)
     def post(self, request: Request, slug: str, node: str) -> Response:
-        """Take one into the draft; answers the draft's position."""
+        """Add one to the draft; the response has the draft's position."""
         draft = drafts.open_draft(get_pipeline(request.workspace, slug), author_of(request))
         given = AcceptRequest(data=request.data)
         given.is_valid(raise_exception=True)
@@ -85,7 +85,7 @@ class Backtest(APIView):
 
     @extend_schema(request=BacktestRequest, responses=TrialsSerializer)
     def post(self, request: Request, slug: str, node: str) -> Response:
-        """How many rows of each kept sample would have failed a rule, with examples. It changes nothing."""
+        """Count the rows of each stored sample that would have failed a rule, with examples. It changes nothing."""
         view = _view(request, slug)
         target = target_of(view, node)
         given = BacktestRequest(data=request.data)

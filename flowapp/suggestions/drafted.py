@@ -5,32 +5,36 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from itertools import pairwise, takewhile
 from typing import Any
 
-from flowapp.pipelines.checking import check_text, nodes_of
+from flowapp.pipelines.checking import check_text
 from flowapp.pipelines.drafts import DraftView
 from flowapp.pipelines.edits import find_node
+from flowapp.pipelines.neighbours import nodes_above, readers_of, with_references
 from ir.diagnostics import InvalidPipeline
 from ir.errors import FlowError
 
 Node = dict[str, Any]
-COPIED_TARGET_FIELDS = ("schema", "emptyAsNull")
+COPIED_TARGET_FIELDS = ("schema", "emptyAsNull", "onTypeMismatch")
 SAMPLE_TABLE = "flow_sample"
-"""Never created: the sample is kept in Flow's own table of that database."""
+"""This table is never created: the sample is stored in Flow's own table of that database."""
 
 
 def draft_to_sample(view: DraftView, slug: str) -> str:
-    """The text of a small pipeline that reads the draft's source as the validate node does. Raises FlowError."""
+    """Return the text of a small pipeline that reads the source of the draft like the validate node. Raises
+    FlowError."""
     if view.document is None:
         raise _not_ready("The JSON text of the draft is invalid.", "Correct it on the JSON tab.")
     node = find_node(view.document, slug)[1]
     if node.get("kind") != "validate":
         raise FlowError("node.unknown", f"{slug} is not a validate node.", hint="Only validate nodes have rules.")
-    above = list(_above(view.document, node))
+    above = nodes_above(view.document, node)
     if not above or above[-1].get("kind") != "source":
         raise _not_ready(f"{slug} reads from no source yet.", "Choose a node in the field Reads from.")
     check = {"id": slug, "kind": "validate", "inputs": node["inputs"], "rowLevel": []}
-    nodes = [*reversed(above), check, _target(view, slug, above[-1])]
+    path = _branches_as_filters([*reversed(above), node])
+    nodes = [*with_references(view.document, path), check, _target(view, node, above[-1])]
     text = json.dumps({"kind": "pipeline", "version": "1.0", "id": view.draft.pipeline.slug, "nodes": nodes})
     try:
         check_text(view.draft.pipeline.workspace, text).require_valid()
@@ -40,24 +44,32 @@ def draft_to_sample(view: DraftView, slug: str) -> str:
     return text
 
 
-def _above(document: Any, node: Node) -> Iterator[Node]:
-    """The nodes that a node reads from, the nearest first."""
-    by_id = {str(other.get("id")): other for _, other in nodes_of(document)}
-    seen: set[str] = set()
-    while isinstance(inputs := node.get("inputs"), list) and len(inputs) == 1 and inputs[0] in by_id:
-        if inputs[0] in seen:
-            return
-        seen.add(inputs[0])
-        node = by_id[inputs[0]]
-        yield node
+def _branches_as_filters(nodes: list[Node]) -> list[Node]:
+    """The nodes before the last one, with a filter in the place of each branch node: the other branches lead to nodes
+    that take no part."""
+    return [
+        {"id": node["id"], "kind": "transform", "inputs": node["inputs"], "ops": [_filter(node, str(reader.get("id")))]}
+        if node.get("kind") == "branch"
+        else node
+        for node, reader in pairwise(nodes)
+    ]
 
 
-def _target(view: DraftView, slug: str, source: Node) -> Node:
-    """Where the sample is kept: in the database of the target that the node feeds, else of the source, else in the only
-    one that there is."""
-    below = next(_targets_below(view.document, slug), {})
+def _filter(branch: Node, reader: str) -> Node:
+    """The condition of the rows that go to a reader: those of no branch before it, and its own."""
+    found = [one for one in branch.get("branches") or () if isinstance(one, dict)]
+    before = list(takewhile(lambda one: one.get("to") != reader, found))
+    terms = [f"NOT coalesce(({one.get('where')}), FALSE)" for one in before]
+    terms += [f"({one.get('where')})" for one in found[len(before) : len(before) + 1]]
+    return {"op": "filter", "where": " AND ".join(terms)}
+
+
+def _target(view: DraftView, node: Node, source: Node) -> Node:
+    """Return where the sample is stored: in the database of the target that the node feeds, else of the source, else in
+    the only database of the workspace."""
+    slug, below = str(node["id"]), next(_targets_below(view.document, node), {})
     known = view.checked.found.known
-    named = [node["connection"] for node in (below, source) if node.get("connection") in known]
+    named = [one["connection"] for one in (below, source) if one.get("connection") in known]
     if not named and len(known) != 1:
         raise _not_ready(
             f"{slug} feeds no target with a connection yet, so there is no database to store a sample in.",
@@ -77,18 +89,15 @@ def _target(view: DraftView, slug: str, source: Node) -> Node:
     }
 
 
-def _targets_below(document: Any, slug: str) -> Iterator[Node]:
-    """The targets that a node feeds, directly or through others."""
-    reached, pending = {slug}, [slug]
-    while pending:
-        above = pending.pop()
-        for _, node in nodes_of(document):
-            inputs, name = node.get("inputs"), str(node.get("id"))
-            if isinstance(inputs, list) and above in inputs and name not in reached:
-                reached.add(name)
-                pending.append(name)
-                if node.get("kind") == "target":
-                    yield node
+def _targets_below(document: Any, node: Node) -> Iterator[Node]:
+    """Return the targets that a node feeds, directly or through others, the nearest first."""
+    reached = [node]
+    for above in reached:
+        for reader in readers_of(document, above):
+            if reader not in reached:
+                reached.append(reader)
+                if reader.get("kind") == "target":
+                    yield reader
 
 
 def _not_ready(message: str, hint: str) -> FlowError:

@@ -31,7 +31,7 @@ SOURCE, LOAD = "source", "load"
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """Rows that were kept together: of the source as it was sampled last, or of one load."""
+    """Rows that were stored together: by the last sampling of the source, or by one load."""
 
     kind: str
     rows: tuple[SampleRow, ...]
@@ -52,7 +52,7 @@ class Sample:
 
 @dataclass(frozen=True, slots=True)
 class SampleTrial:
-    """How many rows of one sample would have failed a rule."""
+    """The number of rows of one sample that would have failed a rule."""
 
     sample: Sample
     trial: Trial
@@ -63,7 +63,8 @@ class SampleTrial:
 
 
 def target_of(view: DraftView, node: str) -> Target:
-    """Where samples for a validate node of the draft, else of the newest version, are kept. Raises FlowError."""
+    """Return the target whose database stores the samples for a validate node of the draft, or else of the newest
+    version. Raises FlowError."""
     try:
         return read_document(draft_to_sample(view, node)).targets()[0]
     except FlowError as not_ready:
@@ -83,8 +84,8 @@ def _saved_target(pipeline: Pipeline, node: str) -> Target | None:
 
 
 def list_samples(pipeline: Pipeline, target: Target) -> list[Sample]:
-    """The sample of the source first, then those of loads, the newest first. Raises Failure where the target's database
-    does not answer."""
+    """List the sample of the source first, then those of loads, the newest first. Raises Failure if the target's
+    database cannot be reached."""
     connection = resolve(get_connection(pipeline.workspace, target.connection))
     rows = read_samples(connection, Owner(str(pipeline.workspace_id), pipeline.slug), target.id)
     grouped: dict[tuple[str, str], list[SampleRow]] = {}
@@ -98,7 +99,7 @@ def list_samples(pipeline: Pipeline, target: Target) -> list[Sample]:
 
 
 def last_sampling(pipeline: Pipeline) -> Run | None:
-    """The run that took the last sample, or tried to."""
+    """Return the run that took the last sample or tried to."""
     return Run.objects.filter(pipeline=pipeline, kind=RunKind.SAMPLE).order_by("-queued_at", "id").first()
 
 
@@ -107,25 +108,25 @@ def is_going_on(run: Run | None) -> bool:
 
 
 def is_outdated(sample: Sample, document: str) -> bool:
-    """Whether a sample of the source was taken before the draft reads as it does now."""
+    """Whether a sample of the source is older than the parts of the draft that it depends on."""
     return bool(sample.kind == SOURCE and sample.run and sample.run.draft_document not in ("", document))
 
 
 def list_proposals(samples: Sequence[Sample], node: Mapping[str, Any]) -> list[Proposal]:
-    """What the first sample speaks for and the node does not ask yet."""
+    """List the rules and checks that the first sample suggests and the node does not have yet."""
     if not samples:
         return []
     existing = {(rule.get("type"), rule.get("field")) for rule in node.get("rowLevel") or () if isinstance(rule, dict)}
     return [
         proposal
-        for proposal in propose(samples[0].values)
+        for proposal in propose(samples[0].values, samples[0].rows[0].types)
         if (proposal.spec.get("type"), proposal.spec.get("field")) not in existing
         and not (proposal.check and proposal.check in (node.get("datasetLevel") or {}))
     ]
 
 
 def read_rule(spec: Any) -> RowRule:
-    """A row rule as it stands in a document; raises FlowError."""
+    """Parse a row rule of a document; raises FlowError."""
     kind = spec.get("type") if isinstance(spec, dict) else None
     if not isinstance(kind, str) or kind not in RULES:
         raise FlowError("rule.type_unknown", f"Unknown rule {kind!r}.", hint=f"Rules: {', '.join(RULES)}.")
@@ -137,7 +138,7 @@ def read_rule(spec: Any) -> RowRule:
         raise FlowError(
             "rule.invalid", f"{where or kind}: {first['msg']}.", hint="See the schema of the rule."
         ) from None
-    # What the types let through, such as a pattern that is none, would end the trial.
+    # An error that the types do not find, such as an invalid pattern, would end the trial.
     for found in rule.check(ROOT):
         if found.severity == "error":
             raise FlowError(found.code, found.message, hint=found.hint)
@@ -151,14 +152,14 @@ def try_on_samples(rule: RowRule, samples: Sequence[Sample], target: Target) -> 
 
 
 def rules_of(node: Mapping[str, Any]) -> Iterator[tuple[dict[str, Any], RowRule]]:
-    """The rules of a draft's node that can be read."""
+    """Return the rules of a draft's node that can be parsed."""
     for spec in node.get("rowLevel") or ():
         try:
             yield spec, read_rule(spec)
         except FlowError:
-            continue  # the editor says what is wrong with it
+            continue  # the editor reports its errors
 
 
 def node_of(view: DraftView, node: str) -> Mapping[str, Any]:
-    """The validate node as the draft has it; raises FlowError."""
+    """Return the validate node of the draft; raises FlowError."""
     return find_node(view.last_good, node)[1]

@@ -12,7 +12,7 @@ from flowapp.suggestions.selectors import LOAD, SOURCE, Sample, SampleTrial
 
 
 class SampleSerializer(CamelSerializer[Sample]):
-    """Rows that were kept together."""
+    """Rows that were stored together."""
 
     kind = serializers.ChoiceField([SOURCE, LOAD])
     run = serializers.UUIDField(source="run.pk", allow_null=True)
@@ -25,12 +25,13 @@ class SampleSerializer(CamelSerializer[Sample]):
 
 
 class ProposalSerializer(CamelSerializer[Proposal]):
-    """A row rule, or with `check` a dataset check of that kind, that a sample speaks for."""
+    """A row rule, or with `check` a dataset check of that kind, that a sample suggests."""
 
     check = OptionalTextField()
     spec = DocumentPartField(help_text="As in the document.")
     evidence = serializers.CharField()
     hits = serializers.IntegerField(help_text="Rows of the sample that it would reject or warn of.")
+    misfits = serializers.ListField(child=serializers.CharField(), help_text="Some of their values.")
 
 
 class SuggestionsSerializer(CamelSerializer[Any]):
@@ -45,7 +46,7 @@ class ExampleSerializer(CamelSerializer[Any]):
 
 
 class TrialSerializer(CamelSerializer[SampleTrial]):
-    """What a rule would have done in one sample."""
+    """The result of a rule on one sample."""
 
     sample = SampleSerializer()
     hits = serializers.IntegerField(source="trial.hits")

@@ -7,7 +7,7 @@ from typing import Any
 from flowapp.accounts.models import User
 from flowapp.pipelines import drafts
 from flowapp.pipelines.checking import read_value
-from flowapp.pipelines.edits import find_node
+from flowapp.pipelines.edits import find_node, require_node
 from flowapp.pipelines.models import Draft, Pipeline
 from flowapp.runs.models import Run, RunKind, Trigger
 from flowapp.runs.services import queue_for
@@ -18,8 +18,8 @@ from ir.errors import FlowError
 def take_sample(
     pipeline: Pipeline, trigger: Trigger, *, user: User | None = None, send: bool = True, draft_document: str = ""
 ) -> Run:
-    """Ask for a run that looks at some rows of the source, of a draft where its part is given (`draft_to_sample`). One
-    of the same that is under way already will do."""
+    """Queue a run that samples the source; with `draft_to_sample` the source of a draft. If the same sampling is
+    already queued or running, it is returned."""
     last = last_sampling(pipeline)
     if send and last is not None and is_going_on(last) and last.draft_document == draft_document:
         return last
@@ -27,7 +27,7 @@ def take_sample(
 
 
 def accept(draft: Draft, node: str, spec: Any, check: str = "") -> Draft:
-    """Put a rule, or a dataset check of that kind, at the end of a validate node. Raises FlowError."""
+    """Append a rule, or a dataset check of that kind, to a validate node. Raises FlowError."""
     if check:
         if check != "duplicateKey" or not isinstance(spec, dict):
             raise FlowError("rule.type_unknown", f"Unknown check {check!r}.", hint="Known: duplicateKey.")
@@ -36,7 +36,8 @@ def accept(draft: Draft, node: str, spec: Any, check: str = "") -> Draft:
     at, held = find_node(read_value(draft.text), node)
     if held.get("kind") != "validate":
         raise FlowError("node.unknown", f"{node} is not a validate node.", hint="Only validate nodes have rules.")
-    patch = _check_patch(str(at), held, check, spec) if check else _rule_patch(str(at), held, spec)
+    added = _check_patch(str(at), held, check, spec) if check else _rule_patch(str(at), held, spec)
+    patch = [require_node(at, held), *added]
     what = check or f"{spec['type']} {spec.get('field', '')}"
     return drafts.patch_draft(draft, patch, f"Add {what}".strip()[:200])
 
@@ -48,7 +49,7 @@ def _rule_patch(at: str, node: dict[str, Any], spec: Any) -> list[dict[str, Any]
 
 
 def _check_patch(at: str, node: dict[str, Any], check: str, spec: Any) -> list[dict[str, Any]]:
-    """A key of the checks holds one or a list of them."""
+    """Return the patch for a dataset check: each key holds one check or a list of them."""
     checks = node.get("datasetLevel")
     if not isinstance(checks, dict):
         return [{"op": "add", "path": f"{at}/datasetLevel", "value": {check: spec}}]

@@ -12,4 +12,5 @@ urlpatterns = [
     path("<slug:slug>/<str:node>/", views.of_node, name="node"),
     path("<slug:slug>/<str:node>/sample/", views.sample, name="sample"),
     path("<slug:slug>/<str:node>/accept/", views.take, name="accept"),
+    path("<slug:slug>/<str:node>/accept-selected/", views.take_selected, name="accept_selected"),
 ]

@@ -48,7 +48,7 @@ def of_node(request: HtmxRequest, slug: str, node: str) -> HttpResponse:
 
 
 def _show(request: HtmxRequest, pipeline: Pipeline, node: str) -> HttpResponse:
-    """The page. What the draft lacks for a sample stands on it, with the way back to the editor."""
+    """Render the page. If the draft lacks something that a sample needs, the page says so and links to the editor."""
     view, sampling = drafts.view_draft(drafts.open_draft(pipeline, request.user)), last_sampling(pipeline)
     context: dict[str, Any] = {
         "pipeline": pipeline,
@@ -67,7 +67,7 @@ def _show(request: HtmxRequest, pipeline: Pipeline, node: str) -> HttpResponse:
 
 
 def _samples(view: DraftView, node: str, held: Mapping[str, Any]) -> dict[str, Any]:
-    """Samples, what they speak for, and what the draft's rules would hit in them. Raises FlowError."""
+    """Return samples, their suggestions, and the number of rows that violate the draft's rules. Raises FlowError."""
     target, document, not_ready = target_of(view, node), "", None
     try:
         document = draft_to_sample(view, node)
@@ -75,7 +75,7 @@ def _samples(view: DraftView, node: str, held: Mapping[str, Any]) -> dict[str, A
         not_ready = error
     samples = list_samples(view.draft.pipeline, target)
     tried = [(spec, asks(spec), try_on_samples(rule, samples, target)) for spec, rule in rules_of(held)]
-    proposals = [(p, asks(p.spec), json.dumps(p.spec, ensure_ascii=False)) for p in list_proposals(samples, held)]
+    proposals = [(p, asks(p.spec), _json(p.spec), _json([p.spec, p.check])) for p in list_proposals(samples, held)]
     return {
         "target": target,
         "samples": samples,
@@ -91,7 +91,7 @@ def _samples(view: DraftView, node: str, held: Mapping[str, Any]) -> dict[str, A
 @require_POST
 @page(role=ROWS_VIEW)
 def sample(request: HtmxRequest, slug: str, node: str) -> HttpResponse:
-    """Look at the source anew, in a worker."""
+    """Queue a run that samples the source again."""
     pipeline = get_pipeline(request.workspace, slug)
     try:
         document = draft_to_sample(drafts.view_draft(drafts.open_draft(pipeline, request.user)), node)
@@ -102,15 +102,42 @@ def sample(request: HtmxRequest, slug: str, node: str) -> HttpResponse:
     return redirect("suggestions:node", request.workspace.slug, slug, node)
 
 
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
 @require_POST
 @page(role=ROWS_VIEW)
 def take(request: HtmxRequest, slug: str, node: str) -> HttpResponse:
-    """Put one proposal into the draft."""
+    """Add one suggestion to the draft."""
     pipeline = get_pipeline(request.workspace, slug)
-    try:
-        spec = json.loads(request.POST.get("spec", ""))
-    except (ValueError, RecursionError):
-        raise FlowError("rule.invalid", "The rule is not valid JSON.", hint="Load the page again.") from None
+    spec = _read(request.POST.get("spec", ""))
     accept(drafts.open_draft(pipeline, request.user), node, spec, request.POST.get("check", ""))
     messages.success(request, f"Added to your draft of {slug}. Save the pipeline to use it in runs.")
     return redirect("suggestions:node", request.workspace.slug, slug, node)
+
+
+@require_POST
+@page(role=ROWS_VIEW)
+def take_selected(request: HtmxRequest, slug: str, node: str) -> HttpResponse:
+    """Put the selected ones of the proposals that the page offered into the draft."""
+    pipeline = get_pipeline(request.workspace, slug)
+    offered, selected = request.POST.getlist("offered"), set(request.POST.getlist("proposal"))
+    chosen = [_read(offer) for number, offer in enumerate(offered) if str(number) in selected]
+    for offer in chosen:
+        spec, check = offer if isinstance(offer, list) and len(offer) == 2 else (None, "")
+        accept(drafts.open_draft(pipeline, request.user), node, spec, str(check))
+    if chosen:
+        messages.success(
+            request, f"Added {len(chosen)} to your draft of {slug}. Save the pipeline to use them in runs."
+        )
+    else:
+        messages.warning(request, "Nothing is selected.")
+    return redirect("suggestions:node", request.workspace.slug, slug, node)
+
+
+def _read(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        raise FlowError("rule.invalid", "The rule is not valid JSON.", hint="Load the page again.") from None

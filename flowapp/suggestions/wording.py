@@ -11,12 +11,13 @@ _OMITTED = ("type", "field", "columns", "onFail", "id")
 
 
 def asks(spec: Mapping[str, Any]) -> str:
-    """`min 0, max 9` or `values green, red`; "" where the kind and the field say it all."""
+    """The condition of a rule, such as `min 0, max 9` or `values green, red`; "" if kind and field describe it
+    completely."""
     return ", ".join(f"{_split(name)} {_shown(value)}" for name, value in spec.items() if name not in _OMITTED)
 
 
 def _split(name: str) -> str:
-    """`max violations`, from the name that a document has for it."""
+    """The words of a field's name: `maxViolations` becomes `max violations`."""
     return re.sub("[A-Z]", lambda letter: f" {letter[0].lower()}", name)
 
 

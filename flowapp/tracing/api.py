@@ -16,13 +16,13 @@ from flowapp.tracing.serializers import TraceRequest, TraceSerializer
 
 
 class TraceRow(APIView):
-    """A POST, for its values are a row's, and no address may hold them. It changes nothing."""
+    """A POST request, because the key contains row values, which must not be in a URL. It changes nothing."""
 
     permission_classes = (workspace_role(read=ROWS_VIEW, write=ROWS_VIEW),)
 
     @extend_schema(request=TraceRequest, responses=TraceSerializer)
     def post(self, request: Request, slug: str) -> Response:
-        """Where a row went: the table, rejected rows and samples, and what could not be searched."""
+        """Search the table, rejected rows and samples for a row. The response also lists what could not be searched."""
         pipeline = get_pipeline(request.workspace, slug)
         wanted = TraceRequest(data=request.data)
         wanted.is_valid(raise_exception=True)

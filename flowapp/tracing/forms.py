@@ -13,7 +13,7 @@ LINES = 3
 
 
 class TraceForm(StyledForm):
-    """A few columns with their values. Named by the target's key at first."""
+    """A few columns with their values. At first, the columns are those of the target's key."""
 
     def __init__(self, data: Any, targets: Sequence[str], columns: Sequence[str], key: Sequence[str]) -> None:
         super().__init__(data)
@@ -42,6 +42,6 @@ class TraceForm(StyledForm):
         self.lines = [(self[f"column_{i}"], self[f"value_{i}"]) for i in range(lines)]
 
     def key(self) -> dict[str, str]:
-        """The columns that have a value."""
+        """Return the columns that have a value."""
         pairs = ((self.cleaned_data[c.name].strip(), self.cleaned_data[v.name]) for c, v in self.lines)
         return {column: value for column, value in pairs if column and value}

@@ -27,9 +27,8 @@ from flowapp.pipelines.selectors import get_version
 from flowapp.pipelines.summaries import quarantines_of
 from flowapp.quarantine.reject_tables import reject_tables_of
 from flowapp.runs.load_units.models import LoadUnit
-from flowapp.runs.models import NodeRun, Run
+from flowapp.runs.models import LOADS, NodeRun, Run
 from flowapp.runs.rule_names import names_of
-from flowapp.runs.run_kinds import LOADS
 from ir.errors import FlowError
 from ir.lineage import Lineage, lineages_of
 from ir.nodes import Target
@@ -39,17 +38,18 @@ MOST_COLUMNS = 10
 RECENT_LOADS = 10
 EXCLUDED = {
     "rows_filtered": "filtered out",
+    "rows_elsewhere": "sent to other branches",
     "rows_replaced": "replaced by later rows of the same key",
     "rows_behind_mark": "below the watermark",
     "rows_suppressed": "older than the table's row, or suppressed by a trigger",
     "rows_rejected": "rejected",
 }
-"""What keeps rows out of a target, in words, by what counts it."""
+"""Why rows are not in a target, in words, by the name of the count."""
 
 
 @dataclass(frozen=True, slots=True)
 class FoundRow:
-    """A row, or a rejection of it, that was found somewhere. `run` is None where this workspace knows no such run."""
+    """A row, or a rejection of it, that was found. `run` is None if this workspace has no such run."""
 
     values: Row
     run: Run | None = None
@@ -62,7 +62,7 @@ class FoundRow:
 
 @dataclass(frozen=True, slots=True)
 class SearchedLocation:
-    """A place that was looked in, in words, what was seen there, and why it could not be searched if it could not."""
+    """A location that was searched: its description, what was found there, and why it could not be searched, if so."""
 
     what: str
     kind: str
@@ -74,7 +74,8 @@ class SearchedLocation:
 
 @dataclass(frozen=True, slots=True)
 class TargetTrace:
-    """What is known of the row at one target. `excluded` counts, in words, the rows that recent loads kept out."""
+    """The results for the row at one target. `excluded` describes how many rows recent loads did not load, by
+    reason."""
 
     node: str
     locations: tuple[SearchedLocation, ...]
@@ -86,12 +87,12 @@ class TargetTrace:
 
     @property
     def is_sure(self) -> bool:
-        """Whether nothing found means that nothing is there."""
+        """Whether the row is certainly absent if nothing was found."""
         return not any(location.trouble for location in self.locations)
 
 
 def list_targets(pipeline: Pipeline) -> list[tuple[Target, list[str]]]:
-    """The targets of the newest version, with the columns that a row may be looked for by; its key comes first."""
+    """List the targets of the newest version with the columns that can identify a row, the columns of the key first."""
     document = _document(pipeline)
     lineages = {lineage.target: lineage for lineage in lineages_of(document)}
     return [(target, _columns(target, lineages[target.id])) for target in document.targets()]
@@ -103,7 +104,7 @@ def _columns(target: Target, lineage: Lineage) -> list[str]:
 
 
 def trace_row(pipeline: Pipeline, key: Mapping[str, str], node: str = "") -> list[TargetTrace]:
-    """Look for rows with these values at one target or at all. Raises FlowError for a key or node that cannot be."""
+    """Search for rows with these values at one target or at all. Raises FlowError for an invalid key or node."""
     if not 1 <= len(key) <= MOST_COLUMNS:
         raise FlowError(
             "trace.key_required",
@@ -143,7 +144,7 @@ def _trace(pipeline: Pipeline, document: Document, target: Target, key: Mapping[
 
 
 def _source_key(document: Document, target: Target, key: Mapping[str, str]) -> dict[str, str] | None:
-    """The key as the source writes it; None where a column of it is none of the source's as it stands."""
+    """Return the key in the source's columns; None if a column of the key is not an unchanged column of the source."""
     path = document.path_to(target)
     (lineage,) = (one for one in lineages_of(document) if (one.source, one.target) == (path.source.id, target.id))
     found = {}
@@ -159,7 +160,7 @@ def _source_key(document: Document, target: Target, key: Mapping[str, str]) -> d
 
 
 def _quarantines(pipeline: Pipeline, document: Document, target: Target) -> list[TableName]:
-    """Those on the way to the target, and those that older versions had behind its connection."""
+    """Return the quarantine tables on the path to the target, and those of older versions in the same database."""
     quarantines = (node.quarantine for node in document.path_to(target).validates)
     here = [TableName.parse(k.table) for k in quarantines if k and k.enabled and k.table]
     now = {(connection, TableName.parse(table)) for connection, table in quarantines_of(document)}
@@ -171,7 +172,7 @@ def _quarantines(pipeline: Pipeline, document: Document, target: Target) -> list
 
 
 class _Describing:
-    """Says of what was found at one target which run and file it came from."""
+    """Adds the run and the file to the rows that were found at one target."""
 
     def __init__(self, pipeline: Pipeline) -> None:
         self._pipeline = pipeline
@@ -228,7 +229,7 @@ def _lack(found: SearchResult) -> str:
 
 
 def _excluded(pipeline: Pipeline, target: Target) -> Iterable[tuple[str, int]]:
-    """Of loads alone: a replay rejects rows that a load has rejected before."""
+    """Only loads count: a replay rejects rows that a load has already rejected."""
     loads = Run.objects.filter(pipeline=pipeline, kind__in=LOADS).order_by("-queued_at")
     recent = list(loads.values_list("pk", flat=True)[:RECENT_LOADS])
     nodes = NodeRun.objects.filter(run__in=recent, node=target.id)

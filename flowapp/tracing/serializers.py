@@ -12,7 +12,7 @@ from flowapp.tracing.selectors import FoundRow, SearchedLocation, TargetTrace
 
 
 class TraceRequest(CamelSerializer[Any]):
-    """`key` has the values by column of the target, as the database writes them."""
+    """`key` maps columns of the target to values in the form that the database writes them."""
 
     key = serializers.DictField(child=serializers.CharField(trim_whitespace=False, max_length=1000))
     target = serializers.CharField(default="", max_length=63)
@@ -47,7 +47,7 @@ class FoundRowSerializer(CamelSerializer[FoundRow]):
 
 
 class TraceLocationSerializer(CamelSerializer[SearchedLocation]):
-    """A place that was looked in."""
+    """A location that was searched."""
 
     location = serializers.CharField(source="what", help_text="In words.")
     kind = serializers.CharField()
@@ -67,7 +67,7 @@ class TargetTraceSerializer(CamelSerializer[TargetTrace]):
     found = serializers.BooleanField(source="is_found")
     certain = serializers.BooleanField(source="is_sure", help_text="Whether nothing found means that nothing is there.")
     locations = TraceLocationSerializer(many=True)
-    recently_excluded = serializers.SerializerMethodField(help_text="Rows that recent loads left out.")
+    recently_excluded = serializers.SerializerMethodField(help_text="Rows that recent loads excluded.")
 
     @extend_schema_field(ExcludedRowsSerializer(many=True))
     def get_recently_excluded(self, trace: TargetTrace) -> list[dict[str, Any]]:

@@ -21,7 +21,7 @@ from ir.errors import FlowError
 @require_GET
 @page(role=ROWS_VIEW)
 def home(request: HtmxRequest) -> HttpResponse:
-    """Which pipeline it is about."""
+    """Ask for the pipeline."""
     if text := request.GET.get("pipeline", ""):
         return redirect("tracing:pipeline", request.workspace.slug, find_pipeline(request.workspace, text).slug)
     names = list_pipeline_names(request.workspace, with_version=True)

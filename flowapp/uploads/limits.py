@@ -19,13 +19,13 @@ from flowapp.accounts.permissions import access_of
 from flowapp.accounts.roles import is_at_least
 from ir.errors import FlowError
 
-UPLOADS = ("files:upload", "api:upload_file")
+UPLOADS = ("files:upload", "starting:upload", "api:upload_file")
 FORM_BYTES = 100_000
-"""What stands around a file: the parts of a form."""
+"""The bytes of a form in addition to its file."""
 
 
 def body_limit(scope: MutableMapping[str, Any]) -> int:
-    """The most bytes that a request may bring."""
+    """Return the maximum size of a request's body in bytes."""
     try:
         match = resolve(scope["path"])
     except Resolver404:
@@ -40,7 +40,7 @@ def _may_upload(scope: MutableMapping[str, Any], named: dict[str, Any]) -> bool:
     try:
         return is_at_least(_role(request, named), "editor")
     except (APIException, FlowError, Http404, UnicodeDecodeError):
-        return False  # the view says why
+        return False  # the view reports the reason
 
 
 def _role(request: Any, named: dict[str, Any]) -> str:

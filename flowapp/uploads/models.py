@@ -9,14 +9,14 @@ from django.db import models
 
 
 class Upload(models.Model):
-    """A file that a person put into the workspace's folder. No run may have seen it yet."""
+    """A file that a person uploaded into the workspace's folder. A run may not have read it yet."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     workspace = models.ForeignKey("accounts.Workspace", models.CASCADE, related_name="+")
     path = models.CharField(max_length=1024)
     sha256 = models.CharField(max_length=64)
     size = models.BigIntegerField()
-    # Together with path and size: whether it still is what was sent.
+    # With path and size, it shows whether the file is still the uploaded one.
     mtime_ns = models.BigIntegerField(null=True)
     user = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+")
     at = models.DateTimeField(auto_now_add=True)

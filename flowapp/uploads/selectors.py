@@ -17,7 +17,8 @@ MOST_SUGGESTIONS = 200
 
 
 def uploaded_whole(workspace: Workspace, files: Sequence[SourceFile]) -> set[str]:
-    """The paths of those files that were uploaded and have not been touched since: an upload is there at once."""
+    """Return the paths of the uploaded files that have not changed since. An upload appears complete, so runs need not
+    wait for it."""
     root = (settings.FILES_ROOT / workspace.slug).resolve()
     listed = {(Path(f.path).relative_to(root).as_posix(), f.size, f.mtime_ns): f.path for f in files}
     uploads = Upload.objects.filter(workspace=workspace).values_list("path", "size", "mtime_ns")
@@ -26,14 +27,14 @@ def uploaded_whole(workspace: Workspace, files: Sequence[SourceFile]) -> set[str
 
 
 def list_read_folders(workspace: Workspace) -> list[str]:
-    """Where pipelines of this workspace read from, as far as a list can tell: suggestions, no more."""
+    """List folders that pipelines of this workspace read, as suggestions. The list may be incomplete."""
     sources = Pipeline.objects.filter(workspace=workspace).exclude(source="").order_by("source")
     source_texts = sources.values_list("source", flat=True).distinct()[:MOST_SUGGESTIONS]
     return sorted({folder.strip("/") for text in source_texts for folder in text.split(", ")} - {""})
 
 
 def list_folders(workspace: Workspace) -> list[str]:
-    """Folders that are read, and those of the newest uploads: suggestions too."""
+    """List folders that pipelines read, and those of the newest uploads, as suggestions."""
     uploads = Upload.objects.filter(workspace=workspace).order_by("-at", "id")
     paths = uploads.values_list("path", flat=True)[:MOST_SUGGESTIONS]
     sent = {path.rpartition("/")[0] for path in paths}

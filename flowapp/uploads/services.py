@@ -28,11 +28,12 @@ _REFUSED = re.compile(r'[\x00-\x1f\x7f/\\:*?"<>|]')
 
 
 class InvalidUpload(FlowError):
-    """What was sent is not taken."""
+    """The upload was refused."""
 
 
 class DiskUploadHandler(TemporaryFileUploadHandler):
-    """Every file to disk, however small. One that is too large is thrown away as it comes and noted on the request."""
+    """Write every file to disk, also small ones. A file that is too large is discarded while it arrives, and marked on
+    the request."""
 
     received = 0
 
@@ -57,7 +58,7 @@ class DiskUploadHandler(TemporaryFileUploadHandler):
 
 
 def uploaded_file(request: HttpRequest) -> UploadedFile[bytes]:
-    """The request's file `file`; raises InvalidUpload."""
+    """Return the file `file` of the request; raises InvalidUpload."""
     found = request.FILES.get("file")
     if getattr(request, "upload_is_too_large", False):
         raise InvalidUpload(
@@ -71,9 +72,9 @@ def uploaded_file(request: HttpRequest) -> UploadedFile[bytes]:
 
 
 def keep_upload(workspace: Workspace, folder: str, file: UploadedFile[bytes], user: User | None = None) -> Upload:
-    """Put an uploaded file into a folder of the workspace and note that it is there. Raises InvalidUpload.
+    """Move an uploaded file into a folder of the workspace and record it. Raises InvalidUpload.
 
-    A file is there whole or not at all, and never in the place of another.
+    The file appears complete or not at all, and never replaces another.
     """
     root = (settings.FILES_ROOT / workspace.slug).resolve()
     name = _safe_name(file.name or "")
@@ -103,7 +104,8 @@ def keep_upload(workspace: Workspace, folder: str, file: UploadedFile[bytes], us
 
 @contextmanager
 def _beside(file: UploadedFile[bytes]) -> Iterator[tuple[Path, str]]:
-    """The bytes in a file on the same disk as all workspaces' folders, out of the sight of sources, and their hash."""
+    """Write the bytes to a temporary file on the same disk as the workspaces' folders, where no source looks; returns
+    it with the hash."""
     waiting = settings.FILES_ROOT / ".uploads"
     waiting.mkdir(parents=True, exist_ok=True)
     with tempfile.NamedTemporaryFile(dir=waiting) as arrived:
@@ -118,7 +120,7 @@ def _beside(file: UploadedFile[bytes]) -> Iterator[tuple[Path, str]]:
 
 
 def _safe_name(name: str) -> str:
-    """Browsers send a bare name; programs may send anything."""
+    """Return the file name without its path: browsers send a name only, programs may send anything."""
     name = unicodedata.normalize("NFC", name).strip()
     if not name or name.startswith(".") or len(name.encode()) > LONGEST_NAME or _REFUSED.search(name):
         raise InvalidUpload(
@@ -130,7 +132,7 @@ def _safe_name(name: str) -> str:
 
 
 def _require_readable(name: str, file: UploadedFile[bytes]) -> None:
-    """Refuse what no format reads: a run would take its bytes for text and reject every row."""
+    """Refuse a file that no format reads: a run would read its bytes as text and reject every row."""
     file.seek(0)
     found = unreadable_kind(file.read(HEAD_BYTES))
     file.seek(0)
@@ -143,7 +145,7 @@ def _require_readable(name: str, file: UploadedFile[bytes]) -> None:
 
 
 def _safe_folder(root: Path, folder: str) -> Path:
-    """A folder below the workspace's own, behind links too."""
+    """Return the folder if it is below the workspace's own, links resolved."""
     parts = [part for part in folder.strip().split("/") if part not in ("", ".")]
     if any(part.startswith(".") or _REFUSED.search(part) or len(part.encode()) > LONGEST_NAME for part in parts):
         raise InvalidUpload(

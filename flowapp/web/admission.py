@@ -29,7 +29,7 @@ Send = Callable[[Message], Awaitable[None]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 UNCOUNTED = ("/static/", "/api/health/")
-"""What takes no place: files, and the question whether the process is alive."""
+"""Requests that need no slot: static files, and the liveness check."""
 
 
 class _Refused(Exception):
@@ -68,8 +68,8 @@ class Admission:
         async with AsyncExitStack() as stack:
 
             async def count() -> Message:
-                """The next part of the body. A place is taken when all of it is there: nobody holds one by sending
-                slowly."""
+                """Count the next part of the body. The slot is taken when the body is complete, so that nobody can hold
+                one by sending slowly."""
                 nonlocal received, is_admitted
                 message = await receive()
                 received += len(message.get("body", b""))
@@ -95,7 +95,7 @@ class Admission:
         try:
             return self._body_limit(scope)
         finally:
-            close_old_connections()  # no request ends here, which would give them back
+            close_old_connections()  # no request releases them before its end
 
 
 class Client(NamedTuple):
@@ -139,7 +139,7 @@ class RequestSlots:
 
 
 async def _acquire(seconds: float, own: asyncio.Semaphore, everybody: asyncio.Semaphore) -> None:
-    """A place among one's own, then one among all; neither if that takes too long."""
+    """Take a slot of the client, then one of all; neither if that takes too long."""
     has_own = False
     try:
         async with asyncio.timeout(seconds):

@@ -13,7 +13,8 @@ FORWARDED_FOR = b"x-forwarded-for"
 
 
 class ClientAddress:
-    """Around an ASGI application. The sender counts, or who a chain of trusted proxies says it forwards for."""
+    """Wraps an ASGI application. The client address is that of the sender, or the one that a chain of trusted proxies
+    forwards."""
 
     def __init__(self, app: Any, trusted_proxies: list[str]) -> None:
         self._app = ProxyHeadersMiddleware(app, trusted_hosts=trusted_proxies)
@@ -25,7 +26,7 @@ class ClientAddress:
         await self._app(scope, receive, send)
 
     def _sender(self, scope: Any) -> tuple[str, int] | None:
-        """None where the header has replaced the sender before we saw it: then nobody knows."""
+        """Return None if a proxy has replaced the address before Flow saw it: then the client is unknown."""
         if not scope.get("client"):
             return None
         host, port = _without_mapping(scope["client"][0]), scope["client"][1]

@@ -47,14 +47,14 @@ def to_messages(request: HttpRequest, response: HttpResponse) -> HttpResponse:
 
 
 def show_error(request: HttpRequest, context: dict[str, Any], status: int) -> HttpResponse:
-    """`context` has `error` (code, message, hint), `error_id` and `status`."""
+    """Render an error. `context` has `error` (code, message, hint), `error_id` and `status`."""
     name = "errors/_error.html" if is_htmx(request) else "errors/error.html"
     values = {**context, "form_page": form_page(request)}
     return to_messages(request, render(request, name, values, status=status))
 
 
 def form_page(request: HttpRequest) -> str:
-    """The page of ours whose form was refused."""
+    """Return the page whose form was refused."""
     came_from = request.headers.get("Referer", "")
     try:
         own_hosts = {request.get_host()}
@@ -65,15 +65,15 @@ def form_page(request: HttpRequest) -> str:
 
 
 def render_error(request: HttpRequest, error: FlowError) -> HttpResponse:
-    """A FlowError as a page of its own, or for htmx as a message."""
+    """Render a FlowError as a page, or for htmx as a message."""
     error_id, status = make_error_id(), status_of(error)
     logger.info("%s %s answered %s: %s (id %s)", request.method, request.path, status, error, error_id)
     return show_error(request, {"error": error, "error_id": error_id, "status": status}, status)
 
 
 def unstorable_refused(request: HttpRequest, error: Exception, body: Any = None) -> FlowError | None:
-    """What to answer where something failed over a character of the request that no database takes in a text; None
-    where it failed for another reason. `body` is what the request's JSON holds."""
+    """Return the response if the failure was caused by a character of the request that no database stores in a text;
+    None otherwise. `body` is the parsed JSON of the request."""
     is_driver_failure = isinstance(error, FlowError) and error.code == "target.driver_failed"
     if not (is_driver_failure or isinstance(error, DataError | psycopg.DataError | UnicodeEncodeError)):
         return None
@@ -104,7 +104,7 @@ def _texts_of(request: HttpRequest) -> Iterator[str]:
 
 
 def _texts_in(value: Any) -> Iterator[str]:
-    """All texts of a JSON value, as deep as bodies may be."""
+    """Yield all texts of a JSON value, up to the depth that bodies may have."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict):
@@ -116,7 +116,7 @@ def _texts_in(value: Any) -> Iterator[str]:
 
 
 def _not_allowed(request: HttpRequest, response: HttpResponse) -> HttpResponse:
-    """Django's own answer to a wrong method is an empty page."""
+    """Render a page for a wrong method: Django's own response is empty."""
     error = FlowError(
         "request.method",
         f"This address does not support {request.method}.",

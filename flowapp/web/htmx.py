@@ -19,14 +19,14 @@ ToastKind = Literal["success", "info", "warning", "danger"]
 
 
 class VisitorRequest(HttpRequest):
-    """What views get that are open to people who have not signed in."""
+    """The request of views that are open to anonymous visitors."""
 
     htmx: HtmxDetails
     user: User | AnonymousUser
 
 
 class HtmxRequest(VisitorRequest):
-    """What all other views get. `workspace`, `role` and `membership` are there in views under `@page`."""
+    """The request of all other views. `workspace`, `role` and `membership` are set in views under `@page`."""
 
     user: User
     workspace: Workspace
@@ -37,9 +37,9 @@ class HtmxRequest(VisitorRequest):
 def render_page(
     request: HtmxRequest, template: str, context: dict[str, Any], *, fragment: str | None = None, status: int = 200
 ) -> HttpResponse:
-    """The whole page, or for htmx the template `fragment` with the same context.
+    """Render the whole page, or for htmx the template `fragment` with the same context.
 
-    Going back in the history asks by htmx as well and wants the whole page.
+    Going back in the history is an htmx request that needs the whole page.
     """
     part = fragment if fragment and request.htmx and not request.htmx.history_restore_request else template
     response = render(request, part, context, status=status)
@@ -49,7 +49,7 @@ def render_page(
 
 
 def trigger(response: HttpResponse, event: str, **detail: Any) -> HttpResponse:
-    """Let `event` happen in the browser once the response is there; interested fragments listen for it."""
+    """Trigger `event` in the browser after the response. Fragments listen for it."""
     events = json.loads(response.headers.get("HX-Trigger", "{}"))
     response.headers["HX-Trigger"] = json.dumps({**events, event: detail})
     return response

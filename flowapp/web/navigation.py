@@ -8,34 +8,40 @@ from django.urls import reverse
 
 
 class Entry(NamedTuple):
-    """A page: the name of its URL, its label, its icon, and the namespace whose pages make it the current one."""
+    """A page for members with at least `role`: the name of its URL, its label and its icon. Pages of its namespace, and
+    of those in `also`, mark it as current."""
 
     url: str
     label: str
     icon: str
+    also: tuple[str, ...] = ()
+    role: str = "viewer"
 
     def address(self, workspace: str) -> str:
         return reverse(self.url, args=[workspace])
 
     @property
-    def namespace(self) -> str:
-        return self.url.partition(":")[0]
+    def namespaces(self) -> tuple[str, ...]:
+        return self.url.partition(":")[0], *self.also
 
 
 ENTRIES = (
-    Entry("pipelines:list", "Pipelines", "route"),
+    Entry(
+        "pipelines:list", "Pipelines", "route", also=("starting", "suggestions", "tracing", "triggers", "watermarks")
+    ),
     Entry("runs:list", "Runs", "player-play"),
     Entry("quarantine:home", "Errors", "alert-triangle"),
     Entry("files:list", "Files", "files"),
     Entry("backups:list", "Backups", "history"),
     Entry("health:home", "Health", "heartbeat"),
     Entry("connections:list", "Connections", "plug-connected"),
+    Entry("manifests:home", "Plan", "file-diff", role="editor"),
     Entry("accounts:settings", "Settings", "settings"),
 )
 
 
 class Action(NamedTuple):
-    """Something to do, on the page where it is done, for those with at least `role`."""
+    """An action with the page where it is done, for members with at least `role`."""
 
     url: str
     label: str
@@ -49,7 +55,7 @@ class Action(NamedTuple):
 
 
 ACTIONS = (
-    Action("pipelines:list", "New pipeline", "plus", "editor", "?new=1"),
+    Action("starting:home", "New pipeline", "plus", "editor"),
     Action("files:upload", "Upload a file", "upload", "editor"),
     Action("connections:add", "Add a connection", "plug", "admin"),
     Action("tracing:home", "Where did my row go?", "search", "editor"),

@@ -35,9 +35,9 @@ class PageOf(Generic[Row]):
 
 
 def take_page(rows: QuerySet[Row], cursor: str, order: Sequence[str], size: int = 50) -> PageOf[Row]:
-    """A page of `rows` in `order`: columns or annotations, `-` before those that fall, unique together and never null.
+    """Return a page of `rows` in `order`: columns or annotations, `-` for descending, together unique and never null.
 
-    A cursor that makes no sense gives the first page, as an old bookmark may hold one. One query.
+    An invalid cursor gives the first page, because an old bookmark may contain one. It takes one query.
     """
     position = _decode(rows, cursor, order)
     backwards = position is not None and position.backwards
@@ -67,9 +67,10 @@ def _turned(name: str) -> str:
 
 
 def _beyond(order: Sequence[str], values: Sequence[Any]) -> Q:
-    """What comes after the row of these values: beyond it in the first column, or equal there and beyond in the next.
+    """Filter for rows after the one with these values: beyond it in the first column, or equal there and beyond it in
+    the next.
 
-    The bound on the first column alone says nothing new, but lets the database enter the index at the right place.
+    The separate condition on the first column is redundant, but lets the database use the index.
     """
     first = order[0].lstrip("-")
     bound = Q(**{f"{first}__{'lte' if order[0].startswith('-') else 'gte'}": values[0]})
@@ -115,7 +116,7 @@ def is_value_of(column: Field[Any, Any], value: Any) -> bool:
 
 
 def _field(rows: QuerySet[Row], name: str) -> Field[Any, Any]:
-    """The type of a column, be it the table's own or an annotation of these rows."""
+    """Return the type of a column of the table or of an annotation."""
     column = name.lstrip("-")
     annotation = rows.query.annotations.get(column)
     found = annotation.output_field if annotation is not None else rows.model._meta.get_field(column)

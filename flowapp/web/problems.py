@@ -27,7 +27,7 @@ def problem(status: int, code: str, detail: str, *, hint: str = "", **more: Any)
 
 
 def problem_response(request: HttpRequest, status: int, code: str, detail: str) -> JsonResponse:
-    """For what never reaches a view of the API: unknown addresses, and faults of our own."""
+    """Return the response for requests that reach no view of the API: unknown addresses, and internal errors."""
     body = problem(status, code, detail, id=make_error_id())
     logger.info("%s %s answered %s (id %s)", request.method, request.path, status, body["id"])
     return JsonResponse(body, status=status, content_type=CONTENT_TYPE)

@@ -38,8 +38,8 @@ async def _drain(receive: Receive) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """`retry_after` are seconds after which the same request may pass, 0 for one that never will. `is_early` says that
-    the body is not read to its end."""
+    """A refused request. `retry_after` is the number of seconds after which the same request may succeed, 0 if it never
+    will. `is_early` says that the body is not read to its end."""
 
     status: int
     code: str
@@ -50,7 +50,8 @@ class Refusal:
     is_early: bool = False
 
     async def answer(self, scope: Message, receive: Receive, send: Send) -> None:
-        """Answer, and read on while the client still sends its body: it would not read the answer otherwise."""
+        """Respond, and read the rest of the body: a client that is still sending would not read the response
+        otherwise."""
         logger.info("%s %s answered %s: %s", scope["method"], scope["path"], self.status, self.code)
         kind, body = self._body(scope)
         headers = [(b"content-type", kind.encode()), (b"content-length", str(len(body)).encode())]
@@ -72,7 +73,7 @@ class Refusal:
         return "text/html; charset=utf-8", self.page(message, is_part=_is_part(scope))
 
     def page(self, message: str, *, is_part: bool) -> bytes:
-        """A page of its own, which asks neither the session nor the database, or a message for a page that is open."""
+        """Return a page that needs neither session nor database, or a message for an open page."""
         name = "errors/_refused.html" if is_part else "errors/refused.html"
         return render_to_string(name, {"refusal": self, "message": message}).encode()
 

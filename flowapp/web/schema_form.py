@@ -15,15 +15,17 @@ from flowapp.web.schema_tree import MISSING, Resolved, Schema, SchemaTree, prope
 from ir.diagnostics import Diagnostic
 from ir.pointers import Pointer
 
-NAMING_FIELDS = ("field", "column", "name")
-"""What tells one item of a list from others, beside its kind."""
+NAMING_FIELDS = ("field", "column", "name", "to")
+"""Fields that distinguish the items of a list, in addition to their kind."""
 
 MANY_LISTS = 6
 TEXT_OR_OBJECT = ["string", "object"]
-"""The type of what is typed as it is, or as JSON in braces."""
+"""The type of a value that is entered as text, or as JSON in braces."""
 
-LONG_HELP = 80
-"""Characters."""
+ROW_WIDGETS = ("text", "select", "checkbox")
+ROW_FIELDS = 3
+"""How many fields, of which widgets, stand beside each other in one row."""
+FOLD = "More settings"
 _NUMBER = re.compile(r"-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?")
 
 
@@ -32,13 +34,13 @@ class Option:
     value: str
     label: str
     chosen: bool = False
-    disabled: bool = False
 
 
 @dataclass
 class Field:
     """A field as its template shows it. `template` is that of its widget; `children` are fields below it, `folded` the
-    advanced ones among those of a list's item, under the title `fold`. `example` stands in an empty text field."""
+    advanced ones among them, under the title `fold`. `tag` is the kind of a list's item. `example` stands in an empty
+    text field. `definition` is the title of the schema definition that has the field."""
 
     name: str
     label: str
@@ -52,13 +54,17 @@ class Field:
     children: list[Field] = field(default_factory=list)
     diagnostics: list[Diagnostic] = field(default_factory=list)
     suggestions: str = ""
+    key_title: str = ""
+    value_title: str = ""
     number: int = 0
     help: str = ""
     example: str = ""
     is_advanced: bool = False
     group: str = ""
+    definition: str = ""
     folded: list[Field] = field(default_factory=list)
     fold: str = ""
+    tag: str = ""
 
     @property
     def template(self) -> str:
@@ -76,44 +82,64 @@ class Field:
 
     @property
     def slug(self) -> str:
-        """An HTML id that stays the same as long as the place does."""
+        """An HTML id that depends only on the field's place in the document."""
         return "f" + re.sub(r"[^A-Za-z0-9]", lambda sign: f"_{ord(sign[0]):x}_", self.path)
 
     @property
     def filled(self) -> list[Field]:
-        """The fields below it that are shown at once: all, or of many lists those that hold something."""
+        """The child fields that are shown at once: all, or if there are many lists those with items."""
         return [child for child in self.children if child not in self.empty_lists]
 
     @property
     def empty_lists(self) -> list[Field]:
-        """Where there are many lists, the empty ones: they can be opened."""
+        """The empty lists that can be opened, if there are many lists."""
         if len(self.children) < MANY_LISTS or any(child.widget != "items" for child in self.children):
             return []
         return [child for child in self.children if not child.children and not child.diagnostics]
 
     @property
     def is_empty(self) -> bool:
-        """Whether it is to be chosen from what there is, and there is nothing yet."""
+        """Whether the field is a choice without options."""
         return self.widget == "select" and not any(option.value for option in self.options)
 
     @property
     def is_unfolded(self) -> bool:
-        return any(child.present or child.diagnostics for child in self.folded)
+        return any(child.has_diagnostics for child in self.folded)
 
     @property
-    def has_long_help(self) -> bool:
-        """Whether the help needs the whole width of the form: in half of it, it would take more than four lines."""
-        return len(self.help) > LONG_HELP
+    def folded_count(self) -> int:
+        """The number of advanced fields that are set."""
+        return sum(child.set_count for child in self.folded)
+
+    @property
+    def set_count(self) -> int:
+        """The number of values that it holds: of a list its items, else one or none."""
+        return len(self.children) if self.widget == "items" else int(self.present)
+
+    @property
+    def has_diagnostics(self) -> bool:
+        return bool(self.diagnostics) or any(child.has_diagnostics for child in (*self.children, *self.folded))
+
+    @property
+    def columns(self) -> list[Field]:
+        """The fields of the first item, if every item of the list fits into one row of a table."""
+        rows = [item.children for item in self.children if item.widget == "item" and not item.value]
+        is_table = len(rows) == len(self.children) and all(_fits_a_row(row) for row in rows)
+        return rows[0] if rows and is_table else []
 
     @property
     def is_invalid(self) -> bool:
         return any(d.severity == "error" for d in self.diagnostics)
 
 
+def _fits_a_row(fields: Sequence[Field]) -> bool:
+    return len(fields) <= ROW_FIELDS and all(made.widget in ROW_WIDGETS for made in fields)
+
+
 @dataclass(frozen=True)
 class FormRules:
-    """What a schema does not say: the values that a text field offers, the kinds that cannot be chosen and the hidden
-    fields. Fields in `always_shown` are shown even if they have nothing to choose from."""
+    """What the schema does not define: the values that a text field offers, the kinds that cannot be chosen and the
+    hidden fields. Fields in `always_shown` are shown even if they have nothing to choose from."""
 
     options: Callable[[Pointer, str], Sequence[Option] | None] = lambda at, name: None
     suggestions: Callable[[str, Schema], str] = lambda name, schema: ""
@@ -130,7 +156,7 @@ class FormMaker:
         self.left = list(diagnostics)
 
     def fields(self, schema: Schema, value: Any, at: Pointer) -> list[Field]:
-        """The fields of an object, without its constants and what is hidden."""
+        """Return the fields of an object, without constants and hidden fields."""
         found = self.tree.resolve(schema, value).schema
         fields = []
         for name, part, required in properties_of(found):
@@ -138,10 +164,12 @@ class FormMaker:
             if name not in self.rules.hidden and "const" not in self.tree.resolve(part).schema:
                 made = self.field(name, part, here, at / name, required=required and isinstance(value, dict))
                 fields += [made] if made else []
+        for each in fields:
+            each.definition = found.get("definition", "")
         return fields
 
     def field(self, name: str, schema: Schema, value: Any, at: Pointer, *, required: bool = False) -> Field | None:
-        """One field with all below it; None where nothing can be chosen and nothing stands."""
+        """Return a field with its children; None if it has no value and nothing to choose from."""
         resolved = self.tree.resolve(schema, value)
         widget = self._widget(name, resolved, value)
         found = resolved.schema
@@ -168,7 +196,7 @@ class FormMaker:
         return (
             made.name not in self.rules.always_shown
             and bool(made.options)
-            and all(option.disabled or not option.value for option in made.options)
+            and all(not option.value for option in made.options)
         )
 
     def _widget(self, name: str, resolved: Resolved, value: Any) -> str:
@@ -194,7 +222,7 @@ class FormMaker:
                 return "text"
 
     def take(self, at: Pointer, *, below: bool) -> list[Diagnostic]:
-        """The diagnostics of a place, each shown at one place only."""
+        """Take the diagnostics of a place. Each is shown at one place only."""
         mine = [d for d in self.left if d.path == at or (below and d.path[: len(at)] == at)]
         self.left = [d for d in self.left if d not in mine]
         return mine
@@ -211,8 +239,9 @@ class FormMaker:
             list(known)
             if known is not None
             else [
-                Option(name, _named(resolved.schema, name), disabled=not self.rules.is_available(made.name, name))
+                Option(name, _named(resolved.schema, name))
                 for name in resolved.schema["enum"]
+                if self._is_offered(made.name, name, value)
             ]
         )
         shown = "" if value is MISSING else _shown(value)
@@ -222,7 +251,6 @@ class FormMaker:
             options.insert(0, Option("", f"Default: {made.default}" if made.default else "– Choose –"))
         for option in options:
             option.chosen = option.value == shown
-            option.disabled = option.disabled and not option.chosen
         made.options, made.value = options, shown
 
     def _make_checkbox(self, made: Field, schema: Schema, resolved: Resolved, value: Any) -> None:
@@ -239,12 +267,14 @@ class FormMaker:
         items = value.items() if isinstance(value, dict) else ()
         made.value = [(key, _typed(item, inner.type)) for key, item in items]
         made.suggestions = self.rules.suggestions("", inner.schema)
+        made.key_title = resolved.schema.get("keyTitle", "Column")
+        made.value_title = resolved.schema.get("valueTitle", "Value")
 
     def _make_json(self, made: Field, schema: Schema, resolved: Resolved, value: Any) -> None:
         made.value = "" if value is MISSING else json.dumps(value, indent=2, ensure_ascii=False)
 
     def _make_group(self, made: Field, schema: Schema, resolved: Resolved, value: Any) -> None:
-        made.children = self.fields(schema, value, made.pointer)
+        _fold_advanced(made, self.fields(schema, value, made.pointer))
 
     def _make_union(self, made: Field, schema: Schema, resolved: Resolved, value: Any) -> None:
         name = value.get(resolved.tag) if isinstance(value, dict) else None
@@ -254,7 +284,8 @@ class FormMaker:
             made.options.insert(0, Option("", "– Choose –" if made.required else "None", chosen=True))
         elif not made.required:
             made.options.insert(0, Option("", "None"))
-        made.children = self.fields(schema, value, made.pointer) if name in resolved.alternatives else []
+        if name in resolved.alternatives:
+            _fold_advanced(made, self.fields(schema, value, made.pointer))
 
     def _make_items(self, made: Field, schema: Schema, resolved: Resolved, value: Any) -> None:
         item_schema = self.tree.item_of(schema)
@@ -270,19 +301,22 @@ class FormMaker:
         names = [value.get(key) for key in (tag, *NAMING_FIELDS)] if isinstance(value, dict) else []
         label = " ".join(name for name in names if isinstance(name, str) and name) or f"{number + 1}"
         made = Field(str(number), label, at, "item", number=number, value=tag)
+        made.tag = names[0] if tag and names and isinstance(names[0], str) else label
         made.help = _first_line(self.tree.resolve(schema, value).schema)
-        children = self.fields(schema, value, at)
-        made.children = [child for child in children if not child.is_advanced]
-        made.folded = [child for child in children if child.is_advanced]
-        made.fold = made.folded[0].group if made.folded else ""
+        _fold_advanced(made, self.fields(schema, value, at))
         made.diagnostics = self.take(at, below=False)
         return made
 
     def _alternatives(self, name: str, resolved: Resolved, chosen: Any) -> list[Option]:
         return [
-            Option(tag, tag, chosen=tag == chosen, disabled=tag != chosen and not self.rules.is_available(name, tag))
+            Option(tag, tag, chosen=tag == chosen)
             for tag in resolved.alternatives
+            if self._is_offered(name, tag, chosen)
         ]
+
+    def _is_offered(self, name: str, tag: str, chosen: Any) -> bool:
+        """Whether it can be chosen here, or is: what does not run in this release is not offered."""
+        return tag == chosen or self.rules.is_available(name, tag)
 
 
 MAKERS: dict[str, Callable[[FormMaker, Field, Schema, Resolved, Any], None]] = {
@@ -300,11 +334,17 @@ MAKERS: dict[str, Callable[[FormMaker, Field, Schema, Resolved, Any], None]] = {
 """By widget."""
 
 
+def _fold_advanced(made: Field, fields: Sequence[Field]) -> None:
+    made.children = [child for child in fields if not child.is_advanced]
+    made.folded = [child for child in fields if child.is_advanced]
+    made.fold = next((child.group for child in made.folded if child.group), FOLD)
+
+
 # --- from text to JSON --------------------------------------------------------------------------------------------
 
 
 def read_value(schema: Schema, text: str) -> Any:
-    """What a text field's content means for a schema; MISSING if it is empty."""
+    """Return the value of a text field's content for a schema; MISSING if it is empty."""
     if text == "":
         return MISSING
     kind = schema.get("type", "string")
@@ -320,12 +360,12 @@ def read_value(schema: Schema, text: str) -> Any:
 
 
 def read_lines(schema: Schema, lines: Iterable[str]) -> list[Any]:
-    """What the lines mean for the schema of the items; empty ones are left out."""
+    """Return the values of the lines for the schema of the items. Empty lines are ignored."""
     return [read_value(schema, line) for line in lines if line != ""]
 
 
 def read_map(schema: Schema, keys: Sequence[str], values: Sequence[str]) -> dict[str, Any]:
-    """Rows of key and value, those without a key left out."""
+    """Return the map of rows with key and value. Rows without a key are ignored."""
     pairs = {key: read_value(schema, value) for key, value in zip(keys, values, strict=False) if key}
     return {key: "" if value is MISSING else value for key, value in pairs.items()}
 
@@ -343,7 +383,7 @@ def _finite(number: float, text: str) -> Any:
 
 
 def _read_scalar(text: str) -> Any:
-    """Text, unless it reads as a number or as true or false; in quotes it stays text."""
+    """Read a number, true or false; anything else, and anything in quotes, is text."""
     if len(text) >= 2 and text[0] == text[-1] == '"':
         return text[1:-1]
     return {"true": True, "false": False}.get(text, _read_number(text))
@@ -367,7 +407,7 @@ def _label(name: str, schema: Schema) -> str:
 
 
 def _named(schema: Schema, value: Any) -> str:
-    """What a value is called in the form."""
+    """The label of a value in the form."""
     shown = _shown(value)
     return str(schema.get("labels", {}).get(shown, shown))
 

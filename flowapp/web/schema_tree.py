@@ -12,15 +12,15 @@ from typing import Any
 
 Schema = dict[str, Any]
 MISSING: Any = object()
-"""What stands at a place where nothing stands; None would be JSON's null."""
+"""Marks the absence of a value; None is JSON's null."""
 
 
 @dataclass(frozen=True, slots=True)
 class Resolved:
-    """A schema without references, and what it stands for.
+    """A schema without references, and what it describes.
 
-    Of a tagged union `tag` is the key and `alternatives` the schemas by its value; `schema` is then the one chosen by
-    the document, or an empty object. `or_many` says that a list of the like may stand here as well.
+    For a tagged union, `tag` is the key and `alternatives` are the schemas by its value; `schema` is the alternative
+    that the document has chosen, or an empty object. `or_many` says that a list of such values is also valid.
     """
 
     schema: Schema
@@ -35,11 +35,14 @@ class Resolved:
 
 
 class SchemaTree:
+    """A schema whose definitions have their title as `definition`: a use of one may have a title of its own."""
+
     def __init__(self, document: Schema) -> None:
-        self.document = document
+        named = {name: {"definition": schema.get("title", ""), **schema} for name, schema in document["$defs"].items()}
+        self.document = {**document, "$defs": named}
 
     def resolve(self, schema: Schema, value: Any = MISSING) -> Resolved:
-        """The schema that holds for a value, references followed."""
+        """Return the schema of a value with its references resolved."""
         flat = self._deref(schema)
         options = flat.get("oneOf")
         if options is None:
@@ -62,7 +65,8 @@ class SchemaTree:
         return Resolved({**found, **_words(flat)}, tag, by_name)
 
     def at(self, schema: Schema, value: Any, steps: Iterable[str | int]) -> tuple[Schema, Any]:
-        """The schema at a place below another one, and what stands there; raises KeyError where nothing may stand."""
+        """Return the schema at a place below another one, and the value there; raises KeyError if the place cannot
+        exist."""
         for step in steps:
             schema = self._step(schema, value, step)
             value = _member(value, step)
@@ -82,14 +86,15 @@ class SchemaTree:
         return here
 
     def item_of(self, schema: Schema) -> Schema:
-        """The schema of the items of a list, or of one of `X or list of X`."""
+        """Return the schema of the items of a list, or of one of `X or list of X`."""
         flat = self._deref(schema)
         single = (option for option in flat.get("oneOf", ()) if self._deref(option).get("type") != "array")
         items: Schema = next(single) if "oneOf" in flat else flat["items"]
         return items
 
     def skeleton(self, schema: Schema, tag: str = "") -> Any:
-        """The least that may stand here: required members with what they begin with; of a union that of `tag`."""
+        """Return the smallest value of a schema: required members with their initial values; for a union those of
+        `tag`."""
         resolved = self.resolve(schema)
         if resolved.alternatives:
             name = tag or next(iter(resolved.alternatives))
@@ -113,7 +118,7 @@ class SchemaTree:
         return schema
 
     def _with_conditions(self, schema: Schema, value: Any) -> Schema:
-        """With the properties that an `if` over constants adds for this value."""
+        """Add the properties that an `if` over constants defines for this value."""
         conditions = schema.get("allOf", ())
         added = {
             name: part for c in conditions if _holds(c["if"], value) for name, part in c["then"]["properties"].items()
@@ -125,13 +130,13 @@ _EMPTY: dict[str, Any] = {"string": "", "array": [], "boolean": False, "integer"
 
 
 def _words(schema: Schema) -> Schema:
-    """What a use of a schema says for people; it counts before what the schema itself says."""
+    """The texts of a use of a schema, which take precedence over those of the schema itself."""
     names = ("title", "description", "default", "examples", "group", "advanced")
     return {name: schema[name] for name in names if name in schema}
 
 
 def _tag_of(schemas: list[Schema]) -> str:
-    """The property that has a constant of its own in every alternative."""
+    """Return the property that has a different constant in every alternative."""
     constants = [{n for n, p in schema.get("properties", {}).items() if "const" in p} for schema in schemas]
     shared: set[str] = set.intersection(*constants)
     return next(n for n in shared if len({schema["properties"][n]["const"] for schema in schemas}) == len(schemas))
@@ -152,7 +157,7 @@ def _member(value: Any, step: str | int) -> Any:
 
 
 def properties_of(schema: Schema) -> Iterator[tuple[str, Schema, bool]]:
-    """Name, schema and whether it is required, of each property."""
+    """Yield the name and schema of each property, and whether it is required."""
     required = schema.get("required", ())
     for name, part in schema.get("properties", {}).items():
         yield name, part, name in required

@@ -17,7 +17,7 @@ from whitenoise.responders import StaticFile
 
 
 class FingerprintedStorage(StaticFilesStorage):
-    """`/static/app.css?v=<hash>`, straight from where the files lie: nothing has to be collected first."""
+    """Serves `/static/app.css?v=<hash>` from the source directories, without a collection step."""
 
     def url(self, name: str | None) -> str:
         return f"{super().url(name)}?v={fingerprint(name)}" if name else super().url(name)
@@ -25,7 +25,7 @@ class FingerprintedStorage(StaticFilesStorage):
 
 @cache
 def fingerprint(name: str) -> str:
-    """Of the file's bytes; raises FileNotFoundError for one that is not there, as a misspelt name is not."""
+    """Return the hash of the file; raises FileNotFoundError if there is no such file."""
     found = finders.find(name)
     if found is None:
         raise FileNotFoundError(f"There is no static file {name!r}; `npm run build` makes those in static/dist.")
@@ -33,7 +33,7 @@ def fingerprint(name: str) -> str:
 
 
 class StaticFilesMiddleware(WhiteNoiseMiddleware):  # type: ignore[misc]  # whitenoise has no types
-    """WhiteNoise, but files go out whole and compressed: an ASGI server cannot stream an open file."""
+    """WhiteNoise that sends whole compressed files, because an ASGI server cannot stream an open file."""
 
     @staticmethod
     def serve(static_file: StaticFile, request: HttpRequest) -> HttpResponse:

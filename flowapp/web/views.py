@@ -30,7 +30,7 @@ def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
-    """Asks neither the session nor the database, either of which may be what failed."""
+    """Render an error without session and database, because either may have failed."""
     if _is_api(request):
         return problem_response(request, 500, "server.error", "Internal error.")
     error_id = make_error_id()

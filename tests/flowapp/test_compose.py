@@ -82,7 +82,7 @@ def test_every_volume_is_declared() -> None:
     assert mounted == set(COMPOSE["volumes"])
 
 
-def test_every_variable_stands_in_the_example() -> None:
+def test_every_variable_is_in_the_example() -> None:
     used = set(re.findall(r"\$\{(\w+)", (PROJECT / "docker-compose.yml").read_text()))
     reported = set(re.findall(r"^(\w+)=", (PROJECT / ".env.example").read_text(), re.MULTILINE))
     assert used == reported
@@ -95,3 +95,7 @@ def test_the_example_holds_no_secret() -> None:
 
 def test_containers_do_not_run_as_root() -> None:
     assert re.search(r"^USER (?!root)\w+$", (PROJECT / "Dockerfile").read_text(), re.MULTILINE)
+
+
+def test_the_image_contains_the_documentation_that_pages_link():
+    assert "!docs" in (PROJECT / ".dockerignore").read_text().splitlines()

@@ -49,3 +49,13 @@ def test_django_starts_without_what_runs_and_pages_need() -> None:
 @pytest.mark.parametrize("arguments", [["--help"], ["run", "--help"]], ids=" ".join)
 def test_help_needs_neither_django_nor_what_runs_need(arguments: list[str]) -> None:
     assert loaded_by(HELP.format(arguments=arguments)) & {*HEAVY, "psycopg", "django", "pydantic"} == set()
+
+
+def test_a_plan_without_changes_needs_nothing_of_what_runs_need() -> None:
+    source = f"{DJANGO}\nimport flowapp.manifests.cli.plan, flowapp.manifests.planning"
+    assert loaded_by(source) & set(HEAVY) == set()
+
+
+def test_the_databases_are_asked_without_what_runs_need() -> None:
+    heavy = set(HEAVY) - {"executors.target_database", "numpy", "postgast", "pyarrow"}
+    assert loaded_by(f"{DJANGO}\nimport flowapp.manifests.structure") & heavy == set()

@@ -151,6 +151,8 @@ class Migration(migrations.Migration):
                 ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
                 ("role", models.CharField(max_length=16)),
                 ("created_at", models.DateTimeField(auto_now_add=True)),
+                ("result_opened_at", models.DateTimeField(null=True)),
+                ("first_steps_hidden_at", models.DateTimeField(null=True)),
                 (
                     "user",
                     models.ForeignKey(

@@ -136,8 +136,8 @@ def list_channels(args: Namespace) -> Outcome:
         {**c, "address": recipient, "kinds": ", ".join(c["alertKinds"]) or "all"}
         for c, recipient in zip(found, recipients, strict=True)
     ]
-    shown = listed("channels", table, COLUMNS, "No channels yet. Add one: flow channel add --help")
-    return Outcome({"channels": found}, shown.show)
+    outcome = listed("channels", table, COLUMNS, "No channels yet. Add one: flow channel add --help")
+    return Outcome({"channels": found}, outcome.show)
 
 
 def test_channel(args: Namespace) -> Outcome:
@@ -147,8 +147,8 @@ def test_channel(args: Namespace) -> Outcome:
     delivery = services.send_test(selectors.get_channel(current_workspace(), args.name))
     taken = delivery.state == "delivered"
     line = "Test delivered." if taken else f"Test not delivered: {delivery.error_code}."
-    shown = text_outcome(DeliverySerializer(delivery).data, f"{line} {delivery.error_message}".strip())
-    return Outcome(shown.document, shown.show, 0 if taken else FAILED)
+    outcome = text_outcome(DeliverySerializer(delivery).data, f"{line} {delivery.error_message}".strip())
+    return Outcome(outcome.document, outcome.show, 0 if taken else FAILED)
 
 
 def show_log(args: Namespace) -> Outcome:

@@ -65,9 +65,9 @@ class ChannelKind:
     """A kind of channel. `label` is its display name; `address` is its dataclass with the given `fields`. On the
     command line, the option of the first field selects the kind.
 
-    `check` raises InvalidChannel for an address that cannot receive messages. `shown` returns the public part of the
-    address, which the channel stores as its settings, and `shows` describes those settings. `recipient` returns a short
-    description of the destination from the settings. `error_fields` maps an error code to its field.
+    `check` raises InvalidChannel for an address that cannot receive messages. `public_settings` returns the public part
+    of the address, which the channel stores as its settings, and `public_fields` describes those settings. `recipient`
+    returns a short description of the destination from the settings. `error_fields` maps an error code to its field.
 
     `send` sends up to `most_at_once` messages under one key within a limited time. It raises Failure and returns a
     remark to record, if any. `secret_goes_to` returns the part of an address that receives the secret; after a change
@@ -77,10 +77,10 @@ class ChannelKind:
     label: str
     address: type[Any]
     fields: tuple[ChannelField, ...]
-    shows: tuple[ChannelField, ...]
+    public_fields: tuple[ChannelField, ...]
     most_at_once: int
     check: Callable[[Any], None]
-    shown: Callable[[Any], dict[str, Any]]
+    public_settings: Callable[[Any], dict[str, Any]]
     recipient: Callable[[Mapping[str, Any]], str]
     send: Callable[[Mapping[str, Any], Sequence[Message], str], str]
     error_fields: Mapping[str, str]

@@ -87,7 +87,7 @@ def _require_address(address: str) -> None:
         ) from None
 
 
-def shown(mailbox: Mailbox) -> dict[str, Any]:
+def public_settings(mailbox: Mailbox) -> dict[str, Any]:
     return {
         "host": mailbox.host,
         "port": mailbox.real_port,
@@ -288,10 +288,10 @@ KIND = ChannelKind(
     label="Email",
     address=Mailbox,
     fields=FIELDS,
-    shows=tuple(field for field in FIELDS if not field.is_secret),
+    public_fields=tuple(field for field in FIELDS if not field.is_secret),
     most_at_once=MOST_AT_ONCE,
     check=check,
-    shown=shown,
+    public_settings=public_settings,
     recipient=lambda settings: ", ".join(settings["to"]),
     send=send,
     error_fields={

@@ -35,7 +35,7 @@ def check(address: WebhookAddress) -> None:
         )
 
 
-def shown(address: WebhookAddress) -> dict[str, Any]:
+def public_settings(address: WebhookAddress) -> dict[str, Any]:
     """Return the URL without its path, because many receivers put a secret in the path."""
     return {"host": urlsplit(address.url).hostname, "headers": sorted(address.headers)}
 
@@ -76,13 +76,13 @@ KIND = ChannelKind(
             is_private=True,
         ),
     ),
-    shows=(
+    public_fields=(
         ChannelField("host", "Host", help="The receiver's."),
         ChannelField("headers", "Headers", "lines", "Their names."),
     ),
     most_at_once=1,
     check=check,
-    shown=shown,
+    public_settings=public_settings,
     recipient=lambda settings: str(settings["host"]),
     send=send,
     error_fields={

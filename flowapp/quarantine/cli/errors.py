@@ -89,11 +89,13 @@ def add_parser(commands: Any) -> None:
     exporting = add_command(group, "export", export, "export entries with their values to standard output")
     _add_filters(exporting)
     exporting.add_argument("--format", choices=("csv", "json"), default="csv")
-    purging = add_command(group, "purge", purge_rows, "throw entries permanently")
+    purging = add_command(group, "purge", purge_rows, "delete old entries permanently, whatever their status")
     _add_filters(purging)
-    purging.add_argument("--older-than-days", type=int, required=True, metavar="N")
+    purging.add_argument(
+        "--older-than-days", type=int, required=True, metavar="N", help="only entries that are at least N days old"
+    )
     purging.add_argument("--reason", required=True, metavar="TEXT", help="the reason; it is stored")
-    purging.add_argument("--dry-run", action="store_true", help="only count them")
+    purging.add_argument("--dry-run", action="store_true", help="count the entries, delete nothing")
 
 
 def _add_filters(command: ArgumentParser) -> None:
@@ -223,6 +225,13 @@ def show_row(args: Namespace) -> Outcome:
     )
 
 
+def _entry_line(entry: dict[str, Any], names: dict[str, str]) -> dict[str, Any]:
+    from ir.rules import ON_FAIL_LABELS
+
+    named = names.get(entry["ruleId"], entry["ruleId"])
+    return {**entry, "ruleName": named, "severity": ON_FAIL_LABELS[entry["severity"]]}
+
+
 def _show_row(console: Console, entries: list[dict[str, Any]], line: int | None) -> None:
     first = entries[0]
     position = f"{first['sourceFile']}, record {first['sourceRecord']}{f' (line {line})' if line else ''}"
@@ -230,7 +239,7 @@ def _show_row(console: Console, entries: list[dict[str, Any]], line: int | None)
     state = f"outcome {first['disposition']}; status {first['status']}"
     show_lines(console, [f"Row {first['key']}", f"Run {run}; {position}; {state}", ""])
     names = _rule_names(entries)
-    show_table(console, ENTRY_COLUMNS, [{**e, "ruleName": names.get(e["ruleId"], e["ruleId"])} for e in entries])
+    show_table(console, ENTRY_COLUMNS, [_entry_line(e, names) for e in entries])
     fixed = first["fixedRow"] or {}
     cells = [
         {"name": name, "value": value, "fixed": fixed[name] if name in fixed and fixed[name] != value else ""}

@@ -141,4 +141,92 @@ class Migration(migrations.Migration):
                 ],
             },
         ),
+        migrations.CreateModel(
+            name="ViolationGroup",
+            fields=[
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                (
+                    "kind",
+                    models.CharField(
+                        choices=[("pipeline", "Pipeline"), ("rule", "Rule"), ("field", "Field")], max_length=10
+                    ),
+                ),
+                ("key", models.CharField(max_length=64)),
+                ("node", models.CharField(blank=True, max_length=63)),
+                ("rule", models.TextField(blank=True)),
+                ("type", models.CharField(blank=True, max_length=40)),
+                ("field", models.TextField(null=True)),
+                ("on_fail", models.CharField(blank=True, max_length=10)),
+                (
+                    "pipeline",
+                    models.ForeignKey(
+                        db_index=False,
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="+",
+                        to="pipelines.pipeline",
+                    ),
+                ),
+                (
+                    "workspace",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE, related_name="+", to="accounts.workspace"
+                    ),
+                ),
+            ],
+        ),
+        migrations.CreateModel(
+            name="ViolationTotal",
+            fields=[
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                (
+                    "kind",
+                    models.CharField(
+                        choices=[("pipeline", "Pipeline"), ("rule", "Rule"), ("field", "Field")], max_length=10
+                    ),
+                ),
+                ("span", models.CharField(choices=[("day", "Day"), ("block", "Block")], max_length=5)),
+                ("starts", models.DateField()),
+                ("violations", models.BigIntegerField()),
+                ("runs", models.PositiveIntegerField()),
+                ("newest", models.DateTimeField()),
+                (
+                    "group",
+                    models.ForeignKey(
+                        db_index=False,
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="totals",
+                        to="quarantine.violationgroup",
+                    ),
+                ),
+                (
+                    "workspace",
+                    models.ForeignKey(
+                        db_index=False,
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="+",
+                        to="accounts.workspace",
+                    ),
+                ),
+            ],
+        ),
+        migrations.AddConstraint(
+            model_name="violationgroup",
+            constraint=models.UniqueConstraint(fields=("pipeline", "key"), name="violation_group"),
+        ),
+        migrations.AddIndex(
+            model_name="violationtotal",
+            index=models.Index(
+                fields=["workspace", "kind", "span", "starts"],
+                include=("group", "violations", "runs", "newest"),
+                name="violation_total_by_day",
+            ),
+        ),
+        migrations.AddIndex(
+            model_name="violationtotal",
+            index=models.Index(fields=["starts"], name="violation_total_age"),
+        ),
+        migrations.AddConstraint(
+            model_name="violationtotal",
+            constraint=models.UniqueConstraint(fields=("group", "span", "starts"), name="violation_total"),
+        ),
     ]

@@ -19,14 +19,18 @@ COLUMNS = {"what": "RULE", "on": "ON", "as": "AS", "hits": "HITS", "evidence": "
 
 
 def add_parser(commands: Any) -> None:
-    group = add_group(commands, "rules", "rules that samples speak for, and how many rows would have failed a rule")
-    suggest = add_command(group, "suggest", suggest_rules, "sample the source and suggest rules")
-    suggest.add_argument("--kept", action="store_true", help="use stored samples instead of a new one")
-    trying = add_command(group, "try", try_rule, "count the rows of each stored sample that fail a rule")
-    trying.add_argument("--rule", required=True, metavar="JSON", help='such as {"type": "notNull", "field": "id"}')
+    group = add_group(commands, "rules", "suggest rules from a sample of the source, and try a rule on stored samples")
+    suggest = add_command(
+        group, "suggest", suggest_rules, "take a sample of the source and suggest rules that its rows pass"
+    )
+    suggest.add_argument("--kept", action="store_true", help="use the stored samples, take no new one")
+    trying = add_command(group, "try", try_rule, "count the rows of each stored sample that would fail a rule")
+    trying.add_argument(
+        "--rule", required=True, metavar="JSON", help='the rule, such as {"type": "notNull", "field": "id"}'
+    )
     for command in (suggest, trying):
-        command.add_argument("pipeline", metavar="PIPELINE")
-        command.add_argument("node", metavar="NODE", help="the validate node")
+        command.add_argument("pipeline", metavar="PIPELINE", help="its ID; the newest version is used")
+        command.add_argument("node", metavar="NODE", help="the ID of the validate node")
 
 
 def _view(args: Namespace) -> DraftView:
@@ -56,7 +60,7 @@ def suggest_rules(args: Namespace) -> Outcome:
 
 
 def _sample(view: DraftView) -> None:
-    """Take one in this process; what went wrong is raised."""
+    """Take a sample in this process. Raises the error of the run."""
     from flowapp.runs.dispatch import run_to_end
     from flowapp.runs.models import State, Trigger
     from flowapp.suggestions.services import take_sample

@@ -21,7 +21,7 @@ def add_parser(commands: Any) -> None:
 
 
 def trace_row(args: Namespace) -> Outcome:
-    """Exits with 1 where nothing was found."""
+    """Exit with status 1 if nothing was found."""
     from flowapp.pipelines.selectors import get_pipeline
     from flowapp.tracing import selectors
     from flowapp.tracing.serializers import TraceSerializer

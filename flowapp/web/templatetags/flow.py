@@ -12,12 +12,14 @@ from django.contrib.staticfiles import finders
 from django.templatetags.static import static
 from django.urls import reverse
 from django.utils import timezone
-from django.utils.html import format_html
+from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
-from flowapp.web.docs import link_docs
+from flowapp.web.docs import code_link, field_url, link_docs
 from flowapp.zones import in_zone
+from ir.rules import ON_FAIL_LABELS
 from ir.words import counted as count_text
+from ir.words import date_pattern, duration_text
 
 register = template.Library()
 
@@ -34,6 +36,7 @@ STATES = {
     "succeeded": ("green", "check", "Succeeded"),
     "succeeded_with_warnings": ("yellow", "alert-triangle", "Succeeded with warnings"),
     "loaded_hook_failed": ("orange", "alert-triangle", "Loaded, hook failed"),
+    "partially_loaded": ("orange", "alert-triangle", "Partially loaded"),
     "failed": ("red", "x", "Failed"),
     "cancelled": ("secondary", "ban", "Cancelled"),
     "skipped": ("secondary", "player-skip-forward", "Skipped"),
@@ -41,7 +44,7 @@ STATES = {
     "processing": ("blue", "loader-2", "Processing"),
     "committed": ("green", "check", "Loaded"),
 }
-"""Colour, icon and words of the state of a run or a file. Never the colour alone."""
+"""Colour, icon and label of each state of a run or a file. A state is never shown by colour alone."""
 
 
 @cache
@@ -65,19 +68,21 @@ def icon(name: str, extra: str = "") -> SafeString:
 
 @register.filter
 def thousands(number: int | float | str | None) -> str:
-    """1234567 → 1,234,567; nothing for a number that nobody knows, which is not 0."""
+    """Format 1234567 as 1,234,567, and an unknown number as a dash."""
     return NOTHING if number in (None, "") else f"{number:,}"
 
 
 @register.filter
 def record_of(number: int | None, file: str | None) -> str:
-    """`orders.csv record 333`. A record of a file is no line of it: the header and line ends in cells are lines too."""
+    """Format the position of a record: `orders.csv record 333`. Record numbers are not line numbers: headers and line
+    breaks in cells are lines too."""
     return f"{file or NOTHING} record {thousands(number)}"
 
 
 @register.filter
 def known(number: int | None) -> SafeString | str:
-    """The same where a dash must not pass for a 0: it says that there is no number."""
+    """Format a number like `thousands`; an unknown number also has an accessible label, so that it is not taken for
+    0."""
     if number is not None:
         return thousands(number)
     why = "No number: no rows were validated or counted, or the count is not stored"
@@ -86,20 +91,29 @@ def known(number: int | None) -> SafeString | str:
 
 @register.filter
 def counted(number: int | None, noun: str) -> str:
-    """`1 row`, `2,000 rows`; `– rows` where nobody knows."""
+    """Format a count: `1 row`, `2,000 rows`, and `– rows` if it is unknown."""
     return f"{NOTHING} {noun}s" if number is None else count_text(number, noun)
 
 
 @register.filter
+def share(rate: float) -> str:
+    """Format a share of 0 to 1 in percent. Only an exact 0 or 1 is shown as 0 or 100."""
+    percent = 100 * rate
+    if 0 < percent < 1:
+        return "<1 %"
+    return ">99 %" if 99 < percent < 100 else f"{percent:.0f} %"
+
+
+@register.filter
 def observed(value: object) -> str:
-    """What a check saw: a number, a text, or nothing."""
+    """Format the result of a check: a number, a text, or nothing."""
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     return f"{value:,}" if is_number else NOTHING if value is None else str(value)
 
 
 @register.filter
 def ago(moment: datetime | None) -> SafeString | str:
-    """`3 min ago`, with the exact time on hover. Also for moments to come: `in 3 min`."""
+    """Format a past or future time: `3 min ago`, `in 3 min`, with the exact time on hover."""
     if moment is None:
         return NOTHING
     exact = moment.astimezone(timezone.get_default_timezone()).strftime("%Y-%m-%d %H:%M:%S %Z")
@@ -108,7 +122,7 @@ def ago(moment: datetime | None) -> SafeString | str:
 
 @register.filter
 def due(moment: datetime, zone: str) -> SafeString:
-    """A time of a schedule: `in 3 h`, with the exact time in the schedule's zone on hover."""
+    """Format the time of a scheduled run: `in 3 h`, with the exact time in the schedule's zone on hover."""
     return _relative_time(moment, in_zone(moment, zone))
 
 
@@ -120,16 +134,16 @@ def _relative_time(moment: datetime, exact: str) -> SafeString:
 
 @register.filter
 def moment(text: str) -> datetime:
-    """The time that JSON holds as text."""
+    """Parse a time from JSON."""
     return datetime.fromisoformat(text)
 
 
 STEPS = ((60, 1, "s"), (3600, 60, "min"), (86400 * 2, 3600, "h"), (86400 * 30, 86400, "d"))
-"""Up to how many seconds a unit is used, its own seconds, and its name."""
+"""The units of relative times: up to how many seconds a unit is used, its length in seconds, and its name."""
 
 
 def relative(moment: datetime, now: datetime) -> str:
-    """The distance to the nearest whole unit; a date where it is more than a month."""
+    """Return the distance rounded to a whole unit; a date if it is more than a month."""
     seconds = (now - moment).total_seconds()
     for limit, unit, name in STEPS:
         number = int(abs(seconds) / unit + 0.5)
@@ -140,23 +154,36 @@ def relative(moment: datetime, now: datetime) -> str:
 
 @register.filter
 def duration(seconds: float | None) -> str:
-    """0.42 → 0.4 s; 75 → 1 min 15 s; two units at most, the second one rounded."""
-    if seconds is None:
-        return NOTHING
-    if round(seconds, 1) < 60:
-        return f"{seconds:.1f} s"
-    if round(seconds) < 3600:
-        return "{} min {} s".format(*divmod(round(seconds), 60))
-    return "{} h {} min".format(*divmod(int(seconds / 60 + 0.5), 60))
+    return NOTHING if seconds is None else duration_text(seconds)
 
 
+@register.filter
+def duration_of_ms(milliseconds: int | None) -> str:
+    return NOTHING if milliseconds is None else duration_text(milliseconds / 1000)
+
+
+@register.filter
+def on_fail(value: str) -> str:
+    """What a rule or check does when it fails, as forms call it: `skip` as `reject row`."""
+    return ON_FAIL_LABELS[value]
+
+
+register.filter(code_link)
 register.filter(link_docs)
+register.simple_tag(field_url)
 register.filter(in_zone)
+register.filter(date_pattern)
+
+
+@register.filter
+def unbroken(text: str) -> SafeString:
+    """Break lines at spaces only, not at the hyphens of a date."""
+    return format_html_join(" ", '<span class="text-nowrap">{}</span>', ((word,) for word in text.split()))
 
 
 @register.filter
 def words(name: str) -> str:
-    """A stored name as people read it: `not_loaded` → `not loaded`."""
+    """Format a stored name: `not_loaded` as `not loaded`."""
     return name.replace("_", " ")
 
 
@@ -171,35 +198,42 @@ def outcome(disposition: str) -> str:
 
 @register.filter
 def row_url(key: str, workspace: str) -> str:
-    """The page of a rejected row, by its key."""
+    """Return the URL of a rejected row, by its key."""
     run, _, row_id = key.partition(":")
     return reverse("quarantine:row", args=[workspace, run, row_id])
 
 
 @register.filter
 def named(key: str, names: dict[str, str] | None) -> str:
-    """What a name stands for; the name itself where nobody knows."""
+    """Return the meaning of a name, or the name itself if it is unknown."""
     return (names or {}).get(key, key)
 
 
 @register.filter
 @cache
 def state_badge(state: str | None) -> SafeString:
-    """A run's state as colour, icon and words."""
+    """Render a state as a badge with colour, icon and label."""
     colour, symbol, words = STATES.get(state or "", ("secondary", "minus", (state or "never run").replace("_", " ")))
     return format_html('<span class="badge bg-{}-lt state">{}{}</span>', colour, icon(symbol), words)
 
 
+@register.simple_tag
+def shortcut(keys: str, action: str) -> SafeString:
+    """A line of the list of keyboard shortcuts. `keys` are joined by +, such as `Ctrl+K`."""
+    pressed = format_html_join(" ", "<kbd>{}</kbd>", ((key,) for key in keys.split("+")))
+    return format_html('<div class="shortcut"><dt>{}</dt><dd>{}</dd></div>', action, pressed)
+
+
 @register.simple_tag(takes_context=True)
-def nav_attributes(context: template.Context, namespace: str) -> SafeString | str:
-    """`aria-current` for the menu's entry whose pages this one belongs to."""
+def nav_attributes(context: template.Context, namespaces: tuple[str, ...]) -> SafeString | str:
+    """Return `aria-current` if the current page belongs to this entry of the menu."""
     match = getattr(context.get("request"), "resolver_match", None)
-    return SafeString('aria-current="page"') if match and match.namespace == namespace else ""
+    return SafeString('aria-current="page"') if match and match.namespace in namespaces else ""
 
 
 @register.simple_tag(takes_context=True)
 def with_query(context: template.Context, **changes: object) -> str:
-    """This page's query string with some parameters set, or left out where the value is None or empty."""
+    """Return the page's query string with changed parameters; None or empty removes a parameter."""
     query = context["request"].GET.copy()
     for name, value in changes.items():
         query.pop(name, None)

@@ -51,7 +51,7 @@ def test_a_link_that_is_posted_many_times_at_once_signs_in_once(team):
 
 
 @pytest.mark.parametrize("how", ["remove", "demote"])
-def test_two_admins_who_shut_each_other_out_at_once_leave_one(team, how):
+def test_two_admins_who_remove_each_other_concurrently_leave_one(team, how):
     for _ in range(5):
         members = [add_member(team, f"{name}@example.com", "admin") for name in ("alice", "bob")]
         calls = [shut_out(team, actor, other, how) for actor, other in zip(members, reversed(members), strict=True)]
@@ -117,7 +117,7 @@ def opens(client: Client, slug: str) -> bool:
     return client.get(f"/w/{slug}/settings/").status_code == 200
 
 
-def test_a_link_that_is_used_while_the_account_joins_another_workspace_signs_nobody_in(team, boss, alice):
+def test_a_link_used_while_the_account_joins_another_workspace_does_not_work(team, boss, alice):
     thief, path = Client(), urlsplit(make_member_link(boss, alice)[0]).path
 
     assert while_joining(team, alice, lambda: thief.post(path).status_code) == 403

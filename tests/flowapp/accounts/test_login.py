@@ -55,7 +55,7 @@ def test_a_link_works_once(client, alice):
     assert "was used" in again.content.decode()
 
 
-def test_an_expired_link_signs_nobody_in(client, alice):
+def test_an_expired_link_does_not_work(client, alice):
     path = link_path(alice)
     LoginLink.objects.update(expires_at=timezone.now() - timedelta(seconds=1))
 
@@ -103,7 +103,7 @@ def test_the_login_leads_nowhere_else(client, alice, outside):
     assert sign_in(client, alice.email, PASSWORD, next=outside)["Location"] == "/"
 
 
-def test_the_login_leads_back_to_the_page_that_was_asked_for(client, alice):
+def test_the_login_returns_to_the_requested_page(client, alice):
     wanted = "/w/alices-team/runs/?state=failed"
 
     assert sign_in(client, alice.email, PASSWORD, next=wanted)["Location"] == wanted

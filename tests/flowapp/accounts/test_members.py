@@ -102,7 +102,7 @@ def test_only_the_hash_of_a_login_link_is_kept(alices):
     assert key_of(url) not in {str(value) for value in LoginLink.objects.values().get(pk=link.pk).values()}
 
 
-def test_a_person_who_was_shut_out_gets_no_link_and_uses_none(alices):
+def test_a_deactivated_person_gets_no_link_and_cannot_use_one(alices):
     alice = add_member(alices, "alice@example.com", "viewer").user
     url, _ = make_login_link("alice@example.com")
     User.objects.filter(pk=alice.pk).update(is_active=False)

@@ -131,7 +131,7 @@ def test_another_role_in_the_same_workspace_ends_nothing(stolen, attacker):
     assert opens(stolen, "b")
 
 
-def test_the_admin_is_reported_what_joining_has_ended(stolen, attacker, defender):
+def test_the_admin_sees_which_credentials_joining_has_ended(stolen, attacker, defender):
     link_of(attacker, "b")
     page = add(defender, "a")
 
@@ -205,7 +205,7 @@ def test_an_unused_link_of_the_server_outlasts_joining(attacker, defender):
     assert opens(sign_in_by(path), "a")
 
 
-def test_a_link_of_an_admin_that_nobody_used_costs_the_person_nothing(owner, attacker, defender):
+def test_an_unused_link_of_an_admin_ends_no_credentials(owner, attacker, defender):
     unused = link_of(attacker, "b")
     add(defender, "a")
 
@@ -234,7 +234,7 @@ def test_links_of_an_admin_end_with_the_role(how):
     assert not opens(sign_in_by(path), "a")
 
 
-def test_links_of_a_deactivated_admin_sign_nobody_in(attacker):
+def test_links_of_a_deactivated_admin_do_not_work(attacker):
     path = link_of(attacker, "b")
     User.objects.filter(email="admin-of-b@example.com").update(is_active=False)
 

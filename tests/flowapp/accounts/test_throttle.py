@@ -85,7 +85,7 @@ def test_guesses_during_a_pause_do_not_lengthen_it(alice):
     assert sorted(LoginFailures.objects.values_list("until", flat=True)) == until
 
 
-def test_guessing_from_elsewhere_locks_nobody_out_here(alice):
+def test_wrong_passwords_from_elsewhere_do_not_lock_this_network(alice):
     guess(alice.email, MOST_FAILURES, address=THERE)
 
     assert not sign_in(alice.email, address=THERE)
@@ -169,7 +169,7 @@ def test_guessing_at_many_people_from_one_network_ends_at_a_limit(alice):
     assert sign_in(alice.email, address=THERE)
 
 
-def test_guessing_at_many_people_does_not_lock_out_those_who_have_been_there(alice):
+def test_wrong_passwords_for_many_accounts_do_not_lock_known_networks(alice):
     sign_in(alice.email)
     for number in range(MANY // MOST_FAILURES):
         guess(f"nobody-{number}@example.com", MOST_FAILURES)

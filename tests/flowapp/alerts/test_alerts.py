@@ -83,7 +83,7 @@ def test_another_workspaces_alert_is_unknown(pipeline):
     assert refused.value.code == "alert.unknown"
 
 
-def test_an_alert_of_nobody_is_refused():
+def test_an_alert_without_a_workspace_is_refused():
     with pytest.raises(TypeError, match="needs a pipeline or a workspace"):
         raise_alert("workers.none", "error", "No worker.", "Start one.")
 

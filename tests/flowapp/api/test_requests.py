@@ -129,6 +129,17 @@ def test_lists_are_paged_by_cursor(client, workspace, person):
     assert seen == ["admin@example.com", "editor@example.com", "viewer@example.com"]
 
 
+@pytest.mark.parametrize("kind", ["json", "yaml"])
+def test_the_openapi_document_is_sent_again_only_when_it_differs(client, kind):
+    first = client.get("/api/schema/", {"format": kind})
+    again = client.get("/api/schema/", {"format": kind}, headers={"If-None-Match": first.headers["ETag"]})
+    other = client.get("/api/schema/", {"format": kind}, headers={"If-None-Match": '"other"'})
+
+    assert first.headers["Content-Type"].startswith("application/vnd.oai.openapi")
+    assert (again.status_code, again.content) == (304, b"")
+    assert other.content == first.content
+
+
 def test_the_openapi_document_describes_every_route(client):
     """Django's own views, such as the health check's, are no part of it."""
     answer = client.get("/api/schema/", {"format": "json"})

@@ -171,7 +171,7 @@ def test_a_restore_that_cannot_be_finished_leaves_no_file_as_loaded_that_it_took
     assert (unit.state, unit.reason) == (UnitState.PENDING, "A backup was restored; the next run loads it again.")
 
 
-def test_a_target_that_moved_to_another_connection_is_reported_and_not_taken_for_age(
+def test_a_target_on_another_connection_is_reported_and_not_taken_for_an_older_state(
     backup, document, connected, warehouse
 ):
     fields = ConnectionFields(

@@ -49,7 +49,7 @@ def test_it_goes_again_under_the_same_key_with_all_its_tries(failed, receiver):
 
 
 @pytest.mark.django_db(transaction=True)
-def test_two_who_press_at_once_send_it_once(failed, receiver):
+def test_two_concurrent_requests_send_it_once(failed, receiver):
     keys = [Delivery.objects.get(pk=failed.pk) for _ in range(2)]
     assert sorted(at_once(*[lambda d=d: send_again(d, "x") for d in keys])) == [False, True]
     assert SentAgain.objects.count() == 1
@@ -57,7 +57,7 @@ def test_two_who_press_at_once_send_it_once(failed, receiver):
     assert len(receiver.requests) == 2
 
 
-def test_who_presses_later_is_reported_and_nothing_is_sent(failed, receiver):
+def test_a_second_request_is_refused_and_nothing_is_sent(failed, receiver):
     send_again(failed, "x")
     deliver(failed)
     assert not send_again(failed, "y")
@@ -103,7 +103,7 @@ def test_the_end_that_failed_too_goes_along_behind_the_beginning(workspace, fail
     assert [request.json["event"] for request in receiver.requests[-2:]] == ["alert.opened", "alert.resolved"]
 
 
-def test_the_page_has_a_button_for_failed_messages_and_names_who_pressed_it(failed, as_):
+def test_the_page_has_a_button_for_failed_messages_and_records_its_user(failed, as_):
     client = as_("admin")
     page = client.get(LOG)
     assert f"{LOG}again/{failed.key}/" in page.content.decode()

@@ -70,7 +70,7 @@ def test_where_a_mail_channel_leads_is_changed(ops, as_, mail_server):
 
 
 @pytest.mark.parametrize("elsewhere", [{"host": "evil.example.com"}, {"port": 2525}, {"security": "tls"}])
-def test_a_stored_password_is_reported_to_no_other_server(ops, as_, elsewhere):
+def test_a_stored_password_is_sent_to_no_other_server(ops, as_, elsewhere):
     refused = change(as_("admin"), "ops", **elsewhere)
     assert (refused.status_code, refused.json()["code"]) == (422, "channel.secret_again")
     assert Channel.objects.get().secret == ops.secret

@@ -97,7 +97,7 @@ def test_a_recipient_that_is_refused_is_noted_and_all_of_them_fail(mails, mail_s
     assert send_test(channel).error_code == "mail.recipients_refused"
 
 
-def test_a_server_that_is_busy_is_asked_again_and_one_that_refuses_is_not(pipeline, mails, mail_server):
+def test_a_busy_mail_server_is_retried_and_a_refusal_is_not(pipeline, mails, mail_server):
     channel = mails()
     mail_server.answer = "451 later"
     raise_alert("run.failed", "error", "m", "n", pipeline=pipeline)
@@ -130,7 +130,7 @@ def test_nobody_at_the_address_is_reported_without_its_answer(mails, workspace):
     )
 
 
-def test_a_server_that_answers_drop_by_drop_is_left(mails, monkeypatch):
+def test_a_mail_server_that_responds_too_slowly_is_abandoned(mails, monkeypatch):
     monkeypatch.setattr(email, "TOTAL_SECONDS", 0.5)
     with socket.create_server(("127.0.0.1", 0)) as server:
         threading.Thread(target=_drip, args=(server,), daemon=True).start()

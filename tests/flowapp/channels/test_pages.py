@@ -35,7 +35,7 @@ def test_a_webhook_is_added_and_never_sent_back(workspace, as_):
     assert not [secret for secret in ("T0KEN", SECRET, "H3ADER") if secret in page.content.decode()]
 
 
-def test_what_is_refused_is_reported_at_its_field_without_what_was_secret(workspace, as_):
+def test_a_refusal_appears_at_its_field_without_the_secret(workspace, as_):
     client = as_("admin")
     given = {"name": "pager", "url": "https://10.0.0.1/T0KEN", "secret": SECRET, "severity": "error"}
     page = client.post(f"{CHANNELS}add/webhook/", given)

@@ -1,4 +1,4 @@
-"""The receiver that docs/health.md gives to copy: run as it stands there, on what a channel really sends."""
+"""The receiver that docs/operations/health.md gives to copy: run as it stands there, on what a channel really sends."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from tests.flowapp.channels.conftest import SECRET
 from tests.receivers import HOST, open_network
 
 pytestmark = pytest.mark.django_db
-DOCS = Path(__file__).parents[3] / "docs" / "health.md"
+DOCS = Path(__file__).parents[3] / "docs" / "operations" / "health.md"
 
 
 def snippet() -> str:

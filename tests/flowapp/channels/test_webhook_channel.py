@@ -60,7 +60,7 @@ def test_the_request_is_signed_with_the_channels_secret(pipeline, pager, receive
     assert request.headers["webhook-signature"] == expected
 
 
-def test_the_end_is_reported_to_those_who_were_reported_of_the_trouble(pipeline, pager, receiver):
+def test_the_resolution_is_sent_to_channels_that_received_the_alert(pipeline, pager, receiver):
     reported, later = pager(), None
     trouble(pipeline)
     later = pager("later")
@@ -70,7 +70,7 @@ def test_the_end_is_reported_to_those_who_were_reported_of_the_trouble(pipeline,
     assert [request.json["event"] for request in receiver.requests] == ["alert.opened", "alert.resolved"]
 
 
-def test_a_filter_keeps_back_what_nobody_asked_for(pipeline, pager, receiver):
+def test_a_filter_excludes_alerts_of_other_kinds(pipeline, pager, receiver):
     errors, missed = pager("errors", severity="error"), pager("missed", kinds=["schedule.missed"])
     trouble(pipeline, "warning", node="a")
     trouble(pipeline, "error", node="b")
@@ -79,7 +79,7 @@ def test_a_filter_keeps_back_what_nobody_asked_for(pipeline, pager, receiver):
     assert [d.alert.kind for d in missed.deliveries.all()] == ["schedule.missed"]
 
 
-def test_a_warning_that_becomes_an_error_is_reported_to_those_who_want_errors(pipeline, pager):
+def test_a_warning_that_becomes_an_error_is_sent_to_channels_for_errors(pipeline, pager):
     channel = pager(severity="error")
     trouble(pipeline, "warning")
     assert not channel.deliveries.exists()
@@ -97,13 +97,13 @@ def test_alerts_of_other_workspaces_are_not_reported(workspace, pager):
     assert [d.alert.kind for d in channel.deliveries.all()] == ["workers.none"]
 
 
-def test_a_receiver_that_is_down_is_asked_again_under_the_same_key_and_later(pipeline, pager, receiver):
+def test_an_unreachable_receiver_is_retried_later_with_the_same_key(pipeline, pager, receiver):
     channel = pager()
     receiver.answers[PATH] = status(503)
     trouble(pipeline)
     deliver_to(channel.pk)
     delivery = channel.deliveries.get()
-    assert (delivery.state, delivery.attempts, delivery.error_code) == ("pending", 1, "webhook.refused")
+    assert (delivery.state, delivery.attempts, delivery.error_code) == ("pending", 1, "webhook.unavailable")
     deliver_to(channel.pk)
     assert len(receiver.requests) == 1
     make_due(channel)
@@ -180,7 +180,7 @@ def test_a_test_is_sent_at_once_and_logged_whatever_comes_of_it(pager, receiver)
     assert send_test(channel).state == "delivered"
     receiver.answers[PATH] = status(500)
     failed = send_test(channel)
-    assert (failed.state, failed.attempts, failed.error_code) == ("failed", 1, "webhook.refused")
+    assert (failed.state, failed.attempts, failed.error_code) == ("failed", 1, "webhook.unavailable")
     assert not Alert.objects.exists()
     assert [request.json["event"] for request in receiver.requests] == ["test", "test"]
 

@@ -153,7 +153,7 @@ def test_nothing_of_another_pipeline_goes(loaded, save, warehouse, schema):
     assert set(kept(warehouse, str(other.workspace_id), "others")) == set(KEPT)
 
 
-def test_where_the_warehouse_is_down_it_goes_when_that_answers(loaded, warehouse):
+def test_while_the_warehouse_is_down_the_deletion_waits_for_it(loaded, warehouse):
     tenant, run = str(loaded.workspace_id), str(Run.objects.get().pk)
     put_out_of_reach(False)
     delete_pipeline(loaded)
@@ -234,7 +234,7 @@ def test_the_page_reports_what_goes_and_what_stays_before_it_is_done(loaded, as_
     assert "numbers deleted" in words(as_("editor").post("/w/alices-team/pipelines/numbers/delete/", follow=True))
 
 
-def test_a_workspace_that_keeps_rejected_rows_for_a_time_is_reported_so(loaded, as_, workspace):
+def test_the_retention_of_rejected_rows_is_shown(loaded, as_, workspace):
     from flowapp.quarantine.models import Retention
 
     Retention.objects.create(workspace=workspace, days=30)

@@ -74,7 +74,7 @@ def test_a_test_of_what_cannot_be_reached_ends_in_1_and_says_what_was_tried(flow
     assert "P@ss" not in finished.stdout + finished.stderr
 
 
-def test_a_test_of_what_answers_ends_in_0(flow, warehouse, monkeypatch):
+def test_a_successful_connection_test_exits_with_0(flow, warehouse, monkeypatch):
     monkeypatch.setenv("FLOW_CONNECTION_PASSWORD", warehouse.password)
     url = f"postgresql://{warehouse.user}@{warehouse.host}:{warehouse.port}/{warehouse.database}"
     flow("connection", "add", "warehouse", "--url", url)

@@ -26,7 +26,7 @@ def test_what_cannot_be_understood_ends_in_64_with_a_hint(flow, arguments):
     assert "--help" in finished.stderr
 
 
-def test_a_usage_error_is_one_json_object_when_asked_for(flow):
+def test_with_json_a_usage_error_is_one_json_object(flow):
     finished = flow("nope", "--json")
 
     assert finished.status == 64
@@ -71,7 +71,7 @@ def test_sigterm_unwinds_like_an_interrupt(flow, monkeypatch):
     assert left == [True]
 
 
-def test_what_nobody_foresaw_is_one_line_with_an_id_and_a_private_file(flow, monkeypatch, tmp_path):
+def test_an_unexpected_error_is_one_line_with_an_id_and_a_private_file(flow, monkeypatch, tmp_path):
     def crashes(args):
         raise RuntimeError("cannot reach postgresql://etl:s3cret-word@db/x with key-9f8e7d")
 

@@ -78,7 +78,7 @@ def test_numbers_that_do_not_agree_are_not_called_equal():
     assert str(row_balance_of({"rowsRead": 10, "rowsLoaded": 7, "rowsRejected": 1})).startswith("read 10 ≠ ")
 
 
-def test_other_terms_are_reported_when_they_count():
+def test_other_terms_are_shown_when_they_are_not_zero():
     assert str(row_balance_of({"rowsRead": 10, "rowsLoaded": 7, "rowsReplaced": 3})) == (
         "read 10 = loaded 7 + rejected 0 + filtered 0 + replaced 3"
     )

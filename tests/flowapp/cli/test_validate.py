@@ -6,6 +6,7 @@ import io
 import json
 import subprocess
 import sys
+import tomllib
 from importlib.resources import files
 from pathlib import Path
 
@@ -72,10 +73,10 @@ def test_the_gate_of_cdc_mirror_is_reported_without_a_database(flow, save, monke
     finished = flow("validate", save("p.json", VALID.replace('"loadMode": "upsert"', mode)))
 
     assert finished.status == 2
-    assert all(text in finished.stderr for text in (code, reported, "docs/cdc-mirror.md"))
+    assert all(text in finished.stderr for text in (code, reported, "docs/reference/cdc-mirror.md"))
 
 
-def test_a_misspelt_flag_is_reported_and_not_taken_for_off(flow, save, monkeypatch):
+def test_a_misspelt_flag_is_an_error_and_not_off(flow, save, monkeypatch):
     monkeypatch.setenv("FLOW_STREAMING_ENABLED", "tru")
     finished = flow("validate", save("p.json", VALID))
 
@@ -117,6 +118,33 @@ def test_a_document_keeps_its_meaning_through_toml_and_back(flow, save):
     back = flow("pipeline", "convert", save("p.toml", toml), "--to", "json").stdout
 
     assert json.loads(back) == json.loads(VALID)
+
+
+SHORT = """\
+id = "shop"
+source = { connector = "postgres", connection = "shop" }
+tables = ["orders"]
+schedule = "every 15m"
+"""
+
+
+def test_a_short_manifest_is_converted_as_it_is_written(flow, save):
+    json_text = flow("pipeline", "convert", save("p.toml", SHORT), "--to", "json").stdout
+    back = flow("pipeline", "convert", save("p.json", json_text), "--to", "toml").stdout
+
+    assert json.loads(json_text)["tables"] == ["orders"]
+    assert tomllib.loads(back) == tomllib.loads(SHORT)
+
+
+def test_a_short_manifest_with_unknown_fields_is_not_converted(flow, save):
+    assert flow("pipeline", "convert", save("p.toml", SHORT + "tabels = 1\n"), "--to", "json").status == 2
+
+
+def test_the_schemas_of_manifests_and_plans_are_exported(flow, tmp_path):
+    paths = flow("schema", "export", str(tmp_path), "--json").json["paths"]
+
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(Path(path).name for path in paths)
+    jsonschema.validate(tomllib.loads(SHORT), json.loads((tmp_path / "manifest-1.0.json").read_text()))
 
 
 def test_an_invalid_document_is_not_converted(flow, save):

@@ -59,3 +59,10 @@ def test_setting_warns_where_rows_may_load_twice(flow, following, sql):
     sql("create trigger loud before insert on numbers for each row execute function loud()")
     assert "Warning: " in flow("watermark", "set", "numbers", "load", "5", "--reason", "again").stdout
     assert "Warning: " in flow("watermark", "show", "numbers").stdout
+
+
+def test_a_change_is_checked_before_it_is_made(flow, following):
+    done = flow("watermark", "check", "numbers", "load", "5")
+    assert "or higher" in done.stdout
+    stale = flow("watermark", "set", "numbers", "load", "5", "--reason", "late", "--if-revision", "9.9")
+    assert (stale.status, "[watermark.stale]" in stale.stderr) == (1, True)

@@ -90,7 +90,7 @@ def test_a_password_in_a_url_works_and_is_warned_about(workspace, as_):
         ({"url": "postgresql://loader:S3cret-Pass@db.example.com/sales?passfile=x"}, "options that are not allowed"),
     ],
 )
-def test_what_cannot_be_a_connection_is_reported_and_no_secret_comes_back(workspace, as_, changes, reported, caplog):
+def test_an_invalid_connection_is_reported_without_its_secret(workspace, as_, changes, reported, caplog):
     caplog.set_level(logging.DEBUG)
     answer = add(as_("admin"), **changes)
 

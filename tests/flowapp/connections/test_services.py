@@ -147,7 +147,7 @@ def test_a_secret_that_no_key_opens_is_named_when_keys_are_rotated(alices, setti
         rotate_secrets()
 
 
-def test_a_key_that_is_none_is_reported_without_being_shown(alices, settings):
+def test_an_invalid_key_is_reported_without_being_shown(alices, settings):
     settings.ENCRYPTION_KEYS = ["not-a-key-at-all"]
 
     with pytest.raises(SecretUnreadable) as caught:

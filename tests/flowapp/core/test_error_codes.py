@@ -35,7 +35,8 @@ RAISERS = {
 """What takes a code, beside the classes below FlowError."""
 MADE = re.compile(r"(mail|webhook|source)\..+|run\.(discarded|expired)|source\.(delimiter|quote)_unusable")
 """Codes that the source puts together from two parts."""
-CATALOGUES = {"codes.py", "error_codes.py"}
+CATALOGUES = {"codes", "error_codes"}
+"""Modules and packages that declare codes."""
 WARNS = {"RunWarning"}
 ALERTS = {"raise_alert", "alert"}
 WARNS_AND_ALERTS = {"_alert_and_warn"}
@@ -46,7 +47,7 @@ PASSED_ON = {"kind", "error.code"}
 @cache
 def trees() -> dict[Path, ast.Module]:
     paths = [path for package in ("ir", "executors", "flowapp") for path in (PROJECT / package).rglob("*.py")]
-    return {path: ast.parse(path.read_bytes()) for path in paths if path.name not in CATALOGUES}
+    return {path: ast.parse(path.read_bytes()) for path in paths if not CATALOGUES & {path.stem, path.parent.name}}
 
 
 def subclasses_of_flow_error() -> set[str]:

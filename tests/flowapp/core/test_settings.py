@@ -87,7 +87,7 @@ def test_a_database_url_is_taken_apart():
 
 
 @pytest.mark.django_db
-def test_a_process_that_stands_still_in_a_transaction_is_let_go():
+def test_a_process_that_is_idle_in_a_transaction_is_disconnected():
     with connection.cursor() as cursor:
         if connection.vendor != "postgresql":
             pytest.skip("SQLite has no sessions to end")
@@ -105,7 +105,7 @@ def test_settings_of_its_own_keep_no_database_from_letting_frozen_processes_go()
     assert options("?options=") == ""
 
 
-def test_a_socket_folder_stands_in_the_query():
+def test_a_socket_folder_is_part_of_the_query():
     assert database_settings("postgresql:///control?host=/run/pg")["HOST"] == "/run/pg"
 
 

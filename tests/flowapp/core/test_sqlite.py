@@ -25,6 +25,7 @@ PLACES = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.environ.get("FLOW_TEST_DATABASE_URL", "").startswith("sqlite"), reason="it is SQLite already")
 def test_the_control_plane_works_on_sqlite(tmp_path, server):
     user, password = quote(server.user, safe=""), quote(server.password, safe="")

@@ -22,7 +22,7 @@ from flowapp.embedded.locks import is_held
 from flowapp.embedded.services import Services
 from flowapp.embedded.warehouses import warehouse_fields
 
-pytestmark = [pytest.mark.spark, pytest.mark.postgres]
+pytestmark = [pytest.mark.spark, pytest.mark.postgres, pytest.mark.long]
 
 SOURCE = "read_csv('{path}', nullstr = 'NA', all_varchar = false)"
 EXPECTED_ROWS = """
@@ -152,6 +152,7 @@ def second(machine, first) -> subprocess.CompletedProcess[str]:
     return machine.flow("demo")
 
 
+@pytest.mark.slow
 def test_a_second_demo_shows_the_first_result(first, second):
     assert second.returncode == 0
     assert f"id {first['run']}" in second.stdout
@@ -159,6 +160,7 @@ def test_a_second_demo_shows_the_first_result(first, second):
     assert "flow errors list --pipeline nyc-flights" in second.stdout
 
 
+@pytest.mark.slow
 def test_the_same_file_is_not_loaded_twice(machine, second):
     again = json.loads(machine.flow("run", "nyc-flights", "--json").stdout)
 

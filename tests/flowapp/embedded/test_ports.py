@@ -11,7 +11,7 @@ from flowapp.embedded.ports import LOOPBACK, free_port, is_free, reserve_port
 from ir.errors import FlowError
 
 
-def test_a_reserved_port_is_nobody_elses() -> None:
+def test_a_reserved_port_is_not_given_to_another_process() -> None:
     wanted = free_port()
     with reserve_port(wanted) as first, reserve_port(wanted) as second:
         assert first.getsockname()[1] == wanted

@@ -140,6 +140,12 @@ def test_passwords_are_kept_from_other_users_and_from_argument_lists(root: Path)
         assert not any(s in listed for s in (secrets.admin, secrets.control, secrets.warehouse, secrets.broker))
 
 
+def test_a_process_knows_whether_it_started_a_service_or_joined_it(root: Path) -> None:
+    with Services.start(root, ["postgres"]) as first, Services.start(root, ["postgres"]) as second:
+        assert [services.has_started("postgres") for services in (first, second)] == [True, False]
+        assert not first.has_started("redis")
+
+
 def test_a_user_that_leaves_does_not_stop_the_services_of_another(root: Path) -> None:
     first = Services.start(root)
     with Services.start(root) as second:

@@ -21,6 +21,7 @@ from flowapp.embedded.home import Home
 from flowapp.embedded.ports import LOOPBACK, free_port
 from flowapp.embedded.processes import command_line, wait_until
 
+pytestmark = pytest.mark.long
 Up = Callable[[], subprocess.Popen[str]]
 
 

@@ -63,7 +63,7 @@ def test_a_warehouse_that_was_half_made_is_finished(addresses: ServiceAddresses)
         psycopg.connect(**{**login(other), "dbname": "warehouse_alices"})
 
 
-def test_several_who_ask_for_a_warehouse_at_once_get_the_same(addresses: ServiceAddresses) -> None:
+def test_concurrent_requests_for_a_warehouse_get_the_same(addresses: ServiceAddresses) -> None:
     with ThreadPoolExecutor(4) as pool:
         found = list(pool.map(lambda _: ensure_warehouse(addresses, "alices"), range(4)))
         assert found == [found[0]] * 4

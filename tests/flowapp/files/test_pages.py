@@ -40,9 +40,8 @@ def unit(run: Run, name: str = "in/a.csv", state: str = UnitState.COMMITTED, **c
         run=run,
         node="files",
         name=name,
-        size=1234,
         state=state,
-        **{"sha256": name.encode().hex().ljust(64, "0")[:64], "changed_at": timezone.now(), **changes},
+        **{"sha256": name.encode().hex().ljust(64, "0")[:64], "size": 1234, "changed_at": timezone.now(), **changes},
     )
 
 
@@ -98,7 +97,7 @@ def test_many_files_cost_a_constant_number_of_queries(as_, run, django_assert_ma
     NodeRun.objects.create(workspace=run.workspace, run=run, position=0, node="files", kind="source", rows_out=5)
     client = as_("viewer")
 
-    with django_assert_max_num_queries(10):
+    with django_assert_max_num_queries(11):
         page = words(client.get(FILES))
     assert "in 60 files" in page
 
@@ -110,6 +109,15 @@ def test_an_editor_lets_a_file_be_loaded_again_with_a_reason(as_, run):
     found.refresh_from_db()
     assert (found.forgotten_reason, found.forgotten_token) == ("It was corrected.", run.pipeline.fence_counter)
     assert "will be loaded again: It was corrected." in words(client.get(FILES))
+
+
+def test_after_loading_again_the_list_keeps_its_filter_and_offers_the_run(as_, run):
+    found, client = unit(run), as_("editor")
+    data = {"reason": "It was corrected.", "query": "state=committed&cursor=x"}
+    answer = client.post(f"{FILES}{found.pk}/again/", data)
+    assert answer.url == f"{FILES}?state=committed&pipeline={run.pipeline.slug}"
+    page = client.get(answer.url)
+    assert f"Run {run.pipeline.slug}" in words(page)
 
 
 def test_loading_a_skipped_file_again_means_the_one_that_was_loaded(as_, run):
@@ -141,12 +149,12 @@ def test_an_editor_lets_all_files_of_a_pipeline_be_loaded_again(as_, pipeline):
 
 def test_an_editor_leaves_a_failed_file_out(as_, run):
     found, client = unit(run, state=UnitState.FAILED), as_("editor")
-    assert "Skip…" in words(client.get(FILES))
+    assert "Skip… in/a.csv" in words(client.get(FILES))
     client.post(f"{FILES}{found.pk}/leave-out/", {"reason": "Never needed."})
 
     found.refresh_from_db()
     assert (found.state, found.reason) == (UnitState.SKIPPED, "Skipped: Never needed.")
-    assert "Skip…" not in words(client.get(FILES))
+    assert "Skip… in/a.csv" not in words(client.get(FILES))
 
 
 def test_a_viewer_changes_nothing(as_, run, root):
@@ -277,7 +285,7 @@ def test_an_upload_that_is_gone_is_not_pending(as_, workspace, root):
     assert "No files yet" in words(editor.get(FILES))
 
 
-def test_bytes_that_were_loaded_before_are_reported_at_the_upload(as_, run, root):
+def test_an_upload_with_content_that_was_loaded_before_says_so(as_, run, root):
     editor = as_("editor")
     unit(run, "in/old.csv", sha256=hashlib.sha256(b"id\n1\n").hexdigest())
     answer = editor.post(
@@ -309,7 +317,7 @@ def test_rows_of_one_file_are_reported_where_they_are_known(as_, run):
     assert "Run 1 of numbers 77 –" in words(as_("viewer").get(FILES))
 
 
-def test_rejected_rows_are_reported_to_be_of_the_whole_run_where_its_other_file_went_on_to_a_later_one(as_, run):
+def test_rejected_rows_count_for_the_whole_run_if_its_other_file_was_loaded_later(as_, run):
     unit(run, rows=30)
     counts = {"workspace": run.workspace, "run": run}
     NodeRun.objects.create(**counts, position=0, node="files", kind="source", rows_out=39)
@@ -318,7 +326,7 @@ def test_rejected_rows_are_reported_to_be_of_the_whole_run_where_its_other_file_
     assert "30 8 rejected rows of run 1 in all files of the run" in words(as_("viewer").get(FILES))
 
 
-def test_no_rejected_rows_are_reported_a_run_that_was_given_up_before_it_kept_any(as_, run):
+def test_a_run_that_stored_no_rejected_rows_reports_none(as_, run):
     unit(run, rows=9)
     Run.objects.filter(pk=run.pk).update(state="discarded")
     counts = {"workspace": run.workspace, "run": run}

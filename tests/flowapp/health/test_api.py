@@ -17,7 +17,7 @@ def alert(workspace) -> Alert:
     return Alert.objects.get()
 
 
-def test_alerts_are_listed_without_those_that_are_resolved_unless_asked_for(as_, alert):
+def test_resolved_alerts_are_listed_only_on_request(as_, alert):
     client = as_("viewer")
     [reported] = client.get("/api/alerts/", headers=HERE).json()["results"]
 

@@ -82,7 +82,7 @@ def test_a_process_beats_until_it_stops():
 
 
 @pytest.mark.django_db
-def test_spark_answers_in_workers_alone(client, broker):
+def test_only_workers_report_spark(client, broker):
     def spark() -> tuple[str, int]:
         reported = client.get(URL).json()["spark"]
         return reported["status"], reported["alive"]

@@ -16,9 +16,9 @@ from flowapp.pipelines.services import save_version
 from flowapp.quarantine import selectors
 from flowapp.quarantine.models import RowDecision
 from flowapp.quarantine.records import rows_of
-from flowapp.runs.models import RuleCount, Run, Trigger
+from flowapp.runs.models import Run, Trigger
 from flowapp.runs.services import queue_run
-from tests.flowapp.quarantine.keeping import keep
+from tests.flowapp.quarantine.keeping import count_rule, keep
 
 pytestmark = pytest.mark.django_db
 
@@ -56,17 +56,7 @@ def test_entries_come_by_cursor(api, orders, warehouse, table):
 def test_counts_come_by_rule_field_and_pipeline(api, orders):
     run = queue_run(orders, Trigger.CLI, send=False)
     for place, field in enumerate(("a", "a", "b")):
-        RuleCount.objects.create(
-            workspace=run.workspace,
-            run=run,
-            position=place,
-            node="check",
-            rule=f"r{place}",
-            type="notNull",
-            field=field,
-            on_fail="skip",
-            violations=2,
-        )
+        count_rule(run, 2, f"r{place}", field)
 
     def counts(by: str) -> list[int]:
         return [row["violations"] for row in api("viewer", f"errors/counts/?by={by}").json()["results"]]
@@ -107,7 +97,7 @@ def test_many_rows_are_decided_about_at_once(send, api, orders, warehouse, table
     assert send("editor", "post", "errors/decide/", {**body, "filter": {}}).status_code == 422
 
 
-def test_a_replay_is_asked_for_and_says_what_to_know_before(send, orders, warehouse, table):
+def test_the_request_for_a_replay_shows_its_warnings_first(send, orders, warehouse, table):
     run = keep(warehouse, orders, table, "r1", n=2)
     response = send("editor", "post", "errors/replay/", {"ids": [f"{run}:r1-0"], "reason": "fixed"})
     assert response.status_code == 202
@@ -119,7 +109,7 @@ def test_a_replay_is_asked_for_and_says_what_to_know_before(send, orders, wareho
     assert RowDecision.objects.get(run=replay).reason == "fixed"
 
 
-def test_an_expression_by_api_replaces_what_was_typed_only_if_it_is_reported_to(send, orders, warehouse, table):
+def test_an_expression_by_api_replaces_manual_values_only_on_request(send, orders, warehouse, table):
     run = keep(warehouse, orders, table, "r1")
     wish = {"ids": [f"{run}:r1-0"], "field": "id", "expression": "trim(id)"}
     for extra, replaces in (({}, False), ({"replaceTyped": True}, True)):
@@ -201,7 +191,7 @@ def test_a_number_that_no_entry_has_is_no_row(send, orders, number):
     assert (answer.status_code, answer.json()["code"]) == (404, "errors.unknown")
 
 
-def test_a_number_that_is_none_is_no_row(send, orders):
+def test_an_invalid_number_is_no_row(send, orders):
     assert send("editor", "patch", "errors/²/", {"status": "ignored"}).status_code == 404
 
 
@@ -229,7 +219,7 @@ def test_old_entries_are_counted_and_then_thrown_away(send, api, orders, warehou
     assert [entry["ruleId"] for entry in api("viewer", "errors/").json()["results"]] == ["r2"]
 
 
-def test_what_is_asked_wrongly_or_belongs_to_others_is_reported(api, orders):
+def test_invalid_requests_and_rows_of_others_are_refused(api, orders):
     run = queue_run(orders, Trigger.CLI, send=False)
 
     assert api("viewer", "errors/?limit=0").status_code == 400

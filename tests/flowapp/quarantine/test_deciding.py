@@ -43,7 +43,7 @@ def fix(alices, key: str, by: Decider = ANN, selection=None, **cells: str | None
     return decide(chosen, "fix", by, cells={tuple(key.split(":")): cells})
 
 
-def test_a_fixed_cell_stands_over_the_original_in_every_entry_of_the_row(alices, kept):
+def test_a_fixed_value_replaces_the_original_in_every_entry_of_the_row(alices, kept):
     assert fix(alices, kept[0], name="Bob").changed == 1
     assert now(alices, kept[0]) == [("fixed", {"id": "1", "name": "Bob"}, "ann")] * 2
     assert {str(e["row"]) for e in list_entries(alices)} == {"{'id': '1', 'name': None}"}
@@ -58,7 +58,7 @@ def test_fixes_add_up_and_can_be_taken_back(alices, kept):
     assert now(alices, kept[0])[0] == ("open", None, None)
 
 
-def test_of_two_people_who_saw_the_same_row_the_second_changes_nothing(alices, kept):
+def test_of_two_concurrent_edits_of_a_row_the_second_changes_nothing(alices, kept):
     seen_by_bob = choose_by_keys(alices, kept[:1], BOB)
     fix(alices, kept[0], name="Ann's")
     done = fix(alices, kept[0], BOB, seen_by_bob, name="Bob's")

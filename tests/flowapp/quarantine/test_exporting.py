@@ -34,7 +34,7 @@ def lines(workspace, filters: EntryFilter) -> list[dict[str, str]]:
     return list(csv.DictReader(io.StringIO(text, newline="")))
 
 
-def test_each_field_has_a_column_of_its_own_with_the_value_as_it_stands_now(alices, orders, warehouse, table):
+def test_each_field_has_a_column_with_its_current_value(alices, orders, warehouse, table):
     keep(
         warehouse,
         orders,
@@ -97,14 +97,14 @@ def test_a_cell_of_blanks_alone_takes_no_longer_than_others():
     assert time.monotonic() - began < 1
 
 
-def test_what_stands_for_a_row_that_could_not_be_read_is_no_field(alices, orders, warehouse, table):
+def test_the_text_of_an_unreadable_record_is_not_a_field(alices, orders, warehouse, table):
     keep(warehouse, orders, table, "r1", row={"_flow_raw": "1;2"})
     (line,) = lines(alices, EntryFilter(pipeline=orders))
     assert not any(name.startswith("row.") for name in line)
     assert "1;2" in line["row"]
 
 
-def test_an_export_that_no_database_answers_to_is_not_noted_as_one(alices, orders, settings):
+def test_an_export_from_an_unreachable_database_is_not_logged(alices, orders, settings):
     settings.FLOW_WORKSPACE = alices.slug
     alices.connections.update(port=1)
     assert main(["errors", "export"]) != 0

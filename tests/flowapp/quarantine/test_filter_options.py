@@ -55,24 +55,14 @@ def test_filters_are_in_the_address_and_an_empty_one_filters_nothing(as_, two_ru
     assert "violates email on contact " not in found
 
 
-def test_of_a_day_only_runs_are_looked_into_that_have_rejected_such_rows(alices, orders, two_rules, monkeypatch):
-    other = queue_run(orders, Trigger.CLI, send=False)
-    RuleCount.objects.create(
-        workspace=alices,
-        run=other,
-        position=0,
-        node="check",
-        rule="other",
-        type="notNull",
-        field="city",
-        on_fail="skip",
-        violations=1,
-    )
-    day = timezone.localdate()
-    assert len(entry_query_of(alices, EntryFilter(pipeline=orders, day=day)).runs) == 2
-    assert entry_query_of(alices, EntryFilter(pipeline=orders, day=day, rule="other")).runs == (str(other.pk),)
-    assert entry_query_of(alices, EntryFilter(pipeline=orders, day=day, field="name")).runs == (str(two_rules.pk),)
-    assert entry_query_of(alices, EntryFilter(pipeline=orders, day=day, rule="other", field="name")).runs == ()
+def test_of_a_day_runs_that_kept_no_row_are_not_looked_into(alices, orders, two_rules, monkeypatch):
+    other, day = queue_run(orders, Trigger.CLI, send=False), timezone.localdate()
+    wanted = entry_query_of(alices, EntryFilter(pipeline=orders, day=day)).runs
+    Run.objects.filter(pk=other.pk).update(quarantine_rows=0)
+
+    assert set(wanted) == {str(two_rules.pk), str(other.pk)}
+    assert entry_query_of(alices, EntryFilter(pipeline=orders, day=day)).runs == (str(two_rules.pk),)
+    Run.objects.filter(pk=other.pk).update(quarantine_rows=2)
     monkeypatch.setattr("flowapp.quarantine.selectors.MOST_RUNS_OF_A_DAY", 1)
     with pytest.raises(FlowError, match=r"errors\.too_many_runs"):
         entry_query_of(alices, EntryFilter(pipeline=orders, day=day))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from datetime import timedelta
+from html import unescape
 from urllib.parse import quote
 
 import pytest
@@ -11,9 +13,9 @@ from django.utils import timezone
 from flowapp.accounts.services import ensure_workspace
 from flowapp.quarantine import selectors
 from flowapp.runs.load_units.models import LoadUnit
-from flowapp.runs.models import RuleCount, Run, Trigger
+from flowapp.runs.models import Run, Trigger
 from flowapp.runs.services import queue_run
-from tests.flowapp.quarantine.keeping import connect_to, keep, save, tell_fields
+from tests.flowapp.quarantine.keeping import connect_to, count_rule, keep, save, tell_fields
 from tests.flowapp.reading import HOSTILE, assert_harmless, words
 
 pytestmark = pytest.mark.django_db
@@ -31,17 +33,7 @@ def run(orders) -> Run:
 
 
 def count(run: Run, rule: str = "r1", field: str | None = "tailnum", violations: int = 5) -> None:
-    RuleCount.objects.create(
-        workspace=run.workspace,
-        run=run,
-        position=run.rules.count(),
-        node="check",
-        rule=rule,
-        type="notNull",
-        field=field,
-        on_fail="skip",
-        violations=violations,
-    )
+    count_rule(run, violations, rule, field)
 
 
 def test_without_violations_the_page_says_what_it_is_for(workspace, as_):
@@ -57,7 +49,7 @@ def test_violations_are_counted_by_pipeline_rule_and_field(as_, orders, run):
     assert "orders 1,012 violations in orders 2" in text
     assert "distance orders 1,000 violations of distance in orders 1" in text
     assert "tailnum orders 12 violations of tailnum in orders 2" in text
-    assert "r1 notNull tailnum orders check skip 12" in text
+    assert "r1 notNull tailnum orders check reject row 12" in text
 
 
 def test_rules_that_nothing_violated_are_excluded(as_, run):
@@ -67,12 +59,12 @@ def test_rules_that_nothing_violated_are_excluded(as_, run):
 
 
 def test_only_runs_of_the_chosen_time_count(as_, run):
+    run.queued_at = timezone.now() - timedelta(days=5)
     count(run)
-    Run.objects.update(queued_at=timezone.now() - timedelta(days=5))
     client = as_("viewer")
 
     assert "orders 5 violations" in words(client.get(ERRORS, {"days": "7"}))
-    assert "No row was rejected in the last day" in words(client.get(ERRORS, {"days": "1"}))
+    assert "No row was rejected today" in words(client.get(ERRORS, {"days": "1"}))
     assert "last 30 days" in words(client.get(ERRORS, {"days": "nonsense"}))
 
 
@@ -116,7 +108,35 @@ def test_rows_are_listed_by_pipeline_run_rule_and_field(as_, orders, warehouse, 
     assert rules("pipeline=orders&field=tailnum") == ["r1", "r3"]
 
 
-def test_rows_of_nothing_in_particular_are_the_counts(as_, workspace):
+def test_a_sorted_list_keeps_its_filter_and_goes_on_behind_its_first_page(as_, alices, orders, warehouse, table):
+    returns = save(alices, "returns", table)
+    for number in range(30):
+        for pipeline, rule in ((returns, "b"), (orders, "a")):
+            keep(warehouse, pipeline, table, rule, status="ignored" if number else "open", rowId=f"{rule}{number}")
+    address, seen = f"{ERRORS}rows/?status=ignored&sort=-pipeline", list[str]()
+    while address:
+        page = as_("viewer").get(address).content.decode()
+        seen += re.findall(r'rows/[\w-]+/(\w+)/"', page)
+        following = re.search(r'href="(\?[^"]*cursor=[^"]*)">Next', page)
+        address = f"{ERRORS}rows/{unescape(following[1])}" if following else ""
+    assert seen == [f"{rule}{number}" for rule in "ba" for number in range(29, 0, -1)]
+
+
+@pytest.mark.parametrize(
+    ("filters", "columns"),
+    [
+        ("status=open", {"pipeline", "rule", "rejected"}),
+        ("pipeline=orders", {"rule", "rejected"}),
+        ("field=f", {"rejected"}),
+    ],
+)
+def test_only_what_an_index_serves_can_be_sorted_by(as_, orders, warehouse, table, run, filters, columns):
+    keep(warehouse, orders, table, "r1", run, field="f")
+    page = as_("viewer").get(f"{ERRORS}rows/?{filters}").content.decode()
+    assert set(re.findall(r'class="sort-link" href="\?[^"]*sort=-?(\w+)', page)) == columns
+
+
+def test_the_page_of_rows_without_a_filter_shows_the_counts(as_, workspace):
     assert as_("viewer").get(f"{ERRORS}rows/")["Location"] == ERRORS
 
 
@@ -138,6 +158,34 @@ def test_a_row_is_shown_in_full_with_all_rules_that_it_failed(as_, orders, wareh
     assert "note kept <b>as is</b>" in text
     assert "File a.csv Record 7" in text
     assert f"/w/alices-team/runs/{run.pk}/" in page.content.decode()
+
+
+def test_the_field_that_a_transform_renamed_is_marked(as_, orders, warehouse, table, run):
+    keep(warehouse, orders, table, "r1", run, field="destination", row={"dest": "", "origin": "JFK"})
+    page = words(as_("editor").get(f"{ERRORS}rows/{run.pk}/r1-0/"))
+
+    assert "destination is NULL" in page
+    assert "dest fails empty text origin JFK" in page
+    assert "origin JFK dest empty text" in words(as_("editor").get(f"{ERRORS}rows/?run={run.pk}"))
+
+
+def test_all_fields_that_a_derived_one_is_made_of_are_marked(as_, orders, warehouse, table, run):
+    keep(warehouse, orders, table, "r1", run, field="delay_hours", row={"origin": "JFK", "dep_delay": "1000"})
+    assert "dep_delay fails 1000 origin JFK" in words(as_("editor").get(f"{ERRORS}rows/{run.pk}/r1-0/"))
+
+
+def test_a_row_as_it_reached_the_node_has_the_field_of_the_rule(as_, orders, warehouse, table, run):
+    row = {"dest": "a", "destination": "b"}
+    keep(warehouse, orders, table, "r1", run, field="destination", row=row, rowFrom="input")
+    assert "destination fails b dest a" in words(as_("editor").get(f"{ERRORS}rows/{run.pk}/r1-0/"))
+
+
+def test_a_column_that_a_transform_made_is_not_shown_as_null(as_, orders, warehouse, table, run):
+    keep(warehouse, orders, table, "r1", run, field="amount", row={"Amount €": "-1"})
+    page = words(as_("editor").get(f"{ERRORS}rows/{run.pk}/r1-0/"))
+
+    assert "fails not in the stored row Amount € -1" in page
+    assert "1 row in total." in words(as_("editor").get(f"{ERRORS}rows/?run={run.pk}"))
 
 
 @pytest.mark.parametrize(("first_line", "reported"), [(2, "Record 7 (line 8)"), (None, "Record 7 Outcome")])
@@ -175,7 +223,7 @@ def test_the_list_reports_rows_apart_by_the_value_that_fails_and_by_first_fields
     assert "<em>NULL</em>" not in as_("editor").get(f"{ERRORS}rows/?run={run.pk}&rule=r3").content.decode()
     assert f"tailnum {'x' * 80}… cut r4" in page
     assert "x" * 81 not in page
-    assert "violates r5 id 8 absent missing field r5" in page
+    assert "violates r5 id 8 absent not in the stored row r5" in page
     assert "violates r6 id 9 – r6" in page
     assert "tailnum NULL fixed: N1 r7" in page
 
@@ -200,7 +248,7 @@ def test_no_more_of_rows_is_read_for_a_list_than_it_shows(as_, orders, warehouse
     assert "xxx" not in str(read)
 
 
-def test_a_viewer_sees_where_a_row_stands_and_none_of_its_values(as_, orders, warehouse, table, run):
+def test_a_viewer_sees_the_position_of_a_row_and_no_values(as_, orders, warehouse, table, run):
     keep(warehouse, orders, table, "r1", run, field="tailnum", row={"tailnum": "SECRET-VALUE"})
     client = as_("viewer")
     listed, shown = client.get(f"{ERRORS}rows/?run={run.pk}"), client.get(f"{ERRORS}rows/{run.pk}/r1-0/")

@@ -55,7 +55,7 @@ def test_a_filter_that_cannot_be_read_throws_no_rows_away(as_, alices, orders, w
     assert as_("admin").get("/w/alices-team/errors/rows/", {"pipeline": "orders", **unreadable}).status_code == 422
 
 
-def test_what_takes_too_long_goes_on_without_anybody_waiting(as_, alices, orders, warehouse, schema, monkeypatch):
+def test_a_long_purge_continues_in_the_background(as_, alices, orders, warehouse, schema, monkeypatch):
     monkeypatch.setattr(quarantine_pages, "AT_ONCE", 2)
     monkeypatch.setattr(workbench, "SECONDS", 0)
     keep(warehouse, orders, f'{schema}."My Orders"', "old", n=5)

@@ -71,7 +71,7 @@ def test_what_may_replace_newer_rows_and_which_files_they_came_from_goes_along(a
     assert rows_of(some).hashes == {(run, "a.csv"): "ab" * 32}
 
 
-def test_an_expression_is_for_the_rows_as_they_are_when_it_is_asked_for(alices, orders, warehouse, table):
+def test_an_expression_applies_to_the_rows_at_the_time_of_the_request(alices, orders, warehouse, table):
     keep(warehouse, orders, table, "r1", n=2, revision=3)
     chosen = choose_alike(alices, EntryFilter(pipeline=orders), ANN)
     (fixing,) = ask(RunKind.FIX, chosen, column="id", expression="trim(id)")
@@ -99,7 +99,7 @@ def test_a_target_that_is_gone_or_elsewhere_is_reported_at_once(alices, orders, 
     assert RowJob.objects.count() == 0
 
 
-def test_an_expression_is_checked_before_a_run_is_asked_for(alices, orders, warehouse, table):
+def test_an_expression_is_checked_before_a_run_is_queued(alices, orders, warehouse, table):
     run = keep(warehouse, orders, table, "r1")
     chosen = choose_by_keys(alices, [f"{run}:r1-0"], ANN)
     for expression in ("", "trim(", "reflect('java.lang.System', 'exit')", "(SELECT 1)"):
@@ -175,7 +175,7 @@ def test_pipelines_that_share_a_table_do_not_get_each_others_rows(alices, orders
 
 
 @pytest.mark.parametrize("kind", [RunKind.REPLAY, RunKind.RECHECK])
-def test_rows_of_which_an_op_keeps_one_are_not_asked_for_alone(as_, alices, orders, warehouse, table, kind):
+def test_a_pipeline_with_deduplicate_refuses_a_replay(as_, alices, orders, warehouse, table, kind):
     run = keep(warehouse, orders, table, "r1")
     document = json.loads(get_version(orders).document)
     document["nodes"][1]["ops"].append({"op": "deduplicate", "keys": ["tailnum"]})

@@ -5,11 +5,12 @@ from __future__ import annotations
 import pytest
 
 from executors.errors import Failure
+from executors.target_database import EntryOrder, Rejects
 from flowapp.accounts.services import ensure_workspace
 from flowapp.pipelines.models import PipelineVersion
 from flowapp.quarantine.choosing import key_of_entry
 from flowapp.quarantine.reject_tables import reject_tables_of
-from flowapp.quarantine.selectors import list_entries_of_row, page_entries
+from flowapp.quarantine.selectors import EntryFilter, list_entries_of_row, page_entries, page_filtered
 from flowapp.runs.models import Trigger
 from flowapp.runs.services import queue_run
 from ir.errors import FlowError
@@ -18,7 +19,7 @@ from tests.flowapp.quarantine.keeping import connect_to, keep, list_entries, sav
 pytestmark = pytest.mark.django_db
 
 
-def test_entries_tell_rule_row_and_place(alices, orders, warehouse, schema):
+def test_entries_contain_rule_row_and_position(alices, orders, warehouse, schema):
     keep(warehouse, orders, f'{schema}."My Orders"', "r1")
 
     [entry] = list_entries(alices, pipeline=orders)
@@ -97,13 +98,46 @@ def test_a_table_shared_by_pipelines_gives_each_its_own(alices, orders, warehous
     assert [entry["ruleId"] for entry in list_entries(alices)] == ["r2", "r1"]
 
 
-def test_the_newest_entries_come_first_and_no_more_than_asked_for(alices, orders, warehouse, schema):
+def test_a_table_is_asked_once_however_many_pipelines_share_it(alices, orders, schema, monkeypatch):
+    for number in range(3):
+        save(alices, f"other{number}", f'{schema}."My Orders"')
+    asked, page = [], Rejects.page
+    monkeypatch.setattr(
+        Rejects, "page", lambda self, owners, *rest, **more: asked.append(owners) or page(self, owners, *rest, **more)
+    )
+    list_entries(alices)
+    assert [owners.pipelines for owners in asked] == [("orders", "other0", "other1", "other2")]
+
+
+def test_entries_of_a_pipeline_that_the_workspace_does_not_have_are_not_shown(alices, orders, warehouse, schema):
+    save(alices, "returns", f'{schema}."My Orders"')
+    keep(warehouse, orders, f'{schema}."My Orders"', "ours")
+    keep(warehouse, orders, f'{schema}."My Orders"', "gone", pipelineId="deleted")
+
+    assert [entry["ruleId"] for entry in list_entries(alices)] == ["ours"]
+
+
+def test_entries_of_several_tables_are_grouped_together(alices, orders, warehouse, schema):
+    returns = save(alices, "returns", f"{schema}.returns")
+    for rule, pipeline, table in (("b", orders, '"My Orders"'), ("a", returns, "returns"), ("b", returns, "returns")):
+        keep(warehouse, pipeline, f"{schema}.{table}", rule, n=3)
+    seen, cursor, order = [], "", EntryOrder("rule")
+    while True:
+        page = page_filtered(alices, EntryFilter(), order=order, cursor=cursor, limit=2)
+        seen += [(entry["ruleId"], entry["pipelineId"], entry["rowId"]) for entry in page.entries]
+        if not (cursor := page.next):
+            break
+    by_group = [("a", "returns"), ("b", "returns"), ("b", "orders")]
+    assert seen == [(rule, pipeline, f"{rule}-{i}") for rule, pipeline in by_group for i in (2, 1, 0)]
+
+
+def test_the_newest_entries_come_first_up_to_the_limit(alices, orders, warehouse, schema):
     keep(warehouse, orders, f'{schema}."My Orders"', "r1", n=5)
 
     assert [entry["rowId"] for entry in list_entries(alices, limit=2)] == ["r1-4", "r1-3"]
 
 
-def test_a_database_that_cannot_be_asked_is_an_error_and_not_an_empty_list(alices, orders, warehouse):
+def test_an_unreachable_database_is_an_error_and_not_an_empty_list(alices, orders, warehouse):
     alices.connections.update(port=1)
 
     with pytest.raises(Failure) as caught:

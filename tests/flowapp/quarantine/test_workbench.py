@@ -10,7 +10,7 @@ from executors.postgres.client import connect
 from executors.target_database import Counted, rejects
 from flowapp.quarantine.models import RowDecision, Selection
 from flowapp.runs.models import Run
-from tests.flowapp.quarantine.keeping import keep, list_entries, report_of, save, tell_fields
+from tests.flowapp.quarantine.keeping import count_rule, keep, list_entries, report_of, save, tell_fields
 from tests.flowapp.reading import HOSTILE, assert_harmless, words
 
 pytestmark = pytest.mark.django_db
@@ -62,6 +62,15 @@ def test_cells_stand_in_the_order_of_the_source(as_, orders, warehouse, table):
     page = client.get(chosen).content.decode()
     # What failed comes first.
     assert re.findall(rf'name="cell\|{run}:r1-0\|(\w+)"', page) == ["beta", "gamma", "alpha"]
+
+
+def test_the_cell_that_a_transform_renamed_comes_first_and_is_marked(as_, orders, warehouse, table):
+    run = keep(warehouse, orders, table, "r1", row={"origin": "JFK", "dest": None}, field="destination")
+    client = as_("editor")
+    chosen = client.post(f"{ERRORS}rows/select/", {"row": f"{run}:r1-0"})["Location"]
+    page = client.get(chosen).content.decode()
+    assert re.findall(rf'name="cell\|{run}:r1-0\|(\w+)"', page) == ["dest", "origin"]
+    assert page.count('class="failing-field"') == 1
 
 
 def test_all_rows_that_match_can_be_chosen(as_, run):
@@ -129,7 +138,7 @@ def test_rows_are_ignored_with_a_reason_and_opened_again(as_, alices, chosen):
 
 
 @pytest.mark.parametrize(("action", "kind"), [("recheck", "recheck"), ("replay", "replay"), ("compute", "fix")])
-def test_runs_over_the_rows_are_asked_for_and_have_a_page(as_, chosen, action, kind):
+def test_runs_on_rejected_rows_are_requested_and_have_a_page(as_, chosen, action, kind):
     client = as_("editor")
     answer = client.post(f"{chosen}{action}/", {"field": "name", "expression": "trim(name)"})
     run = Run.objects.get(kind=kind)
@@ -243,20 +252,8 @@ def test_how_long_rows_are_kept_is_set_and_kept_to(as_, alices, orders, warehous
 
 
 def test_days_are_shown_with_their_violations(as_, orders, run):
-    from flowapp.runs.models import RuleCount
-
     found = Run.objects.get(pk=run)
-    RuleCount.objects.create(
-        workspace=found.workspace,
-        run=found,
-        position=0,
-        node="check",
-        rule="r1",
-        type="notNull",
-        field="name",
-        on_fail="skip",
-        violations=5,
-    )
+    count_rule(found, 5, field="name")
     assert f"{found.queued_at:%Y-%m-%d}: 5 violations in 1 run" in words(as_("viewer").get(ERRORS))
     assert "violates r1" in words(as_("viewer").get(f"{ERRORS}rows/?pipeline=orders&day={found.queued_at:%Y-%m-%d}"))
 

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import html
 import json
 import re
 
 import pytest
 
+from flowapp.pipelines.checking import read_value
 from flowapp.pipelines.documents import read_document
-from flowapp.pipelines.drafts import base_text, open_draft, replace_text, view_draft
+from flowapp.pipelines.drafts import base_text, open_draft, patch_draft, replace_text, view_draft
 from flowapp.pipelines.services import create_pipeline
 from flowapp.runs.models import Run
 from flowapp.suggestions.selectors import list_proposals, list_samples, node_of, read_rule, rules_of, target_of
 from flowapp.suggestions.services import accept, take_sample
 from flowapp.suggestions.wording import asks
 from ir.errors import FlowError
+from ir.json_edits import PatchRefused
 from tests.flowapp.cli.conftest import flow
 from tests.flowapp.conftest import make_document
 from tests.flowapp.reading import HOSTILE, assert_harmless, words
@@ -37,7 +40,7 @@ def node(pipeline, user=None):
     return json.loads(open_draft(pipeline, user).text)["nodes"][1]
 
 
-def test_a_sample_speaks_for_rules_that_the_node_lacks(checked, sampled):
+def test_a_sample_suggests_rules_that_the_node_lacks(checked, sampled):
     sampled()
     found = proposals(checked)
     assert {("notNull", "id"), ("range", "id"), ("regex", "name"), ("oneOf", "colour"), ("duplicateKey", "id")} <= set(
@@ -111,6 +114,26 @@ def test_the_page_shows_evidence_takes_a_rule_and_tries_those_that_are_there(che
     assert "Added to your draft of numbers." in words(taken)
 
 
+def test_a_rule_never_goes_into_a_node_that_took_the_place_of_another(checked, person):
+    """Another tab removes the source between the look at the draft and the edit, so that all positions change."""
+    stale, current = (open_draft(checked, person("editor")) for _ in range(2))
+    other = {"id": "other", "kind": "validate", "inputs": ["files"], "rowLevel": []}
+    patch_draft(current, [{"op": "add", "path": "/nodes/1", "value": other}])
+    with pytest.raises(PatchRefused):
+        accept(stale, "check", {"type": "notNull", "field": "id", "onFail": "skip"})
+    assert read_value(open_draft(checked, person("editor")).text)["nodes"][1] == other
+
+
+def test_several_proposals_are_added_at_once(checked, sampled, as_, person):
+    sampled()
+    client = as_("editor")
+    offered = re.findall('name="offered" value="([^"]+)"', client.get(PAGE).content.decode())
+    data = {"offered": [html.unescape(offer) for offer in offered], "proposal": ["0", "1"]}
+    assert "Added 2 to your draft of numbers." in words(client.post(f"{PAGE}accept-selected/", data, follow=True))
+    assert len(node(checked, person("editor"))["rowLevel"]) == 3
+    assert "Nothing is selected." in words(client.post(f"{PAGE}accept-selected/", {"offered": "[]"}, follow=True))
+
+
 def test_a_proposal_is_reported_in_words_and_its_json_is_folded_away(checked, sampled, as_):
     sampled()
     page = as_("editor").get(PAGE)
@@ -118,7 +141,7 @@ def test_a_proposal_is_reported_in_words_and_its_json_is_folded_away(checked, sa
     assert "<details><summary" in page.content.decode()
 
 
-def test_who_takes_values_is_reported_before_who_can_read_them(checked, sampled, as_):
+def test_accepting_a_rule_with_values_says_who_can_read_them(checked, sampled, as_):
     sampled()
     page = words(as_("editor").get(PAGE))
     assert re.search(

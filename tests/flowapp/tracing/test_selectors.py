@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from django.utils import timezone
 from psycopg.types.json import Jsonb
@@ -58,6 +60,22 @@ def test_a_loaded_row_brings_its_warnings_by_its_place(checked, run, table, ware
     found, trace = locations(checked, id="1")
     assert [s.entry["disposition"] for s in found["rejects"].found] == ["loaded"]
     assert trace.is_found
+
+
+def test_rows_behind_a_branch_lead_to_their_record(save, checked, run, table, warehouse, schema):
+    table((1, "Ann", 5))
+    source, shape, check, load = json.loads(checked.versions.get().document)["nodes"]
+    branches = [{"to": "check", "where": "name = 'Ann'"}, {"to": "others", "where": "name = 'Bob'"}]
+    route = {"id": "route", "kind": "branch", "inputs": ["shape"], "branches": branches}
+    others = {**load, "id": "others", "inputs": ["route"], "table": "others"}
+    save(nodes=[source, shape, route, {**check, "inputs": ["route"]}, load, others])
+    keep(warehouse, checked, f"{schema}.rejects", "branch", run, row={"no": "7"}, nodeId="route", sourceRecord=9)
+    (loaded,), (rejected,) = (
+        [row for trace in trace_row(checked, {"id": key}) for place in trace.locations for row in place.found]
+        for key in ("1", "7")
+    )
+    assert (loaded.run, loaded.record) == (run, 5)
+    assert (rejected.run, rejected.file, rejected.record, rejected.entry["nodeId"]) == (run, "a.csv", 9, "route")
 
 
 def test_entries_of_other_workspaces_are_not_seen(checked, table, warehouse, schema):

@@ -100,7 +100,7 @@ def test_who_sees_no_values_cannot_look_for_any(checked, table, as_):
     assert client.post(API, {"key": {"id": "1"}}, content_type="application/json", headers=HERE).status_code == 403
 
 
-def test_the_api_answers_the_same(checked, run, table, as_):
+def test_the_api_returns_the_same(checked, run, table, as_):
     table((1, "Ann", 5))
     answer = as_("editor").post(API, {"key": {"id": "1"}}, content_type="application/json", headers=HERE)
     (target,) = answer.json()["targets"]

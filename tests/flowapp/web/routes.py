@@ -56,7 +56,9 @@ def _walk(resolver: URLResolver, namespace: str, before: str, arguments: dict[st
 
 
 def _arguments(entry: URLPattern | URLResolver) -> dict[str, str]:
+    """The arguments that stand in the pattern. Django adds those of outer patterns to `converters`, which all empty
+    patterns share."""
     kinds = {type(converter): name for name, converter in get_converters().items()}
     found = getattr(entry.pattern, "converters", {})
-    named = re.findall(r"<(\w+)>", str(entry.pattern)) if not found else []
-    return {name: kinds[type(converter)] for name, converter in found.items()} | dict.fromkeys(named, "str")
+    named = re.findall(r"<(?:\w+:)?(\w+)>", str(entry.pattern))
+    return {name: kinds[type(found[name])] if name in found else "str" for name in named}

@@ -29,8 +29,9 @@ PUBLIC = {
     "api:schema",
     "api:health",
     "api:pipeline_schema",
+    "api:trigger_call",
 }
 """What anybody may ask, signed in or not."""
 
-OUTSIDE = {"start", "workspaces", "docs", "accounts:password"}
+OUTSIDE = {"start", "workspaces", "docs", "docs_index", "accounts:password"}
 """What whoever has signed in may ask, in no workspace."""

@@ -77,7 +77,7 @@ def test_a_stranger_learns_that_no_route_is_there(workspace, as_, route):
 
 
 @every(API)
-def test_nobody_is_asked_for_a_token(workspace, client, route):
+def test_no_credentials_are_requested(workspace, client, route):
     for method in allowed(route):
         answer = ask(client, route, method, **{"X-Flow-Workspace": "alices-team"})
         assert answer.status_code == HTTPStatus.UNAUTHORIZED, method
@@ -102,7 +102,7 @@ def test_nobody_is_sent_to_the_login_from_what_is_in_no_workspace(client, name):
     assert client.get(route.url("")).status_code == HTTPStatus.FOUND
 
 
-def test_a_fragment_that_nobody_asks_for_sends_the_whole_page_to_the_login(workspace, client):
+def test_a_fragment_without_a_session_redirects_the_whole_page_to_the_login(workspace, client):
     headers = {"HX-Request": "true", "HX-Current-URL": "http://testserver/w/alices-team/files/?state=new"}
     answer = client.get("/w/alices-team/runs/", headers=headers)
 
@@ -117,7 +117,7 @@ def test_a_fragment_that_nobody_asks_for_sends_the_whole_page_to_the_login(works
         ("https://elsewhere.example/", SELECT),
     ],
 )
-def test_after_the_login_a_form_is_shown_again_and_not_asked_for_by_its_address(workspace, client, came_from, back):
+def test_after_the_login_the_page_of_a_form_is_shown_and_not_its_post_address(workspace, client, came_from, back):
     answer = client.post(SELECT, headers={"Referer": came_from})
     assert answer["Location"] == f"/login/?{urlencode({'next': back})}"
 

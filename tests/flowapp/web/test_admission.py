@@ -123,7 +123,7 @@ def test_one_person_has_so_many_places_and_the_others_have_theirs():
 
 
 @override_settings(**SMALL)
-def test_who_waits_for_a_place_too_long_is_reported_when_to_come_back():
+def test_a_request_that_waits_too_long_for_a_slot_gets_a_retry_time():
     django = Django(seconds=0.6)
     assert statuses(admit(django), *[cookie("viewer")] * 3) == [200, 200, 429]
     assert statuses(admit(Django(seconds=0.6), slots=2), *[cookie(f"p{i}") for i in range(3)]) == [200, 200, 503]
@@ -175,7 +175,7 @@ def test_a_client_is_known_by_what_the_views_go_by(one, other):
 
 @pytest.mark.django_db
 @pytest.mark.parametrize(("role", "may"), [("viewer", False), ("editor", True)])
-def test_only_who_may_upload_may_send_a_file(workspace, as_, role, may, settings):
+def test_only_editors_can_send_a_file(workspace, as_, role, may, settings):
     browser = as_(role)
     cookies = f"flow_session={browser.cookies['flow_session'].value}"
     key, _ = add_token(workspace, f"{role}s", role, days=1)

@@ -13,17 +13,20 @@ from flowapp.backups.models import Backup
 from flowapp.channels.models import Channel, Delivery
 from flowapp.connections.fields import ConnectionFields
 from flowapp.connections.models import Connection
+from flowapp.manifests.models import Proposal
 from flowapp.pipelines.models import Pipeline, PipelineVersion
 from flowapp.quarantine.models import RowDecision, Selection
 from flowapp.runs.load_units.models import LoadUnit
 from flowapp.runs.models import Run
+from flowapp.triggers.models import EventTrigger
+from flowapp.uploads.models import Upload
 from flowapp.watermarks.models import WatermarkCopy
 from tests.flowapp.web.routes import Route, all_routes
 from tests.flowapp.web.samples import BY_CONVERTER
 from tests.flowapp.web.test_access import API, METHODS, PAGES, allowed, every
 from tests.flowapp.web.things import make_things
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("redis_url")]
 
 OF_NOBODY = {"workspace", "channel_kind"}
 """Names of arguments that name no thing of a workspace."""
@@ -46,6 +49,9 @@ OWNED = (
     Channel,
     Selection,
     RowDecision,
+    Upload,
+    Proposal,
+    EventTrigger,
 )
 
 

@@ -65,7 +65,7 @@ def test_a_header_that_the_server_has_followed_already_makes_the_address_unknown
         assert {seen(FORGED), seen(f"{FORGED}:8080"), seen(f"[{FORGED}]:8080"), seen("anything")} == {"unknown"}
 
 
-def test_a_proxy_that_nobody_named_is_logged_once(caplog) -> None:
+def test_an_untrusted_proxy_is_logged_once(caplog) -> None:
     with serving([]) as seen:
         assert seen(REAL) == seen(REAL) == LOOPBACK
 
@@ -74,7 +74,7 @@ def test_a_proxy_that_nobody_named_is_logged_once(caplog) -> None:
     assert LOOPBACK in reported[0]
 
 
-def test_a_trusted_proxy_says_who_asks() -> None:
+def test_the_client_address_comes_from_a_trusted_proxy() -> None:
     with serving([LOOPBACK]) as seen:
         assert seen(REAL) == REAL
         assert seen() == LOOPBACK

@@ -26,7 +26,7 @@ REFUSED = DataError("PostgreSQL text fields cannot contain NUL (0x00) bytes")
         REQUESTS.post("/", {"cell|\0": "1"}),
     ],
 )
-def test_a_nul_character_of_a_request_is_reported_and_no_fault_of_ours(request_):
+def test_a_nul_character_in_a_request_is_a_client_error(request_):
     for error in (REFUSED, Terminal("target.driver_failed", "The database driver failed: DataError.")):
         found = unstorable_refused(request_, error)
         assert found is not None

@@ -31,8 +31,8 @@ def quiet():
 
 
 @pytest.fixture
-def fuzzer(workspace, person, as_, warehouse, monkeypatch, settings):
-    """Makes one of a seed, over things whose database answers."""
+def fuzzer(workspace, person, as_, warehouse, redis_url, monkeypatch, settings):
+    """Makes one of a seed, over things whose database and broker answer."""
     settings.MIDDLEWARE = ["tests.flowapp.web.fuzzing.hear", *settings.MIDDLEWARE]
     fields = ConnectionFields(
         "postgres", warehouse.host, warehouse.port, warehouse.database, warehouse.user, warehouse.password

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 import pytest
 from django.test import Client
@@ -12,14 +11,12 @@ from django.urls import reverse
 from flowapp.accounts.models import Membership, Workspace
 from flowapp.accounts.services import add_member, ensure_workspace
 from flowapp.pipelines.models import Pipeline
-from flowapp.web.docs import read_page
 from flowapp.web.navigation import ACTIONS, ENTRIES
 
 pytestmark = pytest.mark.django_db
 
 SEARCH = "/w/alices-team/search/"
 HTMX = {"HX-Request": "true"}
-DOCS = sorted(Path(__file__).parents[3].joinpath("docs").glob("*.md"))
 
 
 @pytest.fixture
@@ -28,12 +25,18 @@ def viewer(as_):
 
 
 @pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.label)
-def test_every_entry_of_the_menu_opens_for_a_viewer_and_is_marked_there(viewer, entry):
+def test_every_entry_of_the_menu_opens_for_its_role_and_is_marked_there(as_, entry):
     address = reverse(entry.url, args=["alices-team"])
-    page = viewer.get(address).content.decode()
+    page = as_(entry.role).get(address).content.decode()
 
     assert re.search(rf'href="{address}"\s+aria-current="page"', page)
     assert page.count('aria-current="page"') >= 1
+
+
+def test_the_menu_of_a_viewer_has_no_page_of_higher_roles(viewer):
+    page = viewer.get("/w/alices-team/runs/").content.decode()
+
+    assert reverse("manifests:home", args=["alices-team"]) not in page
 
 
 @pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.label)
@@ -76,7 +79,7 @@ def test_the_start_is_the_choice_among_several_workspaces(as_, person):
     assert "/w/carols-team/pipelines/" in page
 
 
-def test_who_is_in_no_workspace_is_reported_what_to_do(client):
+def test_a_user_without_a_workspace_learns_what_to_do(client):
     from flowapp.accounts.models import User
 
     client.force_login(User.objects.create_user("dora@example.com"))
@@ -84,19 +87,7 @@ def test_who_is_in_no_workspace_is_reported_what_to_do(client):
     assert "flow user add dora@example.com" in client.get("/", follow=True).content.decode()
 
 
-def test_a_page_of_the_documentation_is_shown_to_whoever_has_signed_in(viewer):
-    page = viewer.get("/docs/cdc-mirror/").content.decode()
-
-    assert '<h2 id="what-to-use-instead">What to use instead</h2>' in page
-    assert viewer.get("/docs/no-such-page/").status_code == 404
-
-
-@pytest.mark.parametrize("path", DOCS, ids=lambda path: path.stem)
-def test_every_column_of_a_table_of_the_documentation_has_a_heading(path):
-    assert "<th></th>" not in str(read_page(path.stem))
-
-
-def test_a_fragment_is_part_of_the_page_and_the_answers_are_kept_apart(viewer):
+def test_a_fragment_is_part_of_the_page_and_caches_keep_both_responses_apart(viewer):
     whole, part = viewer.get(SEARCH), viewer.get(SEARCH, headers=HTMX)
 
     assert "<html" in whole.content.decode()
@@ -198,7 +189,7 @@ def test_the_search_finds_pipelines_of_this_workspace_by_id_and_name(viewer, wor
     assert "taxis" not in hits(viewer, "nyc")
 
 
-def test_the_search_leads_to_the_rows_of_a_pipeline_that_it_is_asked_for(as_, workspace):
+def test_the_search_links_to_the_trace_page_of_a_pipeline(as_, workspace):
     Pipeline.objects.create(workspace=workspace, slug="nyc-flights", name="Flights of New York", latest_number=1)
     Pipeline.objects.create(workspace=workspace, slug="nyc-drafts", name="Never saved")
     trace = "/w/alices-team/trace/nyc-flights/"

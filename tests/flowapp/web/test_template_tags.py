@@ -6,6 +6,7 @@ import json
 import re
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import get_args
 
 import pytest
 from django.conf import settings
@@ -19,14 +20,20 @@ from flowapp.web.templatetags.flow import (
     ago,
     counted,
     duration,
+    duration_of_ms,
     icon,
     known,
     known_icons,
     observed,
+    on_fail,
     relative,
+    share,
     state_badge,
     thousands,
+    unbroken,
 )
+from ir.rules import RowOnFail
+from ir.words import date_pattern
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
 TEMPLATES = settings.BASE_DIR / "templates"
@@ -53,7 +60,7 @@ TEMPLATES = settings.BASE_DIR / "templates"
         (86400 * 40, "2025-11-22"),
     ],
 )
-def test_a_distance_in_time_is_reported_to_the_nearest_unit(seconds, words):
+def test_a_relative_time_is_rounded_to_the_nearest_unit(seconds, words):
     assert relative(NOW - timedelta(seconds=seconds), NOW) == words
 
 
@@ -62,7 +69,7 @@ def test_the_exact_time_is_on_hover():
 
 
 @pytest.mark.parametrize("show", [ago, thousands, duration])
-def test_what_nobody_knows_is_no_zero(show):
+def test_an_unknown_number_is_not_shown_as_zero(show):
     assert show(None) == "–"
 
 
@@ -82,10 +89,19 @@ def test_numbers_have_separators(number, words):
         (3660, "1 h 1 min"),
         (7199, "2 h 0 min"),
         (0, "0.0 s"),
+        (0.012, "< 0.1 s"),
     ],
 )
 def test_durations_are_reported_in_two_units_at_most(seconds, words):
     assert duration(seconds) == words
+
+
+def test_milliseconds_are_reported_like_seconds():
+    assert [duration_of_ms(ms) for ms in (None, 12, 420, 75000)] == ["–", "< 0.1 s", "0.4 s", "1 min 15 s"]
+
+
+def test_every_effect_of_a_rule_has_words():
+    assert [on_fail(value) for value in get_args(RowOnFail)] == ["fail the run", "load and warn", "reject row"]
 
 
 @pytest.mark.parametrize("state", State.values)
@@ -100,8 +116,8 @@ def test_a_state_is_shown_as_text():
 
 
 def test_a_named_page_of_the_documentation_is_a_link_and_all_else_is_text():
-    shown = link_docs("<b> see docs/cdc-mirror.md, not docs/no-such.md.")
-    assert shown == '&lt;b&gt; see <a href="/docs/cdc-mirror/">docs/cdc-mirror.md</a>, not docs/no-such.md.'
+    shown = link_docs("<b> see docs/reference/cdc-mirror.md, not docs/no-such.md.")
+    assert shown == '&lt;b&gt; see <a href="/docs/cdc-mirror/">docs/reference/cdc-mirror.md</a>, not docs/no-such.md.'
 
 
 def test_an_unknown_icon_says_where_to_add_it():
@@ -131,7 +147,7 @@ def test_one_row_is_not_called_rows(number, words):
 
 
 @pytest.mark.parametrize(("value", "words"), [(1234, "1,234"), (1.5, "1.5"), (True, "True"), (None, "–"), ("x", "x")])
-def test_what_a_check_saw_is_reported_whatever_it_is(value, words):
+def test_the_result_of_a_check_is_shown_whatever_its_type(value, words):
     assert observed(value) == words
 
 
@@ -139,3 +155,28 @@ def test_no_number_is_distinguished_from_none_of_something():
     assert (known(0), known(1234)) == ("0", "1,234")
     assert 'aria-label="no number"' in known(None)
     assert ">–<" in known(None)
+
+
+@pytest.mark.parametrize(("rate", "text"), [(0, "0 %"), (0.002, "<1 %"), (0.5, "50 %"), (0.998, ">99 %"), (1, "100 %")])
+def test_only_an_exact_share_is_none_or_all(rate, text):
+    assert share(rate) == text
+
+
+def test_a_date_breaks_at_its_spaces_only() -> None:
+    assert (
+        unbroken("Mon 2025-06-02") == '<span class="text-nowrap">Mon</span> <span class="text-nowrap">2025-06-02</span>'
+    )
+
+
+@pytest.mark.parametrize(
+    ("template", "shown"),
+    [
+        ("%d/%m/%y", "DD/MM/YY"),
+        ("%m/%d/%Y %I:%M %p", "MM/DD/YYYY hh:mm AM/PM"),
+        ("%Y-%m-%dT%H:%M:%S%z", "YYYY-MM-DDThh:mm:ss+hhmm"),
+        ("%d %b %Y", "DD Mon YYYY"),
+        ("%j of %Y, 100%", "%j of YYYY, 100%"),
+    ],
+)
+def test_date_formats_are_shown_as_people_write_them(template: str, shown: str) -> None:
+    assert date_pattern(template) == shown

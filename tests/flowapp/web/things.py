@@ -15,10 +15,14 @@ from flowapp.backups.models import Backup
 from flowapp.channels.models import Channel, Delivery
 from flowapp.connections.fields import ConnectionFields
 from flowapp.connections.services import add_connection
+from flowapp.lists.services import save_filter
+from flowapp.manifests.models import Proposal
 from flowapp.pipelines.models import Pipeline, PipelineVersion
 from flowapp.quarantine.models import Selection
 from flowapp.runs.load_units.models import LoadUnit
 from flowapp.runs.models import Run
+from flowapp.triggers.models import EventTrigger
+from flowapp.uploads.models import Upload
 from flowapp.watermarks.models import WatermarkCopy
 from tests.flowapp.conftest import make_document
 
@@ -35,6 +39,7 @@ def make_things(workspace: Workspace, person: Callable[[str], User], warehouse: 
     unit = LoadUnit.objects.create(
         workspace=workspace, pipeline=pipeline, node="files", name="a.csv", size=1, changed_at=now
     )
+    upload = Upload.objects.create(workspace=workspace, path="a.csv", size=1)
     alert = Alert.objects.create(
         workspace=workspace,
         kind="run.failed",
@@ -73,17 +78,26 @@ def make_things(workspace: Workspace, person: Callable[[str], User], warehouse: 
     failed = Delivery.objects.create(
         channel=channel, alert=alert, event="opened", state="failed", made_at=now, due_at=now
     )
+    files = {"flow.toml": '[project]\nname = "shop"\n', "pipelines/numbers.json": text}
+    proposal = Proposal.objects.create(
+        workspace=workspace, project="shop", origin="upload", files=files, plan={}, fingerprint="f"
+    )
     selection = Selection.objects.create(workspace=workspace, pipeline=pipeline, made_at=now, rows=1)
+    trigger = EventTrigger.objects.create(workspace=workspace, pipeline=pipeline, name="export", secret="secretword")
     _, token = add_token(workspace, "reader", "viewer", days=1)
     member = Membership.objects.get(user=person("admin"))
+    saved = save_filter(workspace, person("admin"), "runs", "Failed", "state=failed")
     return {
         "slug": pipeline.slug,
         "run": run.pk,
         "unit": unit.pk,
+        "upload": upload.pk,
         "alert": alert.pk,
         "name": "warehouse",
         "token": token.pk,
         "member": member.pk,
+        "saved_filter": saved.pk,
+        "preview": uuid4(),
         "row_id": str(uuid4()),
         "row_key": "run:row",
         "backup": backup.pk,
@@ -93,4 +107,6 @@ def make_things(workspace: Workspace, person: Callable[[str], User], warehouse: 
         "channel_kind": "email",
         "key": failed.key,
         "selection": selection.pk,
+        "proposal": proposal.pk,
+        "trigger": trigger.pk,
     }

@@ -1,0 +1,33 @@
+"""Every code that an error or a warning of the control plane may have, and those of all layers together.
+
+`docs/reference/errors.md` is made from it.
+"""
+
+from __future__ import annotations
+
+from executors.errors import ERROR_CODES as OF_RUNS
+from executors.errors import WARNING_CODES as WARNINGS_OF_RUNS
+from executors.errors import unreached_codes
+from flowapp.error_codes import access, manifests, pipelines, runs, services, triggers
+from ir.error_codes import ERROR_CODES as OF_DOCUMENTS
+from ir.error_codes import WarningCode, table_of, warnings_of
+
+_CODES = (*access.CODES, *manifests.CODES, *pipelines.CODES, *runs.CODES, *services.CODES, *triggers.CODES)
+
+ERROR_CODES = table_of(*OF_DOCUMENTS.values(), *OF_RUNS.values(), *_CODES, *unreached_codes("mail", "The mail server"))
+"""Those of all layers."""
+
+WARNING_CODES = warnings_of(
+    *WARNINGS_OF_RUNS.values(),
+    WarningCode(
+        "rows.out_of_band",
+        "A load had an unusual row count.",
+        "Compare the source with its usual content. If the new count is normal, widen expectedRowCountDelta.",
+    ),
+)
+"""Those of all layers."""
+
+
+def anchor_of(code: str) -> str:
+    """The section of a code in `docs/reference/errors.md`."""
+    return code.replace(".", "")

@@ -1,0 +1,27 @@
+"""The menu of saved filters on a list."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import template
+
+from flowapp.lists.services import MOST_FILTERS, kept_query, list_filters
+
+register = template.Library()
+
+
+@register.inclusion_tag("lists/_saved_filters.html", takes_context=True)
+def saved_filters(context: template.Context, page: str) -> dict[str, Any]:
+    """The filters that the user keeps for this list, and the form that keeps the current one. One query."""
+    request = context["request"]
+    filters, query = list_filters(request.workspace, request.user, page), kept_query(request.GET.urlencode())
+    return {
+        "workspace": request.workspace,
+        "csrf_token": context["csrf_token"],
+        "page": page,
+        "filters": filters,
+        "query": query,
+        "current": next((saved for saved in filters if saved.query == query), None),
+        "is_full": len(filters) >= MOST_FILTERS,
+    }

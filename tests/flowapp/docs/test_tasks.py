@@ -1,0 +1,143 @@
+"""The examples of the task pages, run as a reader would run them."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from executors.model import Connection
+from executors.postgres.client import connect
+from flowapp.accounts.services import ensure_workspace
+from tests.flowapp.cli.conftest import Flow
+from tests.flowapp.docs.examples import Block, is_printed, list_tasks, read_blocks
+from tests.flowapp.quarantine.keeping import connect_to
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.spark]
+
+ORDERS = ("load-a-csv", "find-a-row", "fix-rejected-rows", "schedule-a-pipeline", "move-to-another-installation")
+"""Pages that continue the example of the page before."""
+ALONE = ("keep-two-tables-in-step", "branch-rows", "join-with-a-table", "select-with-sql", "go-to-production")
+PROJECTS = ("keep-pipelines-in-git", "write-transforms-as-code")
+"""Pages whose files `test_projects` plans and applies."""
+LONG_AGO = 1_700_000_000
+
+
+@dataclass(frozen=True)
+class Reader:
+    """Does what a page says, with files in a folder of the test and tables in its schema."""
+
+    folder: Path
+    files: Path
+    schema: str
+    warehouse: Connection
+    flow: Flow
+
+    def follow(self, page: str) -> None:
+        for block in read_blocks(page):
+            match block.language:
+                case "csv":
+                    self._write(self.files / block.file, block.text)
+                case "json" if block.file:
+                    self._write(self.folder / block.file, self._in_schema(block.text))
+                case "sql":
+                    with connect(self.warehouse, autocommit=True) as conn:
+                        conn.execute(self._in_schema(block.text))
+                case "console":
+                    self._run(block)
+
+    def query(self, query: str) -> list[tuple]:
+        with connect(self.warehouse) as conn:
+            return conn.execute(self._in_schema(query)).fetchall()
+
+    def _run(self, block: Block) -> None:
+        for (program, *arguments), printed in block.commands:
+            assert program == "flow"
+            finished = self.flow(*arguments)
+            output = finished.stdout + finished.stderr
+            assert finished.status == 0, output
+            missing = [line for line in printed if not is_printed(self._in_schema(line), output)]
+            assert not missing, f"flow {' '.join(arguments)} did not print {missing}:\n{output}"
+
+    def _in_schema(self, text: str) -> str:
+        return re.sub(r'\bpublic(?=["\.])', self.schema, text)
+
+    def _write(self, path: Path, text: str) -> None:
+        """The file has not changed for long, so that no run waits for it."""
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+        os.utime(path, (LONG_AGO, LONG_AGO))
+
+
+@pytest.fixture
+def follow(settings, tmp_path, monkeypatch, warehouse, schema, flow) -> Callable[..., Reader]:
+    """Follow pages one after the other, in the workspace `default` with a connection `warehouse`."""
+    settings.FILES_ROOT = tmp_path / "files"
+    monkeypatch.chdir(tmp_path)
+    connect_to(ensure_workspace("default"), warehouse)
+    reader = Reader(tmp_path, settings.FILES_ROOT / "default", schema, warehouse, flow)
+
+    def call(*pages: str) -> Reader:
+        for page in pages:
+            reader.follow(page)
+        return reader
+
+    return call
+
+
+def test_a_csv_is_loaded_and_its_rejected_row_is_found_fixed_and_loaded(follow):
+    reader = follow(*ORDERS)
+
+    assert reader.query("SELECT id, customer FROM public.orders ORDER BY id") == [
+        (1, "Ann"),
+        (2, "Bob"),
+        (3, "unknown"),
+    ]
+
+
+def test_a_copy_has_the_rows_of_its_source(follow):
+    reader = follow("keep-two-tables-in-step")
+    source, copy = (
+        reader.query(f"SELECT id, name FROM public.{t} ORDER BY id") for t in ("customers", "customers_copy")
+    )
+
+    assert source == copy == [(1, "Anne"), (3, "Carol")]
+
+
+def test_orders_get_the_names_of_their_customers(follow):
+    reader = follow("join-with-a-table")
+
+    assert reader.query("SELECT id, customer_name FROM public.orders ORDER BY id") == [
+        (1, "Ann"),
+        (2, "Bob"),
+        (3, None),
+        (4, None),
+    ]
+
+
+def test_each_order_comes_into_the_table_of_its_region(follow):
+    reader = follow("branch-rows")
+
+    assert [len(reader.query(f"SELECT FROM public.orders_{name}")) for name in ("europe", "america", "others")] == [
+        2,
+        1,
+        1,
+    ]
+
+
+def test_orders_are_shaped_by_a_query(follow):
+    reader = follow("select-with-sql")
+
+    assert reader.query("SELECT id, status FROM public.orders ORDER BY id") == [(1, "PAID"), (3, "PAID")]
+
+
+def test_the_commands_for_production_work(follow):
+    follow("go-to-production")
+
+
+def test_every_task_page_is_run():
+    assert set(list_tasks()) == {*ORDERS, *ALONE, *PROJECTS}
