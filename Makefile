@@ -35,8 +35,8 @@ check: dev-env ## lint, types, layers, migrations, pages that are made, bundles
 bench: dev-env ## speed beside its floor and beside other tools
 	@$(bin)/python -m tests.bench
 
-faults: dev-env ## the slow tests: killed workers, databases and clusters (docs/faults.md)
-	@$(bin)/python -m pytest -m slow -o faulthandler_timeout=1800 $(ARGS)
+faults: dev-env ## the slow tests: killed workers, databases and clusters (docs/development/faults.md); all examples of properties
+	@FLOW_TEST_THOROUGH=1 $(bin)/python -m pytest -m "slow or hypothesis" -o faulthandler_timeout=1800 $(ARGS)
 
 clean: ## remove what can be made again; data in .flow stay
 	rm -rf .venv build ./*.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

@@ -10,7 +10,7 @@ import os
 import secrets
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 from urllib.parse import quote, unquote, urlsplit
 
@@ -24,13 +24,15 @@ from flowapp.embedded.home import Home, load_secrets
 from flowapp.embedded.ports import LOOPBACK, free_port
 from flowapp.embedded.postgres import ADMIN, CONTROL
 from flowapp.embedded.services import ServiceAddresses, Services
+from tests.order import in_pieces
+from tests.properties import examples
 from tests.roles import new_role
 
 POSTGRES_URL = os.environ.get("FLOW_TEST_POSTGRES_URL", "")
 CONTROL_URL = os.environ.get("FLOW_TEST_DATABASE_URL", "")
 
 # A busy machine must not fail a property for being slow once.
-settings.register_profile("flow", deadline=None)
+settings.register_profile("flow", deadline=None, max_examples=examples(100))
 settings.load_profile("flow")
 
 # Other test processes look elsewhere, and no program is given a port from down here for its outgoing connections
@@ -88,7 +90,14 @@ def pytest_unconfigure() -> None:
     shutil.rmtree(HOME.root, ignore_errors=True)
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+@pytest.hookimpl(wrapper=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> Generator[None]:
+    _mark(items)
+    yield
+    _order(items)
+
+
+def _mark(items: list[pytest.Item]) -> None:
     here = Path(__file__).parent
     for item in items:
         place = item.path.relative_to(here).as_posix() if item.path.is_relative_to(here) else ""
@@ -98,6 +107,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             found.add("postgres")
         for marker in found:
             item.add_marker(marker)
+
+
+def _order(items: list[pytest.Item]) -> None:
+    kinds: dict[bool, list[pytest.Item]] = {True: [], False: []}
+    for item in items:
+        kinds[item.get_closest_marker("long") is not None].append(item)
+    processes = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", 1))
+    items[:] = in_pieces(kinds[True], kinds[False], lambda item: item.path, processes)
 
 
 def _claim(name: str) -> Iterator[ServiceAddresses]:
@@ -184,12 +201,31 @@ def quick_django() -> Iterator[None]:
 
 
 def _empty_tables(test: object) -> None:
+    """A page or a worker that is being ended may still write a row that refers to a deleted one: then again."""
+    from django.db import DatabaseError
+
+    for _ in range(3):
+        try:
+            return _delete_rows()
+        except DatabaseError as error:
+            failure = error
+    raise failure
+
+
+def _delete_rows() -> None:
     from django.db import connection, transaction
 
     with transaction.atomic(), connection.cursor() as cursor:
         for name in connection.introspection.django_table_names(only_existing=True, include_views=False):
             if not name.startswith(("django_content_type", "auth_")):
                 cursor.execute(f"DELETE FROM {connection.ops.quote_name(name)}")
+
+
+@pytest.fixture(autouse=True)
+def no_files_left() -> Iterator[None]:
+    """The database forgets a test's workspace; its folder must not outlive it, for the next one has the same name."""
+    yield
+    shutil.rmtree(HOME.root / "files", ignore_errors=True)
 
 
 @pytest.fixture(scope="session")

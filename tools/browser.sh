@@ -1,24 +1,26 @@
 #!/bin/sh
-# Prints the path of a Chromium for the browser tests: Debian's by apt when root, else what the machine has, else
-# Playwright's download into .venv. Fails loudly when there is none.
+# Prints the path of a Chromium for the browser tests: what the machine has, else Debian's by apt when root, else
+# Playwright's download into .venv. The headless shell takes a third less processor time than the whole browser. Fails loudly when there is none.
 set -eu
 cd "$(dirname "$0")/.."
 
 works() { [ -n "$1" ] && "$1" --version >/dev/null 2>&1; }
 
 installed() {
-    for name in chromium chromium-browser google-chrome google-chrome-stable \
+    for name in chromium-headless-shell chromium chromium-browser google-chrome google-chrome-stable \
         "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome"; do
         found=$(command -v "$name" 2>/dev/null) && works "$found" && echo "$found" && return
     done
     return 1
 }
 
+apt_install() { apt-get install -y -q --no-install-recommends "$1"; }
+
 by_apt() {
     [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null || return 1
     echo "Installing Debian's chromium for the browser tests ..." >&2
     export DEBIAN_FRONTEND=noninteractive
-    { apt-get update -q && apt-get install -y -q --no-install-recommends chromium; } >.venv/apt.log 2>&1 ||
+    { apt-get update -q && { apt_install chromium-headless-shell || apt_install chromium; }; } >.venv/apt.log 2>&1 ||
         { tail -n 3 .venv/apt.log >&2; return 1; }
 }
 

@@ -1,5 +1,7 @@
 #!/usr/bin/env python
-"""Writes docs/document.md: every field of the document, from its JSON Schema. Run it after a change of fields."""
+"""Writes docs/reference/document.md: every field of the document, from its JSON Schema. Run it when fields change.
+
+It also writes the names that transforms in TypeScript may use."""
 
 from __future__ import annotations
 
@@ -12,8 +14,9 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from ir.schema import schema_document
+from tools.transform_types import FILE, names
 
-PAGE = Path(__file__).parents[1] / "docs/document.md"
+PAGE = Path(__file__).parents[1] / "docs/reference/document.md"
 Schema = dict[str, Any]
 
 HEAD = """\
@@ -98,3 +101,4 @@ def _meaning(part: Schema) -> str:
 
 if __name__ == "__main__":
     PAGE.write_text(page())
+    FILE.write_text(names())

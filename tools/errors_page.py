@@ -1,13 +1,27 @@
-"""Makes docs/errors.md from the catalogues of codes; with --check only says whether it is current."""
+"""Makes docs/reference/errors.md from the catalogues of codes; with --check only says whether it is current."""
 
 from __future__ import annotations
 
+import re
 import sys
+from collections.abc import Iterator, Sequence
 from http import HTTPStatus
 from itertools import groupby
 from pathlib import Path
 
-PAGE = Path(__file__).parents[1] / "docs" / "errors.md"
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from flowapp.alerts.kinds import ALERT_KINDS
+from flowapp.error_codes import ERROR_CODES, WARNING_CODES
+from ir import InvalidPipeline
+from ir.codes import CODES, Code
+from ir.diagnostics import Diagnostic
+from ir.kinds import KindTable
+from ir.manifests.codes import MANIFEST_CODES
+from ir.transform_code.codes import TRANSFORM_CODES
+from tests.ir.cases import Case, list_cases
+
+PAGE = Path(__file__).parents[1] / "docs" / "reference" / "errors.md"
 HEAD = """# Error codes
 
 Every error has a code. Programs branch on it; the message, the hint and the log are for people. The API sends the code
@@ -15,8 +29,21 @@ in a problem body (RFC 9457), whose `type` leads to the section below; the comma
 `--json` as `error.code`; a failed run keeps it in `error.code`.
 
 The HTTP status is that of an API response. 503 means that trying again may help. A run that fails has no HTTP status.
-Faults of a pipeline document have codes of their own: `flow validate` lists them with their hints.
-Warnings of runs and kinds of alert come at the end.
+Diagnostics of pipeline documents, warnings of runs and kinds of alert come at the end.
+"""
+DIAGNOSTICS = """## Diagnostics of documents
+
+`flow validate`, the editor and the API report these codes for a pipeline document, each with its location. A document
+with an error cannot be saved as a version; a warning does not prevent it.
+"""
+MANIFESTS = """## Diagnostics of manifests
+
+`flow plan`, `flow apply` and the Plan page report these codes for the files of a project, beside those of documents.
+"""
+TRANSFORMS = """## Diagnostics of transforms written as code
+
+`flow compile` reports these codes for sources, each with its line; `flow plan`, `flow apply` and `flow validate` for
+compiled transforms.
 """
 WARNINGS = """## Warnings of runs
 
@@ -30,24 +57,70 @@ The Health page, `flow alerts list` and `GET /api/alerts/` show alerts of these 
 
 
 def page() -> str:
-    sys.path.insert(0, str(PAGE.parents[1]))
-    from flowapp.alerts.kinds import ALERT_KINDS
-    from flowapp.error_codes import ERROR_CODES, WARNING_CODES
+    parts = (
+        DIAGNOSTICS,
+        *_diagnostics(),
+        MANIFESTS,
+        *_listed(MANIFEST_CODES),
+        TRANSFORMS,
+        *_listed(TRANSFORM_CODES),
+        WARNINGS,
+        *_warnings(),
+        ALERTS,
+        *_alerts(),
+    )
+    return "\n".join((HEAD, *_errors(), *parts))
 
+
+def _errors() -> Iterator[str]:
     codes = sorted(ERROR_CODES.values(), key=lambda code: code.name)
-    lines = [HEAD]
     for family, members in groupby(codes, key=lambda code: code.name.partition(".")[0]):
-        lines.append(f"## {family}\n")
+        yield f"## {family}\n"
         for code in members:
             phrase = HTTPStatus(code.status).phrase
-            lines.append(f"### {code.name}\n\n{code.title} {code.hint} HTTP {code.status} ({phrase}).\n")
-    lines.append(WARNINGS)
+            yield f"### {code.name}\n\n{code.title} {code.hint} HTTP {code.status} ({phrase}).\n"
+
+
+def _diagnostics() -> Iterator[str]:
+    messages = example_messages()
+    for code in sorted(CODES.values(), key=lambda code: code.name):
+        example = f"\nExample: {messages[code.name]}\n" if code.name in messages else ""
+        yield f"### {code.name}\n\n{code.severity.capitalize()}. {code.hint}\n{example}"
+
+
+def _listed(codes: KindTable[Code]) -> Iterator[str]:
+    for code in sorted(codes.values(), key=lambda code: code.name):
+        yield f"### {code.name}\n\n{code.severity.capitalize()}. {code.hint}\n"
+
+
+def _warnings() -> Iterator[str]:
     for warning in sorted(WARNING_CODES.values(), key=lambda code: code.name):
-        lines.append(f"### {warning.name}\n\n{warning.title} {warning.hint}\n")
-    lines.append(ALERTS)
+        yield f"### {warning.name}\n\n{warning.title} {warning.hint}\n"
+
+
+def _alerts() -> Iterator[str]:
     for kind in sorted(ALERT_KINDS.values(), key=lambda kind: kind.kind):
-        lines.append(f"### {kind.kind}\n\n{kind.title}. {kind.hint} Resolved by {kind.resolver}.\n")
-    return "\n".join(lines)
+        yield f"### {kind.kind}\n\n{kind.title}. {kind.hint} Resolved by {kind.resolver}.\n"
+
+
+def example_messages() -> dict[str, str]:
+    """A message for each diagnostic code, from the documents that the tests parse."""
+    messages: dict[str, str] = {}
+    for case in (*list_cases("invalid"), *list_cases("valid")):
+        for diagnostic in _diagnostics_of(case):
+            messages.setdefault(diagnostic.code, escape_markdown(diagnostic.message))
+    return messages
+
+
+def _diagnostics_of(case: Case) -> Sequence[Diagnostic]:
+    try:
+        return case.parse().warnings
+    except InvalidPipeline as invalid:
+        return invalid.diagnostics
+
+
+def escape_markdown(text: str) -> str:
+    return re.sub(r"([\\`*_<>\[\]|])", r"\\\1", text)
 
 
 def main() -> int:
@@ -56,7 +129,10 @@ def main() -> int:
         return 0
     if PAGE.read_text() == page():
         return 0
-    print("docs/errors.md is not what the error codes make: run tools/errors_page.py and commit it.", file=sys.stderr)
+    print(
+        "docs/reference/errors.md is not what the error codes make: run tools/errors_page.py and commit it.",
+        file=sys.stderr,
+    )
     return 1
 
 

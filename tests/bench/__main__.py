@@ -25,7 +25,7 @@ from executors.model import Connection
 from flowapp.cli.control import control_plane
 from flowapp.embedded.services import Services
 from flowapp.embedded.warehouses import ensure_warehouse
-from tests.bench import floors, peers, quarantine
+from tests.bench import ENCRYPTION_KEY, floors, pages, peers, plain_spark, quarantine
 from tests.bench.memory import PeakMemory
 from tests.bench.processes import (
     flow,
@@ -42,6 +42,7 @@ HERE = Path(__file__).parent
 
 @dataclass
 class Bench:
+    services: Services
     warehouse: Connection
     dsn: str
     folder: Path
@@ -64,6 +65,17 @@ class Bench:
     def append(self, **options: Any) -> float:
         make_target(self.dsn, peers.DDL)
         return run_once(self.warehouse, self.csv(self.rows), **options)[0]
+
+    def customers(self) -> Path:
+        """A hundredth as many customers as orders."""
+        path = self.folder / "files" / f"customers-{self.rows // 100}.csv"
+        if not path.exists():
+            plain_spark.write_customers(path, self.rows // 100)
+        return path
+
+    def join(self) -> float:
+        make_target(self.dsn, plain_spark.JOINED)
+        return run_once(self.warehouse, self.csv(self.rows), rules=[], customers=self.customers())[0]
 
     def truncate(self) -> float:
         make_target(self.dsn, peers.DDL, fill_from="bench_full")
@@ -133,6 +145,16 @@ def spark_expressions(bench: Bench) -> None:
     """Expressions that only Spark computes: rows pass through the JVM."""
     floor, product = interleave(bench.runs, lambda: bench.floor("pk"), lambda: bench.append(ops=SPARK_EXPRESSIONS))
     say("the same with an expression for Spark", product, floor, "–")
+
+
+def join(bench: Bench) -> None:
+    """A left join with a hundredth as many rows, against the same in Spark SQL."""
+    floor, product = interleave(
+        bench.runs,
+        lambda: plain_spark.join(bench.dsn, bench.csv(bench.rows), bench.customers()),
+        bench.join,
+    )
+    say("append with a left join, no rules", product, floor, "≤ 1.3 ×", "plain Spark")
 
 
 def rules(bench: Bench) -> None:
@@ -229,6 +251,11 @@ def rejected_pages(bench: Bench) -> None:
     quarantine.run(bench.warehouse, 10 * bench.rows, times=40)
 
 
+def server_times(bench: Bench) -> None:
+    """Every page with 1,000 pipelines and 1,000,000 runs behind it."""
+    pages.run(bench.services, bench.warehouse)
+
+
 def tools(bench: Bench) -> None:
     """What a user would pick instead, as whole processes, where they are installed (PEER_PYTHON)."""
     python = os.environ.get("PEER_PYTHON")
@@ -246,12 +273,14 @@ def tools(bench: Bench) -> None:
             say(f"peer: {tool.__name__} {case}, whole process", seconds, floor, "–")
 
 
+WITHOUT_SPARK: dict[str, Callable[[Bench], None]] = {"pages": server_times, "rejected_pages": rejected_pages}
 CASES: dict[str, Callable[[Bench], None]] = {
     case.__name__: case
     for case in (
         append,
         expressions,
         spark_expressions,
+        join,
         rules,
         upsert_changed,
         upsert_unchanged,
@@ -260,10 +289,9 @@ CASES: dict[str, Callable[[Bench], None]] = {
         incremental,
         growth,
         small,
-        rejected_pages,
         tools,
     )
-}
+} | WITHOUT_SPARK
 
 
 def main() -> None:
@@ -275,20 +303,24 @@ def main() -> None:
     with ExitStack() as stack:
         home = Path(os.environ.setdefault("FLOW_HOME", tempfile.gettempdir() + "/flow-bench"))
         services = stack.enter_context(Services.start(home, ["postgres"]))
-        from cryptography.fernet import Fernet
-
-        os.environ.setdefault("FLOW_ENCRYPTION_KEYS", Fernet.generate_key().decode())
+        os.environ.setdefault("FLOW_ENCRYPTION_KEYS", ENCRYPTION_KEY)
         fields = ensure_warehouse(services.addresses, "bench")
         dsn = "postgresql://{user}:{password}@{host}:{port}/{database}".format(**fields)
-        bench = Bench(Connection("warehouse", **fields), dsn, home, options.rows, options.runs)
-        from executors.spark import session
-
-        session.get_session("worker")
-        session.warm_up()
-        stack.callback(session.stop_session)
-        bench.append()
-        for name in options.cases or CASES:
+        bench = Bench(services, Connection("warehouse", **fields), dsn, home, options.rows, options.runs)
+        names = options.cases or list(CASES)
+        if not WITHOUT_SPARK.keys() >= set(names):
+            _warm_up(bench, stack)
+        for name in names:
             CASES[name](bench)
+
+
+def _warm_up(bench: Bench, stack: ExitStack) -> None:
+    from executors.spark import session
+
+    session.get_session("worker")
+    session.warm_up()
+    stack.callback(session.stop_session)
+    bench.append()
 
 
 if __name__ == "__main__":

@@ -34,6 +34,29 @@ EXPRESSIONS = [
 SPARK_EXPRESSIONS = [*EXPRESSIONS, {"op": "derive", "columns": {"country": "upper(country)"}}]
 
 
+JOIN = {
+    "op": "join",
+    "with": "customers",
+    "type": "left",
+    "on": {"customer_id": "id"},
+    "columns": {"name": "customer_name"},
+}
+
+
+def add_customers(document: dict[str, Any], csv: Path) -> None:
+    """Let the transform node of a document join with a file."""
+    config = {
+        "path": csv.parent.name,
+        "pattern": {"type": "glob", "value": csv.name},
+        "format": {"type": "csv"},
+        "waitPolicy": {"settleSeconds": 0},
+    }
+    columns = [{"name": "id", "type": "bigint"}]
+    source = {"id": "customers", "kind": "source", "connector": "local_fs", "config": config, "columns": columns}
+    document["nodes"].append(source)
+    next(node for node in document["nodes"] if node["kind"] == "transform")["inputs"].append("customers")
+
+
 def run_once(
     warehouse: Connection,
     csv: Path,
@@ -41,21 +64,25 @@ def run_once(
     mode: str = "append",
     rules: Sequence[Mapping[str, Any]] = RULES,
     ops: Sequence[Mapping[str, Any]] = (),
+    customers: Path | None = None,
     **target: Any,
 ) -> tuple[float, NodeReport]:
-    """Seconds of one run that loads the file into `public.orders`, and what it says of the target."""
+    """Seconds of one run that loads the file into `public.orders`, and what it says of the target. With `customers` it
+    joins with that file."""
     world = World(csv.parent.parent, warehouse, "public")
     upsert: dict[str, Any] = {"upsertKey": ["order_id"]} if mode == "upsert" else {}
     document = world.document(
         mode=mode,
         rules=rules,
-        ops=ops,
+        ops=[JOIN, *ops] if customers else ops,
         columns=COLUMNS if not ops else COLUMNS[:1] + COLUMNS[2:],
         source={"path": f"{csv.parent.name}/", "pattern": {"type": "glob", "value": csv.name}},
         table="orders",
         **upsert,
         **target,
     )
+    if customers:
+        add_customers(document, customers)
     start = time.perf_counter()
     report = world.run(document)
     seconds = time.perf_counter() - start

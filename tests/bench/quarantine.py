@@ -13,7 +13,6 @@ import os
 import statistics
 import tempfile
 import time
-from collections.abc import Callable
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
@@ -26,6 +25,7 @@ from executors.table_name import TableName
 from flowapp.cli.control import control_plane
 from flowapp.embedded.services import Services
 from flowapp.embedded.warehouses import ensure_warehouse
+from tests.bench.seeding import took
 
 if TYPE_CHECKING:
     from flowapp.accounts.models import Workspace
@@ -73,12 +73,6 @@ def fill(warehouse: Connection, rows: int, tenant: str, runs: list[str]) -> None
         for name, definition in found.items():
             took(name, partial(conn.execute, definition))
         took("VACUUM ANALYZE", lambda: conn.execute("VACUUM ANALYZE bench_quarantine.rejected"))
-
-
-def took(what: str, do: Callable[[], object]) -> None:
-    start = time.perf_counter()
-    do()
-    print(f"{what}: {time.perf_counter() - start:.0f} s", flush=True)
 
 
 def make_world(warehouse: Connection) -> tuple[Workspace, list[Run]]:

@@ -20,6 +20,7 @@ in_all_looks = pytest.mark.parametrize(
 """Both colours and both widths in the fast tests, the other two pairs of them in the slow ones."""
 
 AXE = Path(__file__).parent / "axe.min.js"
+LAYOUT = Path(__file__).parent / "layout.js"
 
 
 class Complaints(list[str]):
@@ -45,6 +46,11 @@ def find_barriers(page: Page, within: str = "html") -> list[str]:
     page.evaluate(AXE.read_text())
     found: list[dict[str, Any]] = page.evaluate("within => axe.run(within).then(result => result.violations)", within)
     return [f"{rule['id']}: {[' '.join(node['target']) for node in rule['nodes'][:5]]}" for rule in found]
+
+
+def find_misplaced(page: Page) -> list[str]:
+    """What scrolls the page sideways, lies outside its container or over another control."""
+    return page.evaluate(LAYOUT.read_text())
 
 
 def sideways(page: Page) -> int:

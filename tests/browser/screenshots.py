@@ -5,21 +5,19 @@ The world is the demo as `flow demo` loads it, with a run that failed and one th
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from io import BytesIO
 from pathlib import Path
-from typing import Any
 
+import numpy as np
 import pytest
-from django.conf import settings
 from PIL import Image
-from playwright.sync_api import Page
+from playwright.sync_api import Page, expect
 
 from executors.model import Connection
-from tests.browser.looks import find_barriers, sideways
+from tests.browser.looks import find_barriers, find_misplaced
 from tests.browser.people import sign_in
-from tests.flowapp.quarantine.keeping import connect_to
+from tests.browser.shown_worlds import load_decisions, load_join, load_project, load_world
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.spark]
 PICTURES = Path(__file__).parents[2] / "docs/img"
@@ -27,7 +25,7 @@ SIZES = {"wide": (1280, 800), "narrow": (390, 844)}
 TALLEST = 1300
 """Pixels; what is below is more of the same."""
 COLOURS = ("light", "dark")
-COLOURS_KEPT = 160
+FLAT_COLOURS, OTHER_COLOURS = 96, 96
 
 EMPTY = {
     "empty-pipelines": "pipelines/",
@@ -37,12 +35,19 @@ EMPTY = {
     "empty-backups": "backups/",
     "empty-health": "health/",
     "empty-connections": "connections/",
+    "empty-plan": "plan/",
     "empty-editor": "pipelines/first/",
 }
 EDITOR = "pipelines/nyc-flights/"
 FULL = {
     "pipelines": "pipelines/",
-    "new-pipeline": "pipelines/?new=1",
+    "new-pipeline": "new-pipeline/",
+    "new-pipeline-blank": "new-pipeline/blank/",
+    "new-pipeline-import": "new-pipeline/import/",
+    "new-pipeline-files": "new-pipeline/files/",
+    "new-pipeline-tables": "new-pipeline/tables/?connection=warehouse",
+    "new-pipeline-table": "new-pipeline/table/?connection=warehouse&schema=public&table=airlines",
+    "new-pipeline-file": "new-pipeline/file/?path=orders/orders-2013-01.csv",
     "editor": f"{EDITOR}?node=load",
     "editor-json": f"{EDITOR}?tab=json",
     "editor-sql": f"{EDITOR}?tab=sql",
@@ -57,7 +62,10 @@ FULL = {
     "run": "runs/{done}/",
     "run-failed": "runs/{failed}/",
     "run-queued": "runs/{queued}/",
+    "run-table": "runs/{done}/tables/load/",
     "errors": "errors/",
+    "errors-pipeline": "errors/?pipeline=nyc-flights",
+    "purge": "errors/purge/",
     "rejected-rows": "errors/rows/?run={done}",
     "files": "files/",
     "upload": "files/upload/",
@@ -72,8 +80,11 @@ FULL = {
     "trace": "trace/nyc-flights/",
     "settings": "settings/",
     "search": "search/?q=fl",
+    "delete-pipeline": "pipelines/orders/delete/",
+    "delete-pipelines": "pipelines/-/delete/?pipeline=airlines&pipeline=nyc-flights",
+    "connection-remove": "connections/named/warehouse/remove/",
+    "password": "/password/",
 }
-
 
 DECISIONS = {
     "backups": "backups/",
@@ -83,166 +94,100 @@ DECISIONS = {
     "run-held": "runs/{held}/",
     "watermark": "watermarks/sales/load/",
 }
-DAYS = (100, 95, 10)
-"""How many rows the file of each day holds: the last loses too many."""
+JOINS = {
+    "editor-join": "pipelines/orders/?node=names",
+    "run-join": "runs/{joined}/",
+}
+Prepare = Callable[[Page], object]
 
 
-def load_world(warehouse: Connection) -> dict[str, str]:
-    """The demo, and a pipeline whose file lacks a column; gives the ids of runs."""
-    from flowapp.accounts.models import User
-    from flowapp.accounts.services import add_member, ensure_workspace
-    from flowapp.connections.services import probe_connection
-    from flowapp.demo.load import load_demo
-    from flowapp.pipelines.drafts import open_draft, replace_text
-    from flowapp.pipelines.services import save_version
-    from flowapp.runs.dispatch import run_inline
-    from flowapp.runs.models import Trigger
-    from flowapp.runs.services import queue_run
-
-    team = ensure_workspace("alices-team")
-    for person, role in (("admin", "admin"), ("bob", "editor"), ("carol", "viewer")):
-        add_member(team, f"{person}@example.com", role)
-    connect_to(team, warehouse)
-    airlines, flights = load_demo(team, None)
-    probe_connection(team, "warehouse")
-    run_inline(airlines)
-    done = run_inline(flights)
-
-    folder = settings.FILES_ROOT / team.slug / "orders"
-    folder.mkdir()
-    (folder / "orders-2013-01.csv").write_text("number,amount\n1,12.50\n")
-    orders = save_version(team, json.dumps(ORDERS, indent=2), message="First").pipeline
-    failed = run_inline(orders)
-    queued = queue_run(airlines, Trigger.MANUAL, send=False)
-    wrong = json.dumps(
-        {**ORDERS, "nodes": [ORDERS["nodes"][0], {**ORDERS["nodes"][1], "loadMode": "upsert"}]}, indent=2
-    )
-    replace_text(open_draft(orders, User.objects.get(email="admin@example.com")), wrong)
-    return {"done": str(done.pk), "failed": str(failed.pk), "queued": str(queued.pk)}
+def ask_for_purge(page: Page) -> None:
+    page.get_by_label("Older than (days)").fill("0")
+    page.get_by_label("Reason (stored)").fill("The year is closed.")
+    page.get_by_role("button", name="Preview purge").click()
+    expect(page.get_by_role("alert")).to_be_visible()
 
 
-ORDERS: dict[str, Any] = {
-    "kind": "pipeline",
-    "version": "1.0",
-    "id": "orders",
-    "metadata": {"name": "Orders", "tags": ["sales"]},
-    "schedule": {"kind": "cron", "expression": "0 6 * * *", "timezone": "Europe/Berlin"},
-    "nodes": [
-        {
-            "id": "files",
-            "kind": "source",
-            "connector": "local_fs",
-            "config": {"path": "orders", "pattern": {"type": "glob", "value": "*.csv"}, "format": {"type": "csv"}},
-            "columns": [{"name": "id", "type": "integer"}, {"name": "amount", "type": "decimal(10,2)"}],
-        },
-        {
-            "id": "load",
-            "kind": "target",
-            "inputs": ["files"],
-            "connector": "postgres",
-            "connection": "warehouse",
-            "schema": "public",
-            "table": "orders",
-            "loadMode": "append",
-            "columns": [{"name": "id", "type": "integer"}, {"name": "amount", "type": "decimal(10,2)"}],
-        },
-    ],
+def select_all_files(page: Page) -> None:
+    page.get_by_label("Select all files of this page").check()
+
+
+def ask_for_files(action: str) -> Prepare:
+    """The page before an action on all files of the list."""
+
+    def ask(page: Page) -> None:
+        select_all_files(page)
+        page.get_by_role("button", name=f"{action}…").click()
+        page.wait_for_url("**/files/selected/**")
+
+    return ask
+
+
+def open_preview(page: Page) -> None:
+    """The panel below the canvas, whose preview no worker has made yet."""
+    toggle = page.locator("#node-preview-toggle")
+    if toggle.get_attribute("aria-expanded") == "false":  # this browser remembers it
+        toggle.click()
+    expect(page.locator("#node-preview-state")).to_have_attribute("aria-busy", "true")
+
+
+def make_previews() -> None:
+    """Make all previews that pages have asked for, as a worker does."""
+    from flowapp.node_previews.executing import execute
+    from flowapp.node_previews.store import take as next_preview
+
+    while preview := next_preview(seconds=2):
+        execute(preview)
+
+
+def show_preview(page: Page) -> None:
+    open_preview(page)
+    make_previews()
+    expect(page.locator("#node-preview-result tbody")).to_be_visible()
+
+
+def cancel_preview(page: Page) -> None:
+    open_preview(page)
+    page.get_by_role("button", name="Cancel", exact=True).click()
+    expect(page.locator("#node-preview-state")).to_contain_text("was cancelled")
+
+
+def count_rules(page: Page) -> None:
+    show_preview(page)
+    page.locator("#node-preview-toggle").click()
+    line = page.locator("[data-rule-count]").first
+    expect(line).to_contain_text("sampled rows")
+    line.scroll_into_view_if_needed()
+
+
+CHECK = f"{EDITOR}?node=check"
+STATES: dict[str, tuple[str, Prepare]] = {
+    "purge-asked": ("errors/purge/", ask_for_purge),
+    "editor-preview-waits": (CHECK, open_preview),
+    "editor-preview-cancelled": (CHECK, cancel_preview),
+    "editor-preview": (CHECK, show_preview),
+    "editor-rule-counts": (CHECK, count_rules),
+}
+"""Pages of the demo after something was done on them."""
+FILES: dict[str, tuple[str, Prepare]] = {
+    "files-selected": ("files/", select_all_files),
+    "files-again": ("files/", ask_for_files("Load again")),
+    "files-skip": ("files/", ask_for_files("Skip")),
+    "files-delete": ("files/", ask_for_files("Delete")),
 }
 
 
-def load_decisions(warehouse: Connection) -> dict[str, str]:
-    """A hook that failed, a table put back, a load that is previewed and held, and a watermark; gives the ids of
-    runs."""
-    from flowapp.accounts.services import ensure_workspace
-    from flowapp.backups.models import Backup
-    from flowapp.backups.services import restore_backup
-    from flowapp.pipelines.services import save_version
-    from flowapp.runs.dispatch import preview_inline, run_inline, run_to_end
-    from flowapp.runs.models import Trigger
-
-    team = connect_to(ensure_workspace("alices-team"), warehouse)
-    stock = save_version(team, json.dumps(STOCK), role="admin").pipeline
-    write_day("stock", 0)
-    hook_failed = run_inline(stock)
-    write_day("stock", 1)
-    run_inline(stock)
-    newest = Backup.objects.order_by("-taken_at")[0]
-    restore = run_to_end(restore_backup(newest, "Prices of the wrong country.", Trigger.MANUAL, send=False))
-    write_day("stock", 2)
-    preview, held = preview_inline(stock), run_inline(stock)
-
-    sales = save_version(team, json.dumps(SALES)).pipeline
-    for day in (0, 1):
-        write_day("sales", day)
-        run_inline(sales)
-    runs = {"hook_failed": hook_failed, "restore": restore, "preview": preview, "held": held}
-    return {name: str(run.pk) for name, run in runs.items()}
-
-
-def write_day(folder: str, day: int) -> None:
-    path = settings.FILES_ROOT / "alices-team" / folder
-    path.mkdir(parents=True, exist_ok=True)
-    rows = [f"{day * 1000 + n},{n}.50,2026-01-0{day + 1}T10:{n % 60:02}:00" for n in range(DAYS[day])]
-    (path / f"day-{day + 1}.csv").write_text("\n".join(["id,amount,updated_at", *rows]))
-
-
-def daily(slug: str, **target: Any) -> dict[str, Any]:
-    """A pipeline that loads the newest file of a folder into a table."""
-    columns = [
-        {"name": "id", "type": "integer"},
-        {"name": "amount", "type": "decimal(10,2)"},
-        {"name": "updated_at", "type": "timestamp"},
-    ]
-    config = {
-        "path": slug,
-        "pattern": {"type": "glob", "value": "*.csv"},
-        "format": {"type": "csv"},
-        "ordering": "latest_by_mtime",
-        "waitPolicy": {"settleSeconds": 0},
-    }
-    return {
-        "kind": "pipeline",
-        "version": "1.0",
-        "id": slug,
-        "metadata": {"name": slug.capitalize()},
-        "nodes": [
-            {"id": "files", "kind": "source", "connector": "local_fs", "config": config, "columns": columns},
-            {
-                "id": "load",
-                "kind": "target",
-                "inputs": ["files"],
-                "connector": "postgres",
-                "connection": "warehouse",
-                "schema": "public",
-                "table": slug,
-                "columns": columns,
-                **target,
-            },
-        ],
-    }
-
-
-STOCK = daily(
-    "stock",
-    loadMode="blue_green",
-    backupBeforeLoad=True,
-    hold={"maxDecreasePct": 50},
-    postHook=[
-        {"type": "sql", "statement": "ANALYZE public.stock"},
-        {"type": "refresh_mat_view", "view": "public.stock_by_day"},
-    ],
-)
-SALES = daily("sales", loadMode="incremental_watermark", watermarkColumn="updated_at", watermarkLag="15m")
-
-
-def take(page: Page, name: str, address: str) -> list[str]:
+def take(page: Page, name: str, address: str, prepare: Prepare | None = None) -> list[str]:
     """The page in both colours and both sizes; tells what stands in anybody's way on it."""
     barriers: list[str] = []
     for size, (width, height) in SIZES.items():
         page.set_viewport_size({"width": width, "height": height})
         page.emulate_media(color_scheme="light", reduced_motion="reduce")
         page.goto(address)
-        page.wait_for_load_state("networkidle")
+        if prepare is None:
+            page.wait_for_load_state("networkidle")
+        else:
+            prepare(page)  # an open preview asks again and again, so that the network is never idle
         # A window as high as the page: what is fixed to the window stands as it does for somebody who scrolls.
         # The editor fills whatever window it gets.
         if "editor" not in name:
@@ -256,15 +201,23 @@ def take(page: Page, name: str, address: str) -> list[str]:
             page.wait_for_timeout(200)
             keep(page.screenshot(), PICTURES / f"{name}-{colours}-{size}.png")
             barriers += [f"{name} {colours} {size}: {barrier}" for barrier in find_barriers(page)]
-        if (wider := sideways(page)) > 0:
-            barriers.append(f"{name} {size}: {wider} px wider than the window")
+        barriers += [f"{name} {size}: {misplaced}" for misplaced in find_misplaced(page)]
     return barriers
 
 
 def keep(picture: bytes, path: Path) -> None:
-    """With few colours: flat pages lose nothing by it, and are a third of the size."""
+    """With few colours, at a third of the size. The most frequent ones stay exact, such as backgrounds; the others are
+    chosen by how far they are apart, so that a small icon keeps its colour."""
     image = Image.open(BytesIO(picture)).convert("RGB")
-    image.quantize(COLOURS_KEPT, dither=Image.Dither.NONE).save(path, optimize=True)
+    others = image.quantize(OTHER_COLOURS, Image.Quantize.MAXCOVERAGE).getpalette() or []
+    pixels = np.asarray(image).astype(np.int32) @ (1 << 16, 1 << 8, 1)
+    found, places, counts = np.unique(pixels, return_inverse=True, return_counts=True)
+    colours = found[:, None] >> (16, 8, 0) & 255
+    palette = np.vstack([colours[np.argsort(-counts)[:FLAT_COLOURS]], np.reshape(others, (-1, 3))])
+    nearest = ((colours[:, None] - palette) ** 2).sum(axis=2).argmin(axis=1).astype(np.uint8)
+    kept = Image.fromarray(nearest[places].reshape(pixels.shape)).convert("P")
+    kept.putpalette(palette.astype(np.uint8).tobytes())
+    kept.save(path, optimize=True)
 
 
 @pytest.fixture
@@ -285,10 +238,11 @@ def alive(transactional_db: None) -> Iterator[None]:
 def page(page: Page) -> Page:
     PICTURES.mkdir(exist_ok=True)
     page.set_default_timeout(120_000)
+    expect.set_options(timeout=120_000)
     return page
 
 
-def test_pictures_of_all_pages(page: Page, warehouse: Connection, redis_url: str, alive: None) -> None:
+def test_pictures_without_anything(page: Page, redis_url: str, alive: None) -> None:
     from flowapp.accounts.services import ensure_workspace
     from flowapp.pipelines.services import create_pipeline
 
@@ -298,21 +252,29 @@ def test_pictures_of_all_pages(page: Page, warehouse: Connection, redis_url: str
         if name == "empty-editor":
             create_pipeline(ensure_workspace("new-team"), "first", "My first")
         barriers += take(page, name, f"/w/new-team/{address}")
+    barriers += take(page, "not-found", "/w/new-team/runs/nowhere/")
+    barriers += take(page, "docs", "/docs/hooks/")
+    sign_in(page, role="viewer", workspace="new-team")
+    barriers += take(page, "forbidden", "/w/new-team/connections/add/")
+    assert not barriers, "\n".join(barriers)
+
+
+def test_pictures_of_the_demo(page: Page, warehouse: Connection, redis_url: str, alive: None) -> None:
+    sign_in(page)
     runs = load_world(warehouse)
+    barriers: list[str] = []
     for name, address in FULL.items():
-        barriers += take(page, name, f"/w/alices-team/{address.format(**runs)}")
+        barriers += take(page, name, address_in(address).format(**runs))
     page.goto(f"/w/alices-team/errors/rows/?run={runs['done']}")
     first = str(page.get_by_role("link", name="Show").first.get_attribute("href"))
     barriers += take(page, "rejected-row", first)
-    barriers += take(page, "not-found", "/w/alices-team/runs/nowhere/")
-    barriers += take(page, "docs", "/docs/hooks/")
     page.goto(f"/w/alices-team/errors/rows/?run={runs['done']}")
     page.get_by_role("checkbox").first.check()
     page.get_by_role("button", name="Fix selected rows").click()
     page.wait_for_url("**/errors/selection/**")
     barriers += take(page, "selection", page.url)
-    sign_in(page, role="viewer")
-    barriers += take(page, "forbidden", "/w/alices-team/connections/add/")
+    for name, (address, prepare) in STATES.items():
+        barriers += take(page, name, address_in(address), prepare)
     assert not barriers, "\n".join(barriers)
 
 
@@ -321,5 +283,46 @@ def test_pictures_of_decisions(page: Page, warehouse: Connection, redis_url: str
     runs = load_decisions(warehouse)
     barriers: list[str] = []
     for name, address in DECISIONS.items():
-        barriers += take(page, name, f"/w/alices-team/{address.format(**runs)}")
+        barriers += take(page, name, address_in(address).format(**runs))
+    for name, (address, prepare) in FILES.items():
+        barriers += take(page, name, address_in(address), prepare)
     assert not barriers, "\n".join(barriers)
+
+
+def test_pictures_of_joins(page: Page, warehouse: Connection, redis_url: str, alive: None) -> None:
+    sign_in(page)
+    runs = load_join(warehouse)
+    barriers: list[str] = []
+    for name, address in JOINS.items():
+        barriers += take(page, name, address_in(address).format(**runs))
+    barriers += take(page, "editor-join-preview", address_in(JOINS["editor-join"]), show_preview)
+    assert not barriers, "\n".join(barriers)
+
+
+def test_pictures_of_plans(page: Page, warehouse: Connection, redis_url: str, alive: None, tmp_path: Path) -> None:
+    sign_in(page)
+    files = load_project(warehouse, tmp_path)
+    page.goto(address_in("plan/"))
+    page.get_by_label("Files of the project").set_input_files(files)
+    page.get_by_role("button", name="Show the plan").click()
+    page.wait_for_url("**/plan/*/")
+    plan = page.url
+    barriers = take(page, "plan", plan)
+    page.get_by_role("link", name="Diff of sales").click()
+    page.wait_for_url("**/sales/**")
+    barriers += take(page, "plan-diff", page.url)
+    page.goto(plan)
+    page.get_by_role("button", name="Approve").click()
+    barriers += take(page, "plan-approved", plan)
+    page.get_by_label("Overwrite changes").check()
+    page.get_by_label("Archive pipelines").check()
+    page.get_by_role("button", name="Apply").click()
+    expect(page.get_by_role("button", name="Revert")).to_be_visible()
+    barriers += take(page, "plan-applied", plan)
+    barriers += take(page, "plans", address_in("plan/"))
+    assert not barriers, "\n".join(barriers)
+
+
+def address_in(address: str) -> str:
+    """An address below the workspace, unless it is one of the whole site."""
+    return address if address.startswith("/") else f"/w/alices-team/{address}"

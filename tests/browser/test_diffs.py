@@ -57,7 +57,7 @@ def test_both_sides_of_a_difference_can_be_read(page: Page, warehouse: Connectio
     )
     save(pipeline, "Another's")
     page.goto("/w/alices-team/pipelines/compared/")
-    page.locator("#flow-save button").click()
+    page.get_by_role("button", name="Save", exact=True).click()
     expect(page.get_by_role("button", name="Keep my draft")).to_be_visible()
     left, right = widths(page)
     assert left == right >= READABLE

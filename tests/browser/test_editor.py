@@ -115,8 +115,9 @@ def test_a_pipeline_is_built_fixed_undone_and_saved_without_touching_the_canvas(
     settled(page, "no errors")
     assert text_of("airlines")["nodes"][1]["upsertKey"] == ["carrier"]
 
+    page.locator("#flow-save-more").click()
     page.locator("#flow-message").fill("All of it")
-    page.locator("#flow-save button").click()
+    page.get_by_role("button", name="Save with this message").click()
     expect(page.locator("#flow-title")).to_contain_text("v1")
     assert Pipeline.objects.get(slug="airlines").latest_number == 1
 

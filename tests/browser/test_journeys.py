@@ -16,7 +16,7 @@ from playwright.sync_api import Page, expect
 
 from executors.model import Connection
 from tests.browser.looks import Complaints
-from tests.browser.people import sign_in
+from tests.browser.people import sign_in_by_link
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.spark]
 HERE = "/w/alices-team"
@@ -97,7 +97,7 @@ def upload(page: Page, folder: Path, name: str, text: str) -> None:
 
 def build(page: Page, schema: str) -> None:
     """By forms alone: source, validate with one rule and a table for rejected rows, target with upsert."""
-    page.goto(f"{HERE}/pipelines/")
+    page.goto(f"{HERE}/new-pipeline/blank/")
     page.get_by_label("ID", exact=True).fill("people")
     page.get_by_label("Name", exact=True).fill("People")
     page.get_by_role("button", name="Create and open").click()
@@ -137,7 +137,7 @@ def be_stopped_and_fix(page: Page) -> None:
     settled(page, "1 error")
     expect(page.locator(".flow-mode-fields")).to_contain_text("upsert needs an upsertKey")
     expect(page.locator(".react-flow__node[data-id=load] .flow-badge-error")).to_be_visible()
-    page.locator("#flow-save button").click()
+    page.get_by_role("button", name="Save", exact=True).click()
     expect(page.locator("#messages")).to_contain_text("upsertKey")
     expect(page.locator("#flow-title")).to_contain_text("not saved yet")
 
@@ -152,8 +152,9 @@ def be_stopped_and_fix(page: Page) -> None:
     settled(page, "no errors")
     page.locator(".cm-content").press("Control+End")
     expect(page.locator(".cm-content")).to_contain_text('"upsertKey"')
+    page.locator("#flow-save-more").click()
     page.locator("#flow-message").fill("The first")
-    page.locator("#flow-save button").click()
+    page.get_by_role("button", name="Save with this message").click()
     expect(page.locator("#flow-title")).to_contain_text("v1")
 
 
@@ -189,7 +190,7 @@ def test_from_nothing_to_a_rejected_row(
     patient: Page, worker: None, warehouse: Connection, schema: str, table: str, tmp_path: Path
 ) -> None:
     page, complaints = patient, Complaints(patient)
-    sign_in(page)
+    sign_in_by_link(page)
     add_connection(page, warehouse)
     upload(page, tmp_path, "good.csv", GOOD)
     build(page, schema)

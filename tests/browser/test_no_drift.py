@@ -12,10 +12,11 @@ from playwright.sync_api import Page
 
 from flowapp.pipelines.models import Draft
 from tests.browser.test_editor_islands import Editor
+from tests.properties import examples
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-STEPS = 25
+STEPS = examples(40)
 TRIES = 100
 """Looks at the page, 200 ms apart, until all that was asked for has arrived."""
 KINDS = ("Source", "Transform", "Validate", "Target")
@@ -76,8 +77,7 @@ class Surfaces:
         """A node elsewhere, by keyboard."""
         self.open("visual")
         self.editor.focus(self.rng.choice(self.ids))
-        self.page.keyboard.press("Enter")
-        self.page.keyboard.press(self.rng.choice(("ArrowDown", "ArrowRight")))
+        self.page.keyboard.press(self.rng.choice(("Alt+ArrowDown", "Alt+ArrowRight")))
 
     def by_deleting(self) -> None:
         """A node less, with the edges at it; what the forms are tried on stays."""

@@ -78,6 +78,7 @@ def finish(run) -> None:
     )
 
 
+@pytest.mark.slow  # test_every_page.py looks at these pages in the normal tier
 @in_all_looks
 def test_no_page_has_barriers_or_complaints_or_scrolls_sideways(page: Page, running, colours: str, width: int) -> None:
     show_as(page, colours, width)
@@ -118,6 +119,7 @@ def keep_and_restore(run):
 TABS = ("visual&node=load", "json", "sql", "lineage", "runs", "errors", "schedule", "history", "history&version=1")
 
 
+@pytest.mark.slow  # test_every_page.py looks at these pages in the normal tier
 @in_all_looks
 def test_no_tab_of_the_editor_has_barriers_or_scrolls_sideways(page: Page, running, colours: str, width: int) -> None:
     show_as(page, colours, width)
@@ -204,7 +206,7 @@ def test_a_connection_is_tested_in_place(page: Page, running) -> None:
     expect(page.get_by_role("button", name="Test now")).to_be_enabled()
 
 
-def test_a_filter_narrows_the_list_and_stands_in_the_address(page: Page, running) -> None:
+def test_a_filter_narrows_the_list_and_is_part_of_the_url(page: Page, running) -> None:
     sign_in(page)
     page.goto(f"{HERE}/runs/")
     page.get_by_label("State").select_option("failed")

@@ -68,7 +68,7 @@ def _holds(job: Any, ports: Any) -> Any:
 
 @in_all_looks
 @pytest.mark.parametrize("name", ["preview", "held"])
-def test_nobody_is_kept_out_and_nothing_scrolls_sideways(
+def test_the_pages_have_no_barriers_and_do_not_scroll_sideways(
     page: Page, world: dict[str, str], name: str, width: int, colours: Any
 ) -> None:
     complaints = Complaints(page)
@@ -79,7 +79,7 @@ def test_nobody_is_kept_out_and_nothing_scrolls_sideways(
     assert complaints == []
 
 
-def test_a_preview_is_asked_for_in_the_editor(page: Page, world: dict[str, str]) -> None:
+def test_the_editor_requests_a_preview(page: Page, world: dict[str, str]) -> None:
     page.goto("/w/alices-team/pipelines/flights/")
     page.get_by_role("button", name="More ways to run").click()
     page.get_by_role("button", name="Preview effect").click()
@@ -98,6 +98,6 @@ def test_a_held_run_is_discarded_with_a_reason(page: Page, world: dict[str, str]
     page.on("dialog", lambda dialog: dialog.accept())
     page.goto(world["held"])
     page.locator("#discard-reason").fill("Half of the file is missing.")
-    page.get_by_role("button", name="Reject load").click()
+    page.get_by_role("button", name="Discard load").click()
     expect(page.get_by_text("Half of the file is missing.").first).to_be_visible()
     expect(page.get_by_text("Discarded", exact=True).first).to_be_visible()

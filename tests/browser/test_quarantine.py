@@ -210,9 +210,7 @@ def test_an_expression_replaces_nothing_that_was_typed_by_hand(page: Page, peopl
     assert complaints == []
 
 
-def test_what_cannot_be_done_is_reported_where_it_was_asked_and_has_the_focus(
-    page: Page, people: Callable[[], Any]
-) -> None:
+def test_an_error_appears_at_its_form_and_has_the_focus(page: Page, people: Callable[[], Any]) -> None:
     complaints = Complaints(page)
     page.goto(f"{ERRORS}rows/?pipeline=people")
     page.get_by_role("button", name="Fix selected rows").click()

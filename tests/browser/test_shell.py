@@ -14,7 +14,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 SETTINGS = "/w/alices-team/settings/"
 OUTSIDE = ("/login/", "/login/some-key/")
-INSIDE = (SETTINGS, "/password/", "/nowhere/", "/w/alices-team/search/?q=e", "/")
+INSIDE = (SETTINGS, "/password/", "/nowhere/", "/w/alices-team/search/?q=e", "/docs/", "/docs/load-a-csv/", "/")
 
 
 def expect_theme(page: Page, name: str) -> None:
@@ -57,7 +57,7 @@ def test_the_search_opens_by_keyboard_and_leads_to_a_page(page: Page) -> None:
     expect(dialog.get_by_role("link", name="Settings")).to_be_visible()
 
     page.keyboard.type("sett")
-    expect(dialog.get_by_role("link")).to_have_count(1)
+    expect(dialog.get_by_role("link", name="Runs")).to_have_count(0)
     page.keyboard.press("ArrowDown")
     page.keyboard.press("Enter")
     page.wait_for_url(f"**{SETTINGS}")
@@ -144,3 +144,18 @@ def test_everything_is_reached_without_a_mouse(page: Page) -> None:
     expect(page.get_by_role("link", name="Skip to content")).to_be_focused()
     page.keyboard.press("Enter")
     assert page.evaluate("document.activeElement.id") == "content"
+
+
+def test_a_question_mark_lists_the_shortcuts_of_the_page(page: Page) -> None:
+    sign_in(page)
+    page.keyboard.press("?")
+    dialog = page.get_by_role("dialog", name="Keyboard shortcuts")
+
+    expect(dialog.get_by_text("Search pipelines, pages and actions")).to_be_visible()
+    assert find_barriers(page, "#shortcuts") == []
+
+    page.keyboard.press("Escape")
+    expect(dialog).to_be_hidden()
+    page.goto(SETTINGS)
+    page.get_by_label("E-mail").press("?")
+    expect(dialog).to_be_hidden()

@@ -60,7 +60,7 @@ def test_replay_asks_about_values_that_are_not_saved(workbench: Page, people: Ca
     assert (2, "Bob") in people()
 
 
-def test_who_goes_on_without_saving_sends_what_is_saved(workbench: Page) -> None:
+def test_continuing_without_saving_submits_the_saved_values(workbench: Page) -> None:
     workbench.get_by_role("button", name="Check again").click()
     workbench.get_by_role("button", name="Check again without saving").click()
     workbench.wait_for_url("**/runs/**")

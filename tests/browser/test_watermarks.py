@@ -33,7 +33,7 @@ def change(page: Page, what: str, why: str, **fields: str) -> None:
     for label, value in fields.items():
         region.get_by_label(label).fill(value)
     region.get_by_label("Reason (stored)").fill(why)
-    region.get_by_role("button").click()
+    region.get_by_role("button", name=what).click()
 
 
 def test_a_person_finds_sets_and_resets_a_watermark(page: Page, following) -> None:
@@ -50,7 +50,7 @@ def test_a_person_finds_sets_and_resets_a_watermark(page: Page, following) -> No
     assert complaints == []
 
 
-def test_a_watermark_that_may_load_rows_twice_is_asked_about_before_it_is_set(page: Page, following, sql) -> None:
+def test_setting_a_watermark_that_may_load_rows_twice_asks_for_confirmation(page: Page, following, sql) -> None:
     sql("create function loud() returns trigger language plpgsql as $$begin return new; end$$")
     sql("create trigger loud before insert on numbers for each row execute function loud()")
     asked: list[str] = []
@@ -59,6 +59,11 @@ def test_a_watermark_that_may_load_rows_twice_is_asked_about_before_it_is_set(pa
     page.goto("/w/alices-team/watermarks/numbers/load/")
     expect(page.get_by_role("alert")).to_contain_text("Rows may load a second time")
     assert find_barriers(page) == []
+    region = page.get_by_role("region", name="Set the watermark", exact=True)
+    region.get_by_label("Value of upd").fill("2026-01-01T10:00:00")
+    region.get_by_role("button", name="What would the next run do?").click()
+    expect(page.locator("#checked")).to_contain_text("It skips all lower rows.")
+    assert (asked, find_barriers(page)) == ([], [])
     change(page, "Set the watermark", "again", **{"Value of upd": "2026-01-01"})
     assert "second time" in asked[0]
     expect(page.locator("#watermark-value")).to_have_text("no watermark")

@@ -11,7 +11,7 @@ from importlib.metadata import packages_distributions
 from pathlib import Path
 
 PROJECT = Path(__file__).parents[2]
-PACKAGES = ("ir", "executors", "flowapp")
+PACKAGES = ("ir", "executors", "flowapp", "flow_transforms")
 
 
 def imported(walk: Callable[[ast.AST], Iterator[ast.AST]]) -> set[str]:

@@ -112,7 +112,7 @@ def test_a_row_is_found_with_its_run(page: Page, pipeline) -> None:
     expect(page.get_by_text("record 12")).to_be_visible()
 
 
-def test_a_suggested_rule_is_taken_and_stands_in_the_form(page: Page, pipeline) -> None:
+def test_an_accepted_rule_appears_in_the_form(page: Page, pipeline) -> None:
     sign_in(page)
     page.goto(f"{HERE}/pipelines/numbers/?node=check")
     page.get_by_role("link", name="Suggest and try rules").click()
@@ -130,6 +130,7 @@ def test_a_suggested_rule_is_taken_and_stands_in_the_form(page: Page, pipeline) 
     expect(page.locator("#flow-panel")).to_contain_text("oneOf")
 
 
+@pytest.mark.slow  # test_every_page.py looks at these pages in the normal tier
 @in_all_looks
 def test_no_page_has_barriers_or_complaints_or_scrolls_sideways(page: Page, pipeline, colours: str, width: int) -> None:
     show_as(page, colours, width)
