@@ -141,6 +141,28 @@ def test_a_preview_that_waits_can_be_cancelled(editor: Page) -> None:
     assert complaints == []
 
 
+def test_the_answer_to_a_new_request_follows_a_state_that_was_replaced_while_it_arrived(editor: Page) -> None:
+    complaints = Complaints(editor)
+    open_preview(editor, "check")
+    editor.get_by_role("button", name="Refresh").click()
+    expect(editor.locator("#node-preview-state")).to_have_attribute("aria-busy", "true")
+    # The body of the next answer arrives once the state that it was asked to replace has gone.
+    editor.evaluate("""() => {
+        const text = Response.prototype.text;
+        const form = document.getElementById("node-preview-form");
+        Response.prototype.text = async function () {
+            const state = document.getElementById("node-preview-state");
+            while (this.url.endsWith(form.getAttribute("hx-post")) && state.isConnected)
+                await new Promise((done) => setTimeout(done, 10));
+            return text.call(this);
+        };
+        htmx.trigger(form, "preview");
+    }""")
+    make_preview()
+    expect(editor.locator("#node-preview-state")).to_contain_text("40 rows in, 35 out, 5 rejected")
+    assert complaints == []
+
+
 def test_the_height_is_changed_by_the_keyboard_and_remembered(editor: Page) -> None:
     editor.get_by_role("button", name="Preview").click()
     resizer, content = (

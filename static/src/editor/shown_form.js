@@ -57,7 +57,7 @@ export function startShownForm(editor) {
     Object.assign(ctx, { node, choices });
     underWay.add(ctx);
   });
-  document.addEventListener("htmx:before:response", ({ detail: { ctx } }) => {
+  document.addEventListener("htmx:after:request", ({ detail: { ctx } }) => {
     if (underWay.has(ctx) && !ctx.target.isConnected) ctx.target = panel();
   });
   document.addEventListener("htmx:after:swap", ({ detail: { ctx } }) => {

@@ -76,8 +76,9 @@ export function startPreview(section) {
     find("again").focus(); // Cancel is hidden once it has ended
     window.htmx.ajax("POST", target.dataset.cancel, { target, swap: "outerHTML" });
   });
-  // The state asks for itself while it waits; its answer may have replaced the one that this request was for.
-  document.addEventListener("htmx:before:response", ({ detail: { ctx } }) => {
+  // The state asks for itself while it waits; its answer may replace the one that this request is for, up to the end of
+  // the answer to this one: from here to the swap nothing else runs.
+  document.addEventListener("htmx:after:request", ({ detail: { ctx } }) => {
     if (ctx.target?.id === "node-preview-state" && !ctx.target.isConnected) ctx.target = find("state");
   });
   document.addEventListener("flow:select", ({ detail }) => detail.id && select(detail.id));
