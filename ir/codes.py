@@ -51,7 +51,11 @@ _STRUCTURE = (
 _GRAPH = (
     _error("id.repeated", "Rename one of them."),
     _error("inputs.unknown", "Use the id of a node in this pipeline."),
-    _error("inputs.count", "A node reads from exactly one node; a transform node also from those that it joins with."),
+    _error(
+        "inputs.count",
+        "A node reads from exactly one node; a transform node also from those that it joins with. To load several "
+        "sources into one table, give it a target for each (append and upsert).",
+    ),
     _error("inputs.is_target", "No node can read from a target. Read from the node before it."),
     _error("graph.cycle", "Remove one of the inputs so that rows flow in one direction."),
     _error("node.feeds_nothing", "Let a node read from it, or remove it."),

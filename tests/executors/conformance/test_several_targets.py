@@ -86,3 +86,23 @@ def test_filters_of_several_nodes_count_each_what_they_take(world: World) -> Non
         ("load", 1, 1),
     ]
     assert report.nodes[-1].rows_filtered == 2
+
+
+def test_two_sources_load_one_table_each_by_a_target_of_its_own(world: World) -> None:
+    world.sql("create table t (id int, name text)")
+    world.write("a.csv", "id,name\n1,Ann\n2,Bob\n")
+    world.write("b.txt", "name;id\nCem;3\n")
+    first = world.document(source={"pattern": {"type": "glob", "value": "*.csv"}})
+    format = {"type": "csv", "delimiter": ";"}
+    second = world.document(source={"pattern": {"type": "glob", "value": "*.txt"}, "format": format})
+    renamed = [
+        {**node, "id": f"{node['id']}-b", "inputs": [f"{name}-b" for name in node.get("inputs", ())]}
+        for node in second["nodes"]
+    ]
+    del renamed[0]["inputs"]
+    report = world.run({**first, "nodes": [*first["nodes"], *renamed]})
+    assert world.rows() == [(1, "Ann"), (2, "Bob"), (3, "Cem")]
+    assert [(node.id, node.rows_loaded) for node in report.nodes if node.kind == "target"] == [
+        ("load", 2),
+        ("load-b", 1),
+    ]
