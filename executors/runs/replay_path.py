@@ -10,7 +10,21 @@ from executors.model import RowsRef
 from ir.checks import DatasetLevel
 from ir.load_modes import load_mode
 from ir.nodes import Target, Transform, Validate
-from ir.ops import AnyOp, Deduplicate, Derive, Flatten, Join, JsonPath, RegexExtract, Rename, SqlQuery, Window
+from ir.nodes.branch import Take
+from ir.ops import (
+    AnyOp,
+    Cast,
+    Deduplicate,
+    Derive,
+    Filter,
+    Flatten,
+    Join,
+    JsonPath,
+    RegexExtract,
+    Rename,
+    SqlQuery,
+    Window,
+)
 from ir.pipeline import Path
 from ir.rules import RowRule, rule_id
 
@@ -29,7 +43,8 @@ def require_replayable(path: Path, row_from: str) -> None:
     where it computes columns from them, `replay.deduplicates` where it says which of them stays: it would let through
     what falls out beside the others.
 
-    An upsert is safe where rows of one key of the op have one key in the table: a row whose key is there stays out.
+    An upsert is safe where rows of one key of the op have one key in the table, and where the row that the op keeps
+    gets there: a row whose key is there stays out.
     """
     if row_from == "input":
         return
@@ -37,7 +52,7 @@ def require_replayable(path: Path, row_from: str) -> None:
     for node, op, later in _ops(path.transforms):
         if isinstance(op, Window):
             raise _looks_at_others(node)
-        if isinstance(op, Deduplicate) and not (key and _follows(key, op, later)):
+        if isinstance(op, Deduplicate) and not (key and _follows(key, op, later) and not any(map(_filters, later))):
             raise _deduplicates(path.target, node, op)
 
 
@@ -53,9 +68,24 @@ def _follows(key: set[str], op: Deduplicate, later: Iterable[AnyOp]) -> bool:
     return key <= set(op.keys) - made
 
 
-def _made(op: AnyOp) -> Iterable[str]:
-    """The columns that an op may give other values."""
+def _filters(op: Any) -> bool:
+    """Whether an op may filter the row that another op has kept of its key: the table does not have that key then."""
     match op:
+        case Join():
+            return op.type != "left"
+        case SqlQuery():
+            query = op.parsed()
+            return query is None or query.where is not None
+    return isinstance(op, Filter | Take)
+
+
+def _made(op: AnyOp) -> Iterable[str]:
+    """The columns that an op may give values that differ where those before were equal. `trim`, `fillNull` and most
+    casts give equal values equal results."""
+    match op:
+        case Cast():
+            # 0.0 and -0.0 are equal as numbers, and differ as texts.
+            return (name for name, to in op.columns.items() if to == "string")
         case Derive():
             return op.columns
         case Rename():
@@ -79,7 +109,8 @@ def _deduplicates(target: Target, node: Transform, op: Deduplicate) -> Terminal:
         f"one that it drops among all rows would come into {target.schema_}.{target.table}.",
         node=node.id,
         hint="Correct the rows in their source, or the rule, and run the pipeline over them again; then ignore these. "
-        "A target with loadMode upsert, whose upsertKey is made of these keys, takes replays.",
+        "A target with loadMode upsert, whose upsertKey is made of these keys, takes replays if no later operation "
+        "filters rows.",
     )
 
 

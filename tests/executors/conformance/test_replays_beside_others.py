@@ -49,6 +49,8 @@ def test_they_are_replayed_where_the_key_keeps_out_what_the_op_would_drop(world:
         [LAST_OF_ID, {"op": "derive", "columns": {"id": "id + 1"}}],
         [LAST_OF_ID, {"op": "rename", "columns": {"id": "no", "at": "id"}}],
         [{**LAST_OF_ID, "keys": ["name"]}],
+        [LAST_OF_ID, {"op": "filter", "where": "name <> 'gone'"}],
+        [LAST_OF_ID, {"op": "sql", "query": "SELECT * FROM input WHERE name <> 'gone'"}],
     ],
 )
 def test_a_key_that_is_made_of_something_else_keeps_nothing_out(world: World, ops: list[dict[str, Any]]) -> None:
@@ -57,6 +59,48 @@ def test_a_key_that_is_made_of_something_else_keeps_nothing_out(world: World, op
     world.run(world.document(mode="upsert", rules=[NOT_NULL], failAtRejectedPct=0))
     with pytest.raises(Terminal, match="keeps one row of each"):
         replay(world, world.document(mode="upsert", ops=ops))
+
+
+def test_a_row_of_a_key_whose_last_row_is_filtered_is_not_replayed(world: World) -> None:
+    world.sql("create table t (id int primary key, at int, name text)")
+    world.write("a.csv", "id,at,name\n1,x,Ann\n1,2,gone\n2,1,Bob\n")
+    typed = {"op": "cast", "columns": {"at": "integer"}}
+    ops = [typed, LAST_OF_ID, {"op": "filter", "where": "name <> 'gone'"}]
+    document = world.document(mode="upsert", ops=ops, onTypeMismatch="skip")
+    world.run(document)
+    fix(world, at="1")
+    with pytest.raises(Terminal, match="keeps one row of each"):
+        replay(world, document)
+    assert world.rows("id") == [(2,)]
+
+
+def test_equal_numbers_that_become_different_texts_are_not_replayed(world: World) -> None:
+    world.sql("create table t (id text primary key, at int)")
+    world.write("a.csv", "id,at\n-0,x\n0,2\n")
+    types = [{"name": "id", "type": "float"}, {"name": "at", "type": "integer"}]
+    ops = [LAST_OF_ID, {"op": "cast", "columns": {"id": "string"}}]
+    document = world.document(mode="upsert", columns=types, ops=ops, onTypeMismatch="skip")
+    world.run(document)
+    fix(world, at="1")
+    with pytest.raises(Terminal, match="keeps one row of each"):
+        replay(world, document)
+    assert world.rows() == [("0", 2)]
+
+
+def test_a_key_that_is_trimmed_filled_and_cast_behind_the_op_keeps_out_what_the_op_would_drop(world: World) -> None:
+    world.sql("create table t (id int primary key, at int, name text)")
+    world.write("a.csv", "id,at,name\n 7 ,x,Older\n 7 ,2,Ann\n,y,Other\n,3,None\n")
+    shaped = [
+        {"op": "trim", "columns": ["id"]},
+        {"op": "fillNull", "columns": {"id": "0"}},
+        {"op": "cast", "columns": {"id": "integer"}},
+    ]
+    typed = {"op": "cast", "columns": {"at": "integer"}}
+    document = world.document(mode="upsert", ops=[typed, LAST_OF_ID, *shaped], onTypeMismatch="skip")
+    world.run(document)
+    fix(world, at="1")
+    assert replay(world, document).row_counts == {"exists": 1, "fails": 1}
+    assert world.rows() == [(0, 3, "None"), (7, 2, "Ann")]
 
 
 def test_a_row_that_the_table_refused_has_been_through_the_op(world: World) -> None:
