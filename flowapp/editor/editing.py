@@ -276,10 +276,10 @@ def _conflict(editor: Editor, draft: Draft, conflict: VersionConflict) -> HttpRe
 
 
 def _not_saved(editor: Editor, draft: Draft) -> HttpResponse:
-    """What keeps the draft from being saved, each error with the way to its place."""
+    """Show the errors that prevent saving, each with a link to its node or tab."""
     errors = [found for found in list_diagnostics(drafts.view_draft(draft)) if found.diagnostic.severity == "error"]
-    slug, slug = editor.request.workspace.slug, editor.pipeline.slug
-    context = {"editor": editor, "errors": errors, "edit_url": reverse("pipelines:edit", args=[slug, slug])}
+    edit_url = reverse("pipelines:edit", args=[editor.request.workspace.slug, editor.pipeline.slug])
+    context = {"editor": editor, "errors": errors, "edit_url": edit_url}
     return _as_message(render(editor.request, "pipelines/_not_saved.html", context, status=422))
 
 

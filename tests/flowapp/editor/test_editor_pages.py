@@ -483,7 +483,7 @@ def test_what_keeps_a_draft_from_being_saved_is_listed_with_the_way_there(web, u
 
     assert (refused.status_code, refused["HX-Retarget"]) == (422, "#messages")
     assert "the draft has 1 error" in page
-    assert "?tab=json&amp;node=load" in page
+    assert f"{url()}?tab=json&amp;node=load" in page
     assert "/nodes/1" not in page
 
 
