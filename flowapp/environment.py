@@ -1,4 +1,4 @@
-"""Reading the environment: addresses, secrets and flags. Settings use it; only `flags` reads `os.environ` as well."""
+"""Read the environment: addresses, secrets and flags. Only the settings and `flags` read `os.environ`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ir.errors import FlowError
 
 
 class BadSetting(ImproperlyConfigured):
-    """A setting of the environment that cannot be used; `hint` says what can."""
+    """An unusable setting of the environment. `hint` says which values are valid."""
 
     def __init__(self, message: str, hint: str) -> None:
         super().__init__(f"{message} {hint}")
@@ -37,7 +37,7 @@ def read_flag(name: str) -> bool:
 
 
 def read_choice(name: str, allowed: tuple[str, ...]) -> str:
-    """The first of `allowed` is the default."""
+    """Return the value of a setting; the first of `allowed` is the default. Raises BadSetting."""
     value = os.environ.get(name) or allowed[0]
     if value not in allowed:
         raise BadSetting(f"{name} is {value!r}.", f"Use one of: {', '.join(allowed)}.")
@@ -60,7 +60,7 @@ def read_list(name: str) -> list[str]:
 
 
 def read_networks(name: str) -> list[str]:
-    """IP addresses and networks such as 10.0.0.0/8."""
+    """Return IP addresses and networks such as 10.0.0.0/8. Raises BadSetting."""
     values = read_list(name)
     for value in values:
         try:
@@ -73,10 +73,10 @@ def read_networks(name: str) -> list[str]:
 
 
 def read_secret(name: str, home: Path, *, production: bool) -> list[str]:
-    """A list of secrets. Outside production a missing one is made once, in a file of `home` that only we can read.
+    """Return a list of secrets. Outside production, a missing secret is created once, in a file of `home` that only its
+    owner can read. Raises BadSetting.
 
-    It is exported into the environment, where Spark's Python workers look for it.
-    """
+    The value is also set in the environment, where Spark's Python workers read it."""
     if not os.environ.get(name):
         if production:
             raise BadSetting(
@@ -119,13 +119,13 @@ MAKERS = {"FLOW_SECRET_KEY": _make_secret_key, "FLOW_ENCRYPTION_KEYS": _make_enc
 
 
 def made_once(path: Path, make: Callable[[], str]) -> str:
-    """The text of `path`, made by whichever process comes first; the others read that one's."""
+    """Return the text of `path`. The first process creates it; concurrent processes read the same text."""
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.NamedTemporaryFile("w", dir=path.parent, delete=False) as draft:
             draft.write(make())
         try:
-            os.link(draft.name, path)  # fails if another process was faster, and is never seen half written
+            os.link(draft.name, path)  # atomic; fails if another process was faster
         except FileExistsError:
             pass
         finally:
@@ -134,7 +134,8 @@ def made_once(path: Path, make: Callable[[], str]) -> str:
 
 
 def database_settings(url: str) -> dict[str, Any]:
-    """Django's settings for `postgresql://…` or `sqlite:///path`; without an address a database that says so."""
+    """Return Django's settings for `postgresql://…` or `sqlite:///path`; without a URL, those of a dummy database whose
+    use raises an error."""
     if not url:
         return {"ENGINE": "django.db.backends.dummy"}
     parts = urlsplit(url)
@@ -162,12 +163,12 @@ def _sqlite(parts: SplitResult) -> dict[str, Any]:
 
 
 _FROZEN = "-c idle_in_transaction_session_timeout=60s"
-"""A process that is frozen in the middle of a transaction must not hold up those that take its work over."""
+"""The server ends a transaction whose process hangs, so that it does not block the processes that take over."""
 
 
 def _postgresql(parts: SplitResult) -> dict[str, Any]:
-    """A socket folder is given as `?host=/folder`, as libpq spells it; an empty `?options=` is for poolers that take no
-    settings."""
+    """Build the settings of a PostgreSQL URL. A socket folder is given as `?host=/folder`, as for libpq. An empty
+    `?options=` sends no settings, for poolers that reject them."""
     options: dict[str, Any] = dict(parse_qsl(parts.query, keep_blank_values=True))
     given = options.pop("options", None)
     settings = "" if given == "" else f"{_FROZEN} {given or ''}".strip()

@@ -1,4 +1,4 @@
-"""Settings that are on or off, read without Django, for commands that start at once."""
+"""Read flags without Django, for commands that must start quickly."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ TRUE, FALSE = {"1", "true", "yes", "on"}, {"0", "false", "no", "off", ""}
 
 
 def read_flag(name: str) -> bool:
-    """Whether the flag of the environment is on; raises FlowError `settings.invalid`."""
+    """Return whether the flag of the environment is on. Raises FlowError `settings.invalid`."""
     value = os.environ.get(name, "").strip().lower()
     if value in TRUE | FALSE:
         return value in TRUE

@@ -1,4 +1,4 @@
-"""Loads what apps register with the apps below them."""
+"""Load what apps register with the apps below them."""
 
 from __future__ import annotations
 
@@ -12,23 +12,20 @@ _registered = False
 
 
 class Registers:
-    """An AppConfig that registers hooks, periodic tasks, retention, kinds of run or encrypted columns with apps below.
+    """An AppConfig that registers hooks, periodic tasks, retention, kinds of runs or encrypted columns with apps below.
 
-    This is no AppConfig itself: Django uses the one of an app only if its `apps.py` names no other.
-    """
+    It does not derive from AppConfig: Django uses the AppConfig of an app only if its `apps.py` contains no other."""
 
     def register(self) -> None:
-        """Register them. Called once in a process, before the first use of what is registered and not when Django
-        starts: what it imports takes longer to load than most commands take to run.
-        """
+        """Register everything. Called once per process, before the first use of a registry and not when Django starts:
+        the imports take longer than most commands."""
 
 
 def load_registrations() -> None:
-    """Let each app register what it has, unless they have. Whatever reads a registry calls this first.
+    """Call `register` of every app, once per process. Every function that reads a registry calls this first.
 
-    Raises RuntimeError where an app reads a registry while it registers, and again after an app has failed to register:
-    a registry that lacks a part is never read. Must not be called while a module is loaded.
-    """
+    Raises RuntimeError if an app reads a registry while it registers, and again after an app has failed to register, so
+    that an incomplete registry is never read. Do not call it while a module is loaded."""
     global _registered
     if _registered:
         return

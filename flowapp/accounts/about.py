@@ -1,4 +1,4 @@
-"""Facts about this installation, for the Settings page and for problem reports."""
+"""Facts about this installation for the Settings page and for problem reports."""
 
 from __future__ import annotations
 

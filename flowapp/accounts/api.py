@@ -1,4 +1,4 @@
-"""The API's routes for members and tokens. Changing either takes an admin."""
+"""API routes for members and tokens. Changing either requires an admin."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class MemberList(generics.ListAPIView[Membership]):
 
     @extend_schema(request=MemberRequest, responses={201: AddedMemberSerializer})
     def post(self, request: Request) -> Response:
-        """Give a person a role, or change it."""
+        """Add a member, or change the role of an existing member."""
         given = MemberRequest(data=request.data)
         given.is_valid(raise_exception=True)
         member = add_member(request.workspace, **given.validated_data)
@@ -61,7 +61,7 @@ class TokenList(generics.ListAPIView[Token]):
 
     @extend_schema(request=TokenRequest, responses={201: NewTokenSerializer})
     def post(self, request: Request) -> Response:
-        """Make a token. Its key is in this response and nowhere else."""
+        """Create a token. Its text is only in this response."""
         given = TokenRequest(data=request.data)
         given.is_valid(raise_exception=True)
         if (author := author_of(request)) is None:

@@ -28,7 +28,8 @@ class User(AbstractBaseUser):
     is_active = models.BooleanField(default=True)
     created_at = models.DateTimeField(auto_now_add=True)
     sole_control_since = models.DateTimeField(null=True)
-    """Since when the person alone has credentials of the account; None while admins who made links may."""
+    """Since when only the user may hold credentials of the account; None while an admin who made a link may hold some
+    too."""
 
     objects = UserManager()
     USERNAME_FIELD = "email"
@@ -72,7 +73,7 @@ class Membership(models.Model):
     """When the member hid the list of first steps."""
 
     ended: EndedCredentials | None = None
-    """What joining has ended of the account's credentials; known to whoever added the member, and not stored here."""
+    """The credentials that ended when the user joined. Only `add_member` sets it; it is not stored."""
 
     class Meta:
         constraints = (models.UniqueConstraint(fields=["workspace", "user"], name="member_once"),)
@@ -93,10 +94,10 @@ class Token(models.Model):
     created_at = models.DateTimeField(auto_now_add=True)
     expires_at = models.DateTimeField()
     ended_reason = models.CharField(max_length=100, default="")
-    """Why it ended before its time."""
+    """Why the token ended before its expiry."""
 
     granted_role = ""
-    """What it may do now: its role, and never more than its creator. Set where a token is looked up by its key."""
+    """The role that requests have now: at most that of the creator. Set when a token is looked up by its key."""
 
     class Meta:
         constraints = (models.UniqueConstraint(fields=["workspace", "name"], name="token_name"),)

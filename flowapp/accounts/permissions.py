@@ -56,7 +56,7 @@ class WorkspaceRole(BasePermission):
         allowed.workspace, allowed.role = access.workspace, access.role
         access.require(self.read if request.method in SAFE_METHODS else self.write)
         if request.method not in SAFE_METHODS and is_json(request):
-            _ = request.data  # Reject an unreadable body even if the view takes nothing from it.
+            _ = request.data  # Reject an unreadable body even if the view does not use it.
         return True
 
 

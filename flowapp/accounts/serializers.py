@@ -31,7 +31,7 @@ class EndedCredentialsSerializer(CamelSerializer[EndedCredentials]):
 
 
 class AddedMemberSerializer(MemberSerializer):
-    """`endedCredentials` are those of the account that others may have had; docs/operations/accounts.md."""
+    """`endedCredentials` lists the credentials that others may have known; see docs/operations/accounts.md."""
 
     ended_credentials = EndedCredentialsSerializer(source="ended", allow_null=True)
 
@@ -49,7 +49,7 @@ class TokenSerializer(CamelSerializer[Token]):
 
 
 class NewTokenSerializer(TokenSerializer):
-    """`token` is the key itself: this is the only response that has it."""
+    """`token` is the text of the token, which only this response contains."""
 
     token = serializers.SerializerMethodField()
 

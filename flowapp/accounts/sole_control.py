@@ -1,8 +1,7 @@
 """Track whether a user alone controls an account, and end credentials that other people may know.
 
-docs/operations/accounts.md defines the rules. An admin hands over the login links that the admin makes, but may have
-kept a copy. Credentials set through such a link therefore end when the account joins a workspace of other people.
-"""
+docs/operations/accounts.md defines the rules. An admin hands over the login links that the admin makes, but may have a
+copy. Credentials set through such a link therefore end when the account joins a workspace of other people."""
 
 from __future__ import annotations
 
@@ -12,7 +11,7 @@ from django.db.models.functions import Now
 from flowapp.accounts.models import EndedCredentials, KnownNetwork, LoginLink, Token, User, Workspace
 
 OTHERS_LINKS = Q(made_by__isnull=False)
-"""Links made on the server have no maker, and only the person gets them."""
+"""Links made by admins. Links made on the server have no maker, and only the user receives them."""
 
 
 def end_shared_credentials(user: User, joined: Workspace) -> EndedCredentials | None:

@@ -16,11 +16,11 @@ from flowapp.clock import from_now
 from ir.errors import FlowError
 
 MOST_FAILURES = 10
-"""Of one person from one network, or in one browser that the person has signed in with."""
+"""Wrong passwords of one user from one network, or in one browser that the user has signed in with."""
 MOST_FAILURES_OF_A_NETWORK = 100
-"""At persons who have never signed in from there."""
+"""Wrong passwords from one network, over all users who have never signed in from it."""
 MOST_FAILURES_FROM_ELSEWHERE = 100
-"""Of one person, from all networks that the person has never signed in from."""
+"""Wrong passwords of one user from all networks that the user has never signed in from."""
 PAUSE_SECONDS = 15 * 60
 
 

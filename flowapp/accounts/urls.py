@@ -1,4 +1,4 @@
-"""Signing in and out, and the Settings page of a workspace."""
+"""URLs of sign-in, sign-out and the Settings page of a workspace."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ EVENTS: dict[Event, str] = {
     "rows.in_band": "the next load with an expected row count",
     "channel.delivered": "the next message that the channel accepts",
 }
-"""What ends an alert, in words that go on from `Resolved by`."""
+"""What resolves an alert, as a completion of `Resolved by …`."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 
 LONGEST_MESSAGE = 2000
 RAISED_BY_GOOD_RUNS = ("source.missed", "source.empty")
-"""What a run may raise and yet succeed; other trouble of its earlier attempts is over when it has succeeded."""
+"""Alerts that a successful run may raise itself. All other alerts of its earlier attempts are resolved when it
+succeeds."""
 
 
 class RunLike(Protocol):
@@ -133,7 +134,7 @@ def _resolve(alerts: QuerySet[Alert], how: Event, by: User | None = None) -> int
 
 
 def acknowledge(alert: Alert, user: User | None = None) -> None:
-    """Mark an alert as being looked after. Raises FlowError when it is no longer open."""
+    """Mark an alert as acknowledged. Raises FlowError if it is no longer open."""
     changed = Alert.objects.filter(pk=alert.pk, state=AlertState.OPEN).update(
         state=AlertState.ACKNOWLEDGED, acknowledged_by=user, acknowledged_at=Now()
     )
@@ -141,7 +142,7 @@ def acknowledge(alert: Alert, user: User | None = None) -> None:
 
 
 def resolve(alert: Alert, user: User | None = None) -> None:
-    """Resolve an alert manually. Raises FlowError when it is already resolved."""
+    """Resolve an alert manually. Raises FlowError if it is already resolved."""
     unresolved = Alert.objects.filter(pk=alert.pk).exclude(state=AlertState.RESOLVED)
     _refuse_unless(_resolve(unresolved, "person", user), alert, "resolve")
 

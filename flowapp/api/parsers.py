@@ -11,7 +11,7 @@ from rest_framework.parsers import JSONParser
 from ir.limits import MAX_DEPTH
 
 MOST_LEVELS = 2 * MAX_DEPTH
-"""A document, and what a body may put around it."""
+"""Nesting levels: those of a document, and as many for the body around it."""
 
 
 class BoundedJSONParser(JSONParser):

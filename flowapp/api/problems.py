@@ -24,7 +24,7 @@ OF_FRAMEWORK = {
     "parse_error": "request.malformed",
     "unsupported_media_type": "request.unsupported_media_type",
 }
-"""Our names of the codes that DRF gives."""
+"""Flow's code for each code of Django REST framework."""
 
 
 def flow_problem(error: FlowError) -> dict[str, Any]:

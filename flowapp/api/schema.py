@@ -1,4 +1,4 @@
-"""The OpenAPI document. It is the same for everyone, so a process makes it once for each format."""
+"""The OpenAPI document. It is the same for all users, so a process renders it once for each format."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Schema(APIView):
 
 @cache
 def _rendered(renderer: int) -> tuple[bytes, str]:
-    """The document and its ETag. `renderer` is the place of one among `RENDERERS`."""
+    """Return the document and its ETag. `renderer` is an index of `RENDERERS`."""
     generator: Any = SchemaGenerator
     document = generator().get_schema(public=True)
     chosen: Any = RENDERERS[renderer]

@@ -12,11 +12,10 @@ T = TypeVar("T")
 
 
 class CamelSerializer(serializers.Serializer[T]):
-    """Fields are declared in Python's spelling and travel in the API's: `started_at` as `startedAt`.
+    """A serializer whose fields are declared in snake case and sent in camel case: `started_at` as `startedAt`.
 
-    Serializers of responses are named `…Serializer` and build what the API and `--json` of the command line send; those
-    of bodies are named `…Request`, those of query parameters `…Filter`.
-    """
+    Serializers of responses are named `…Serializer` and build what the API and `--json` of the command line return;
+    those of bodies are named `…Request`, those of query parameters `…Filter`."""
 
     def get_fields(self) -> dict[str, Any]:
         return {to_camel(name): _with_source(field, name) for name, field in super().get_fields().items()}
@@ -65,7 +64,7 @@ class MomentMethodField(serializers.SerializerMethodField):
 
 
 class OptionalTextField(serializers.CharField):
-    """A text field that is null in JSON where Python has ''."""
+    """A text field that is null in JSON if Python has ''."""
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(allow_null=True, **kwargs)
@@ -80,14 +79,14 @@ def represent_all(kind: type[serializers.BaseSerializer[Any]], rows: Iterable[An
 
 
 class WholeListSerializer(CamelSerializer[Any]):
-    """A list that has one page, in the envelope of those that have more. Subclasses add `results`."""
+    """A list without pages, in the envelope of paged lists. Subclasses add `results`."""
 
     next = serializers.URLField(read_only=True, allow_null=True, default=None, help_text="Always null.")
     previous = serializers.URLField(read_only=True, allow_null=True, default=None, help_text="Always null.")
 
 
 class PerKindSerializer(serializers.BaseSerializer[T]):
-    """An object that looks different for each of its kinds. The OpenAPI document lists one component for each."""
+    """An object with different fields for each kind. The OpenAPI document lists one component for each kind."""
 
     @classmethod
     def variants(cls) -> list[type[CamelSerializer[Any]]]:
@@ -96,14 +95,14 @@ class PerKindSerializer(serializers.BaseSerializer[T]):
 
 
 class FreeForm(serializers.JSONField):
-    """A value whose form is not the API's to say. Each kind is a component of its own in the OpenAPI document."""
+    """A value whose structure the API does not define. In the OpenAPI document, each subclass is a component."""
 
     schema_name: ClassVar[str]
     schema: ClassVar[dict[str, Any]]
 
 
 class PipelineDocumentSerializer(serializers.BaseSerializer[Any]):
-    """A pipeline's document as it is."""
+    """A pipeline document, unchanged."""
 
     schema: ClassVar = {
         "type": "object",
@@ -159,7 +158,7 @@ class JsonPatchField(FreeForm):
 
 
 class DiagnosticSerializer(CamelSerializer[Any]):
-    """A fault of a document, or a warning."""
+    """An error or a warning of a document."""
 
     path = serializers.CharField(help_text="Where: a JSON Pointer (RFC 6901) into the document.")
     code = serializers.CharField()
@@ -172,7 +171,7 @@ class DiagnosticSerializer(CamelSerializer[Any]):
 
 
 class SkippedSerializer(CamelSerializer[Any]):
-    """A rule of the document that could not be applied."""
+    """A rule that the parser could not apply to the document."""
 
     code = serializers.CharField()
     path = serializers.CharField()
@@ -180,7 +179,7 @@ class SkippedSerializer(CamelSerializer[Any]):
 
 
 class ErrorSerializer(CamelSerializer[Any]):
-    """What went wrong, as a FlowError tells it."""
+    """The code, message and hint of a FlowError."""
 
     code = serializers.CharField(help_text="Stable, for programs; docs/reference/errors.md lists all.")
     node = serializers.CharField(allow_null=True, help_text="The node of the pipeline, if it is about one.")
@@ -196,7 +195,7 @@ class FieldErrorsField(FreeForm):
 
 
 class ProblemSerializer(CamelSerializer[Any]):
-    """A problem body (RFC 9457). `code`, `detail` and `hint` say more than the status does."""
+    """A problem body (RFC 9457). `code`, `detail` and `hint` are more specific than the status."""
 
     type = serializers.CharField(help_text="The address of the code's section in the documentation.")
     title = serializers.CharField()

@@ -1,4 +1,4 @@
-"""The API's routes for backups."""
+"""API routes for backups."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class BackupPage(FlowCursorPagination):
 
 @extend_schema(parameters=[BackupFilter])
 class Backups(ListAPIView[Backup]):
-    """Targets as they were before loads, the newest first."""
+    """The backups of targets before loads, newest first."""
 
     request: Request
     serializer_class = BackupSerializer
@@ -48,7 +48,7 @@ class Backups(ListAPIView[Backup]):
 class RestoreBackup(APIView):
     @extend_schema(request=Reason, responses={202: QueuedRunSerializer})
     def post(self, request: Request, backup: UUID) -> Response:
-        """Queue a run that puts the rows, the watermark and the states of files back as they were."""
+        """Queue a run that restores the rows, the watermark and the states of files of a backup."""
         found = get_backup(request.workspace, backup)
         user = request.user if isinstance(request.user, User) else None
         run = restore_backup(found, read_reason(request), Trigger.API, user=user)

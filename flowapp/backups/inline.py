@@ -1,4 +1,4 @@
-"""Restores a backup in this process, without a worker."""
+"""Restore a backup in this process, without a worker."""
 
 from __future__ import annotations
 

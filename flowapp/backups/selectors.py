@@ -15,7 +15,7 @@ from ir.errors import FlowError
 
 NEWEST_FIRST = ("-taken_at", "id")
 RETENTION_DAYS = 7
-"""How long a backup is kept."""
+"""The number of days for which a backup is stored."""
 
 
 def list_backups(workspace: Workspace, *, pipeline: Pipeline | None = None, run: Run | None = None) -> QuerySet[Backup]:

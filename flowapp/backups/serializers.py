@@ -25,7 +25,7 @@ class RestoreSerializer(CamelSerializer[Restore]):
 
 
 class BackupSerializer(CamelSerializer[Backup]):
-    """A target as it was before a load."""
+    """The backup of a target before a load."""
 
     id = serializers.UUIDField()
     pipeline = serializers.CharField(source="pipeline.slug")

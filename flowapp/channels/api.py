@@ -1,4 +1,4 @@
-"""The API's routes for channels, which only admins may use."""
+"""API routes for channels, which only admins may use."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Channels(APIView):
 
     @extend_schema(operation_id="channels_list", responses=ChannelListSerializer)
     def get(self, request: Request) -> Response:
-        """All channels, without their secrets."""
+        """List all channels, without their secrets."""
         return Response(ChannelListSerializer({"results": list_channels(request.workspace)}).data)
 
     @extend_schema(request=ChannelRequest, responses={201: ChannelSerializer})
@@ -109,7 +109,7 @@ class OneChannel(APIView):
 
     @extend_schema(responses={204: None})
     def delete(self, request: Request, channel: str) -> Response:
-        """Forget it, its secret and its log."""
+        """Delete a channel with its secret and its log."""
         remove_channel(get_channel(request.workspace, channel))
         return Response(status=status.HTTP_204_NO_CONTENT)
 
@@ -119,7 +119,7 @@ class TestChannel(APIView):
 
     @extend_schema(request=None, responses=DeliverySerializer)
     def post(self, request: Request, channel: str) -> Response:
-        """Send a test now; what came of it is told, also when it was not taken."""
+        """Send a test message now. The response has the result, also if the receiver did not accept the message."""
         return Response(DeliverySerializer(send_test(get_channel(request.workspace, channel))).data)
 
 
@@ -128,7 +128,7 @@ class SendAgain(APIView):
 
     @extend_schema(request=None, responses=DeliverySerializer)
     def post(self, request: Request, channel: str, key: UUID) -> Response:
-        """Send a message that failed once more, under the same key. Asked for twice it is sent once."""
+        """Resend a failed message under the same key. A repeated request sends it once."""
         found = get_channel(request.workspace, channel)
         send_again(get_delivery(found, key), str(request.user), author_of(request))
         return Response(DeliverySerializer(get_delivery(found, key)).data)
@@ -139,7 +139,7 @@ class DeliveryPage(FlowCursorPagination):
 
 
 class Deliveries(ListAPIView[Delivery]):
-    """What was sent by a channel, the newest first."""
+    """The messages of a channel, newest first."""
 
     request: Request
     permission_classes = ADMINS

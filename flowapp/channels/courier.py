@@ -32,7 +32,7 @@ logger = logging.getLogger(__name__)
 SENDERS = 4
 BATCHES = 20
 BUSY_SECONDS = 60.0
-"""More than a send may take, whatever the kind."""
+"""Longer than any kind of channel may take to send."""
 REST_SECONDS = 15.0
 MOST_ATTEMPTS = 8
 FIRST_WAIT, LONGEST_WAIT = 30.0, 3600.0

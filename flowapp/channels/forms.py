@@ -18,7 +18,7 @@ from flowapp.connections.webhook_fields import parse_headers
 
 _OFF = {"autocomplete": "off", "spellcheck": "false"}
 LONGEST_LINES = 4000
-"""Of a field of several lines, in characters."""
+"""The maximum length of a field with several lines, in characters."""
 
 
 class FilterForm(StyledForm):

@@ -80,7 +80,7 @@ class Delivery(models.Model):
 
     @property
     def can_go_again(self) -> bool:
-        """Return whether the delivery can be resent. A test is not resent; a new test tells more."""
+        """Return whether the delivery can be resent. Tests cannot; users send a new test instead."""
         return self.state == DeliveryState.FAILED and self.alert_id is not None
 
 

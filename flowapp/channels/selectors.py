@@ -13,7 +13,7 @@ from ir.errors import FlowError
 
 NEWEST_FIRST = ("-id",)
 RETENTION_DAYS = 30
-"""How long the log of deliveries is kept."""
+"""The number of days for which the log of deliveries is stored."""
 
 
 def list_channels(workspace: Workspace) -> list[Channel]:

@@ -33,7 +33,7 @@ def _wire_field(field: ChannelField, **more: Any) -> serializers.Field[Any, Any,
 
 
 class _ChannelResponse(CamelSerializer[Channel]):
-    """A channel of any kind, without what is the kind's own."""
+    """The fields of a channel that all kinds share."""
 
     name = serializers.CharField()
     severity = serializers.ChoiceField(Severity.choices, help_text="The least that is sent.")
@@ -44,7 +44,7 @@ class _ChannelResponse(CamelSerializer[Channel]):
 
 
 class ChannelSerializer(PerKindSerializer[Channel]):
-    """A channel without its secrets. Those of each kind have fields of their own."""
+    """A channel of one kind, without its secrets."""
 
     @classmethod
     def variants(cls) -> list[type[CamelSerializer[Any]]]:
@@ -88,7 +88,7 @@ class SentAgainSerializer(CamelSerializer[Any]):
 
 
 class DeliverySerializer(CamelSerializer[Delivery]):
-    """A message of a channel. The receiver gets its `key` with every attempt."""
+    """A message of a channel. Every attempt sends the same `key` to the receiver."""
 
     key = serializers.CharField()
     event = serializers.ChoiceField(Event.choices)
@@ -112,7 +112,7 @@ class DeliverySerializer(CamelSerializer[Delivery]):
 
 
 class _NewChannelRequest(CamelSerializer[Any]):
-    """`severity` is the lowest severity to send; without `alertKinds` all kinds are."""
+    """`severity` is the lowest severity to send. Without `alertKinds`, all kinds are sent."""
 
     name = serializers.CharField(max_length=63)
     severity = serializers.ChoiceField(Severity.choices, default=Severity.WARNING)
@@ -125,7 +125,7 @@ class ChannelKindRequest(CamelSerializer[Any]):
 
 
 class ChannelRequest(PerKindSerializer[Any]):
-    """A new channel, with the fields of its kind."""
+    """A new channel with the fields of its kind."""
 
     @classmethod
     def variants(cls) -> list[type[CamelSerializer[Any]]]:
@@ -138,15 +138,15 @@ class ChannelRequest(PerKindSerializer[Any]):
 
 
 class _AlertsChangeRequest(CamelSerializer[Any]):
-    """What is given is changed."""
+    """The fields to change. Absent fields stay unchanged."""
 
     severity = serializers.ChoiceField(Severity.choices, required=False)
     alert_kinds = serializers.ListField(child=serializers.CharField(), required=False)
 
 
 class ChannelChangeRequest(PerKindSerializer[Any]):
-    """What is given is changed. `secret` is the new password or signing secret; who sends the messages elsewhere gives
-    it again."""
+    """The fields to change. Absent fields stay unchanged. `secret` is the new password or signing secret; it is
+    required if the change sends messages to another destination."""
 
     @classmethod
     def variants(cls) -> list[type[CamelSerializer[Any]]]:

@@ -27,7 +27,7 @@ from ir.errors import FlowError
 
 NAME = re.compile(r"[a-z][a-z0-9_-]{0,62}")
 MOST_CHANNELS = 20
-"""Of a workspace: each alert is written for all of them."""
+"""Of one workspace. Each alert queues a message for all of them."""
 
 
 @sensitive_variables("given")

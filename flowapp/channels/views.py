@@ -39,7 +39,7 @@ from flowapp.web.paging import take_page
 from ir.errors import FlowError
 
 NAME_ERRORS = {"channel.name_invalid": "name", "channel.name_taken": "name"}
-"""The field that shows a refusal, of every kind. What no field shows stands above the form."""
+"""The form field that shows an error, for all kinds. Errors without a field are shown above the form."""
 
 
 @require_GET

@@ -6,9 +6,9 @@ from django.db import models
 
 
 class PendingCleanup(models.Model):
-    """Data of a deleted pipeline that remains behind one connection. While it `is_due`, samples, watermarks, `backups`
-    (lists of run and node) and the staging tables of its `runs` must be deleted. Rejected rows in `quarantines` stay
-    until their retention ends."""
+    """Data of a deleted pipeline that still exists behind one connection. While it `is_due`, samples, watermarks,
+    `backups` (lists of run and node) and the staging tables of its `runs` must be deleted. Rejected rows in
+    `quarantines` stay until their retention ends."""
 
     workspace = models.ForeignKey("accounts.Workspace", models.CASCADE, related_name="+")
     slug = models.CharField(max_length=63)

@@ -31,16 +31,17 @@ from ir.pipeline import Pipeline as Document
 
 logger = logging.getLogger(__name__)
 MOST_RUNS = 1000
-"""Of so many runs, the newest, staging may be left: it is swept every hour where a database answers."""
+"""The number of runs, newest first, whose staging tables are recorded. Staging tables of others are swept every hour.
+"""
 
 REMOVED_DAYS = 30
-"""For so long a connection that was removed may be added again, so that what is behind it can be cleared up."""
+"""The number of days for which cleanup waits for a removed connection to be added again."""
 
 
 @dataclass(frozen=True, slots=True)
 class Deletion:
-    """What is deleted with a pipeline, what remains, and how many runs prevent the deletion. Flow computes it without a
-    query to any target database."""
+    """What a deletion deletes, what it does not delete, and the number of runs that prevent it. Computed without
+    queries to target databases."""
 
     versions: int
     runs: int
@@ -100,7 +101,7 @@ def note_pending(pipeline: Pipeline) -> list[PendingCleanup]:
 
 def clear_up_pending() -> int:
     """Clean up what was unreachable at deletion; return the number of connections with no data left. Records of
-    rejected rows that no longer can be reached are dropped too."""
+    rejected rows that can no longer be reached are deleted too."""
     left = PendingCleanup.objects.select_related("workspace").order_by("pk")
     stored = Connection.objects.filter(workspace=OuterRef("workspace"), name=OuterRef("connection"))
     return clear_up(left.filter(Q(is_due=True) | ~Exists(stored)))
@@ -129,8 +130,8 @@ def _clear_up(pending: PendingCleanup) -> bool:
 
 
 def _let_go(pending: PendingCleanup) -> bool:
-    """Give up on a connection that was removed and has not returned within some days. One alert reports what remains
-    there."""
+    """Give up on a connection that was removed and has not been added again within REMOVED_DAYS. One alert lists the
+    data that is not deleted."""
     is_over = PendingCleanup.objects.filter(pk=pending.pk, left_at__lt=from_now(-REMOVED_DAYS * 24 * 3600.0)).exists()
     if is_over:
         tables = f", and rejected rows in {', '.join(pending.quarantines)}" if pending.quarantines else ""

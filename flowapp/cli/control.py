@@ -21,7 +21,7 @@ class ControlUnavailable(FlowError):
 
 
 ADDRESSES = {"FLOW_DATABASE_URL": "postgres", "FLOW_REDIS_URL": "redis"}
-"""Which embedded service stands in for a setting that is not there."""
+"""The embedded service that is used if a setting is missing."""
 
 
 @contextmanager
@@ -74,7 +74,7 @@ def _prepare_database(services: Services, migrate: bool) -> None:
         migrate_if_behind() if migrate else require_migrated()
         return
     migrate_if_behind()
-    # The process that started the server has told the apps. Telling them loads all of them.
+    # The process that started the server has called the hooks. Calling them loads all apps.
     if services.has_started("postgres"):
         from flowapp.embedded.events import server_started
 

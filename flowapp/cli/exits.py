@@ -20,7 +20,7 @@ FAILED, INVALID, REFUSED, HOOK_FAILED, CANCELLED, HELD, PARTIAL = 1, 2, 3, 4, 5,
 USAGE, INTERRUPTED = 64, 130
 
 STATUS_BY_CODE = {"usage": USAGE, "run.busy": REFUSED, "run.cancelled": CANCELLED}
-"""What differs from `FAILED`. Errors that hold diagnostics end in `INVALID` whatever their code."""
+"""Exit statuses by error code; all other codes exit with `FAILED`. Errors with diagnostics exit with `INVALID`."""
 
 
 class UsageError(FlowError):

@@ -107,7 +107,7 @@ def printable(text: str) -> str:
 
 
 _CONTROLS = {code: f"\\x{code:02x}" for code in (*range(0x20), *range(0x7F, 0xA0)) if chr(code) not in "\n\t"}
-"""A terminal obeys such characters, and what is shown may come from anybody's file."""
+"""Terminals execute such characters, and the text may come from any file."""
 
 
 def _is_number(value: Any) -> bool:

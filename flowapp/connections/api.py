@@ -1,4 +1,4 @@
-"""The API's routes for connections. Changing or testing one takes an admin."""
+"""API routes for connections. Changing or testing a connection requires an admin."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Connections(APIView):
 
     @extend_schema(operation_id="connections_list", responses=ConnectionListSerializer)
     def get(self, request: Request) -> Response:
-        """All connections, without their secrets."""
+        """List all connections, without their secrets."""
         return Response(ConnectionListSerializer({"results": list_connections(request.workspace)}).data)
 
     @extend_schema(request=ConnectionRequest, responses={201: AddedConnectionSerializer})
@@ -85,7 +85,8 @@ class TestConnection(APIView):
 
     @extend_schema(request=None, responses=ConnectionSerializer)
     def post(self, request: Request, name: str) -> Response:
-        """Connect and look at what the role may do; trouble is told in `lastTest`."""
+        """Connect, check the rights of the role, and return the result in `lastTest`. A failed test is a result, not an
+        error."""
         return Response(ConnectionSerializer(probe_connection(request.workspace, name)).data)
 
 

@@ -17,7 +17,7 @@ KINDS = (POSTGRES, WEBHOOK)
 
 
 class ConnectionTestSerializer(WireSerializer[Any]):
-    """What a test of a connection found; the facts of a server that answered depend on its kind."""
+    """The result of a connection test. The facts about a server depend on the kind of connection."""
 
     at = serializers.DateTimeField()
     ok = serializers.BooleanField()
@@ -72,8 +72,8 @@ class ConnectionListSerializer(WholeListSerializer):
 
 
 class ConnectionRequest(CamelSerializer[Any]):
-    """Of a database `url`, or `host`, `database` and `user`; a `password` beside a URL is the better place for it. Of a
-    webhook its `url`, `headers` and signing `secret`."""
+    """For a database, `url`, or `host`, `database` and `user`; send the password as `password`, not in the URL. For a
+    webhook, its `url`, `headers` and signing `secret`."""
 
     name = serializers.CharField(max_length=63)
     kind = serializers.ChoiceField(KINDS, default=POSTGRES)
@@ -97,9 +97,9 @@ class ConnectionRequest(CamelSerializer[Any]):
 
 
 class AllowanceRequest(CamelSerializer[Any]):
-    """What queries that people write may use over the connection: functions of your own or of extensions, written
-    `schema.function`, and a role that is a superuser or may run programs or read or write files of the server. What is
-    not given stays as it is."""
+    """What user-written queries may use over the connection: functions of extensions or users, as `schema.function`,
+    and a role that is a superuser, may run programs, or may read or write files of the server. Absent fields stay
+    unchanged."""
 
     allowed_functions = serializers.ListField(
         child=serializers.CharField(max_length=LONGEST_NAME), required=False, source="functions"

@@ -59,7 +59,7 @@ def add_connection(workspace: Workspace, name: str, fields: ConnectionFields | W
 
 
 NOTHING_ALLOWED = {"allowedFunctions": [], "allowsServerRights": False}
-"""What queries over a new database may use beyond the ordinary."""
+"""What admins allow in queries over a new database connection."""
 
 
 @sensitive_variables("fields")

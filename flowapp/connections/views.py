@@ -31,7 +31,7 @@ FIELD_OF = {
     "connection.host_invalid": "host",
     "connection.headers_invalid": "headers",
 }
-"""Where a refusal is shown; others are shown above the form."""
+"""The form field that shows an error code. Other errors are shown above the form."""
 
 
 @require_GET

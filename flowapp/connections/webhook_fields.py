@@ -34,7 +34,7 @@ RESERVED_HEADERS = frozenset(
         "webhook-timestamp",
     }
 )
-"""Headers that are the request's own."""
+"""Headers that Flow sets itself."""
 
 _HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}")
 _HEADER_VALUE = re.compile(r"[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?")

@@ -55,7 +55,7 @@ def _run(pipeline: Pipeline) -> Run:
 
 
 def _next_steps(link: str | None) -> Iterator[str]:
-    """How to go on in a browser. `link` signs the first admin in, until somebody has signed in."""
+    """Yield the next steps in a browser. `link` signs in the first admin; None once anybody has signed in."""
     from django.conf import settings
 
     yield "In the browser:"

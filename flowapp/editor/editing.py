@@ -1,4 +1,4 @@
-"""The editor of one pipeline: its page, and the fragments that its forms and buttons bring back."""
+"""The editor of one pipeline: its page, and the fragments that its forms and buttons load."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ WITH_PANEL = ("visual", "json", "schedule")
 
 @dataclass(frozen=True)
 class Editor:
-    """A request for one pipeline's editor: which tab, and which node's form."""
+    """A request to the editor of one pipeline, with the tab and the node whose form is open."""
 
     request: HtmxRequest
     pipeline: Pipeline
@@ -103,7 +103,7 @@ EditorView = Callable[[HtmxRequest, str], HttpResponse]
 
 
 def changes_draft(view: EditorView) -> EditorView:
-    """Answer an edit of a draft that was changed elsewhere with the draft as it is now."""
+    """Decorate a view that edits the draft. If the draft was changed elsewhere, respond with the current draft."""
 
     @wraps(view)
     def wrapped(request: HtmxRequest, slug: str) -> HttpResponse:
@@ -126,7 +126,7 @@ def edit(request: HtmxRequest, slug: str) -> HttpResponse:
 @require_GET
 @page()
 def panel(request: HtmxRequest, slug: str) -> HttpResponse:
-    """The right pane anew, with the bars beside it."""
+    """Render the right pane and the bars again."""
     editor = Editor.of(request, slug)
     return _update(editor, editor.draft(), announce=False)
 
@@ -135,7 +135,7 @@ def panel(request: HtmxRequest, slug: str) -> HttpResponse:
 @page("editor")
 @changes_draft
 def form(request: HtmxRequest, slug: str) -> HttpResponse:
-    """One field or button of a form."""
+    """Apply the change of one field or button of a form."""
     editor = Editor.of(request, slug)
     draft = editor.draft()
     document = read_value(draft.text)
@@ -154,7 +154,7 @@ def _label(data: QueryDict) -> str:
 
 
 def _node_after(data: QueryDict, node: str, draft: Draft) -> str:
-    """Which node's form to show after an action."""
+    """Return the id of the node whose form is shown after an action."""
     match data.get("action"):
         case "add_node":
             return str(read_value(draft.text)["nodes"][-1]["id"])
@@ -170,7 +170,7 @@ def _node_after(data: QueryDict, node: str, draft: Draft) -> str:
 @never_cache
 @page("editor")
 def detect(request: HtmxRequest, slug: str) -> HttpResponse:
-    """What the newest file of a source says of its settings, with buttons that put it into the draft."""
+    """Show the detected settings of the source's newest file, with buttons that apply them to the draft."""
     editor = Editor.of(request, slug)
     view = editor.view(editor.draft())
     context: dict[str, Any] = {"editor": editor, **_pane(editor, view, editor.node)}
@@ -187,7 +187,7 @@ def detect(request: HtmxRequest, slug: str) -> HttpResponse:
 @page("editor")
 @changes_draft
 def fix(request: HtmxRequest, slug: str) -> HttpResponse:
-    """Apply a fix that a diagnostic offered."""
+    """Apply a fix that a diagnostic offers."""
     try:
         patch = json.loads(request.POST.get("patch", ""))
     except (ValueError, RecursionError):
@@ -225,7 +225,7 @@ def discard(request: HtmxRequest, slug: str) -> HttpResponse:
 @page("editor")
 @changes_draft
 def keep(request: HtmxRequest, slug: str) -> HttpResponse:
-    """After a conflict: go on with this draft, on top of the version that the conflict showed."""
+    """Resolve a conflict: rebase the draft on the version that the conflict showed."""
     editor = Editor.of(request, slug)
     draft = editor.draft()
     try:
@@ -293,8 +293,8 @@ def _as_message(response: HttpResponse) -> HttpResponse:
 @page("editor")
 @changes_draft
 def run(request: HtmxRequest, slug: str) -> HttpResponse:
-    """Queue a run of the newest version, or a preview of one. Unsaved changes: `save` saves them first, `as_saved`
-    leaves them aside."""
+    """Queue a run or a preview of the newest version. With unsaved changes, `save` saves the draft first and `as_saved`
+    ignores it; without either, the response asks the user to choose."""
     editor = Editor.of(request, slug)
     draft, kind = editor.draft(), read_run_kind(request.POST.get("kind", RunKind.LOAD))
     if drafts.view_draft(draft).changes or not editor.pipeline.latest_number:
@@ -334,13 +334,13 @@ def _version_number(request: HtmxRequest) -> int:
     return int(number)
 
 
-# --- what is shown ------------------------------------------------------------------------------------------------
+# --- rendering ----------------------------------------------------------------------------------------------------
 
 
 def _update(
     editor: Editor, draft: Draft, *, node: str | None = None, announce: bool = True, **more: Any
 ) -> HttpResponse:
-    """The pane and the bars after a change; pages without a pane are loaded anew."""
+    """Render the pane and the bars after a change. Tabs without a pane reload the page."""
     if editor.tab not in WITH_PANEL:
         return HttpResponseClientRefresh()
     context = _context(editor, editor.view(draft), node=node)
@@ -351,7 +351,7 @@ def _update(
 
 
 def _refresh(editor: Editor, conflict: DraftConflict) -> HttpResponse:
-    """The draft as it is now, with what could not be done; what was typed is there to be copied."""
+    """Respond to a conflict with the current draft, the reason, and the text that the user entered, for copying."""
     draft, typed = editor.draft(), [text for text in editor.request.POST.getlist("value") if text.strip()]
     if not editor.request.htmx:
         raise conflict
@@ -366,7 +366,7 @@ def _refresh(editor: Editor, conflict: DraftConflict) -> HttpResponse:
 
 
 def _context(editor: Editor, view: DraftView, *, node: str | None = None) -> dict[str, Any]:
-    """What the page and its fragments show."""
+    """Return the template context of the page and its fragments."""
     pipeline = editor.pipeline
     runs = newest_runs({pipeline.pk: None})[pipeline.pk] if editor.tab != "runs" else runs_of(pipeline)
     context = {
@@ -416,8 +416,8 @@ def _tab_context(editor: Editor, view: DraftView) -> dict[str, Any]:
 
 
 def _choices(editor: Editor, view: DraftView, panel: NodePanel) -> dict[str, Any]:
-    """What a form offers for names of tables and columns, for those who fill it in: a file that has no header after all
-    shows a row."""
+    """Return suggestions for names of tables and columns. Viewers get none: a file without a header would show them a
+    row as column names."""
     if not editor.can_edit:
         return {}
     workspace = editor.pipeline.workspace
@@ -428,7 +428,7 @@ def _choices(editor: Editor, view: DraftView, panel: NodePanel) -> dict[str, Any
 
 
 def _pane(editor: Editor, view: DraftView, node: str) -> dict[str, Any]:
-    """The form of a node, of the schedule, or of the pipeline as a whole."""
+    """Return the template context of the right pane: the form of a node, of the schedule, or of the pipeline."""
     args = [editor.request.workspace.slug, editor.pipeline.slug]
     query = QueryDict(mutable=True)
     query["tab"] = editor.tab

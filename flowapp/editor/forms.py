@@ -1,4 +1,4 @@
-"""Forms that are not made from the document's schema."""
+"""Forms that are not generated from the JSON Schema of the document."""
 
 from __future__ import annotations
 
@@ -36,5 +36,5 @@ class NewPipeline(forms.Form):
 
 
 def slug_of(name: str) -> str:
-    """An id that says what the name says: `Daily Orders` → `daily-orders`; "" where nothing of it can be used."""
+    """Return an id for a name: `Daily Orders` → `daily-orders`; "" if the name has no usable character."""
     return slugify(name).lstrip("0123456789-_")[:63].rstrip("-_")

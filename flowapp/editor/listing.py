@@ -47,7 +47,7 @@ COLUMNS = (
     Column("rejected", ("-last_rejected", "slug"), starts_high=True),
     Column("next", ("next_at", "slug")),
 )
-"""What the list can be sorted by."""
+"""The columns that the list can be sorted by."""
 ARCHIVED = "archived"
 
 
@@ -109,7 +109,7 @@ class PipelineRow:
 
     @property
     def _loads(self) -> list[RunCount]:
-        """The runs that load what comes from the source. A restore puts old rows back, a replay loads rejected rows."""
+        """Return the runs that load the source, without restores and replays."""
         return [run for run in self.runs if run.loads]
 
     @property
@@ -138,7 +138,7 @@ def draw_chart(counts: Sequence[tuple[int | None, bool]]) -> Chart:
 
 
 def list_rows(workspace: Workspace, filters: Filters, cursor: str, user: User, size: int = 50) -> PageOf[Any]:
-    """A page of `PipelineRow`s, the favourites of the user first."""
+    """Return a page of `PipelineRow`s, the user's favourites first."""
     order = ("place", *filters.sorting.order)
     page = take_page(_pipelines(workspace, filters, user), cursor, order, size)
     listed: Sequence[ListedPipeline] = page.rows
@@ -210,8 +210,8 @@ def newest_runs(pipelines: Mapping[UUID, datetime | None]) -> dict[UUID, list[Ru
 
 
 def _add_counts(runs: Iterable[RunCount]) -> None:
-    """Add the target counts of runs that have not ended, whose numbers are not stored beside them yet. A join would
-    make the database read the nodes of all runs."""
+    """Add the target counts of unfinished runs; finished runs store theirs. A join would make the database read the
+    nodes of all runs."""
     by_key = {run.pk: run for run in runs}
     if not by_key:
         return
@@ -222,6 +222,6 @@ def _add_counts(runs: Iterable[RunCount]) -> None:
 
 
 def list_tags(workspace: Workspace) -> list[str]:
-    """All tags in use, sorted."""
+    """Return all tags in use, sorted."""
     texts = Pipeline.objects.filter(workspace=workspace).exclude(tags="").values_list("tags", flat=True).distinct()
     return sorted({tag for text in texts for tag in text.split("\n") if tag})

@@ -1,4 +1,4 @@
-"""What the editor's strip says about files and tables; the page loads it later."""
+"""The editor's strip about files and rejected rows, which the page loads separately."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from flowapp.runs.load_units.new_files import has_loaded_all
 from flowapp.web.htmx import HtmxRequest
 
 MOST_COUNTED = 200
-"""Entries of rejected rows that are counted while a page waits."""
+"""The maximum number of entries counted for a page."""
 
 
 @never_cache
 @require_GET
 @page()
 def outlook(request: HtmxRequest, slug: str) -> HttpResponse:
-    """The open rejected rows of the pipeline, and whether its next run has a file to load."""
+    """Show the number of open rejected rows, and whether the next run has a file to load."""
     pipeline = get_pipeline(request.workspace, slug)
     draft = drafts.view_draft(drafts.open_draft(pipeline, request.user), looks_at_files=False)
     document = draft.checked.pipeline
@@ -42,8 +42,8 @@ def outlook(request: HtmxRequest, slug: str) -> HttpResponse:
 
 
 def count_open_rows(pipeline: Pipeline) -> tuple[int, bool]:
-    """How many rejected rows of a pipeline are open, and whether there are more than were counted. Raises Failure when
-    a database cannot be asked."""
+    """Return the number of open rejected rows of a pipeline, and whether there are more than were counted. Raises
+    Failure if a database does not respond."""
     filters = EntryFilter(pipeline=pipeline, status="open")
     found = page_filtered(pipeline.workspace, filters, limit=MOST_COUNTED, columns=KEYS)
     return len({entry["key"] for entry in found.entries}), bool(found.next)

@@ -37,7 +37,7 @@ ACTIONS: dict[str, tuple[Action, str]] = {
         "tagged",
     ),
 }
-"""What is done with each selected pipeline, and what it is called afterwards."""
+"""The functions that process each selected pipeline, with the participle of the confirmation."""
 
 
 @require_POST
@@ -62,7 +62,7 @@ def act(request: HtmxRequest) -> HttpResponse:
 @require_http_methods(["GET", "POST"])
 @page("editor")
 def delete(request: HtmxRequest) -> HttpResponse:
-    """What would be lost with each selected pipeline; then the deletion itself."""
+    """Show what the deletion of the selected pipelines deletes. After confirmation, delete them."""
     pipelines = _selected(request, request.GET if request.method == "GET" else request.POST)
     if request.method == "GET":
         deletions = [(pipeline, what_goes(pipeline)) for pipeline in pipelines]
@@ -73,7 +73,7 @@ def delete(request: HtmxRequest) -> HttpResponse:
 
 
 def _selected(request: HtmxRequest, data: QueryDict) -> list[Pipeline]:
-    """The chosen pipelines of this workspace. Raises FlowError."""
+    """Return the selected pipelines of this workspace. Raises FlowError."""
     slugs = selected_names(data.getlist("pipeline"), "pipeline")
     found = list(list_pipelines(request.workspace, archived=None).filter(slug__in=slugs).select_related("workspace"))
     require_here(request, len(set(slugs)), len(found), "pipeline", "pipeline.unknown")

@@ -1,4 +1,4 @@
-"""The SQL tab: what a run does in the target's database, and the statements that the last one sent, word for word."""
+"""The SQL tab: what a run executes in the target's database, and the statements of the last run, verbatim."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ EXPRESSIONS: dict[type[Op], Callable[[Any], dict[str, str]]] = {
     Filter: lambda op: {"": op.where},
     SqlQuery: lambda op: _of_query(op.parsed()),
 }
-"""The expressions of an op, by the column that each makes."""
+"""Functions that return the expressions of an op, by the column that each computes."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""What the editor's tabs show beside the document: runs, violations and the times to come."""
+"""Data of the editor's tabs: runs, violations and the next scheduled times."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 def runs_of(pipeline: Pipeline) -> list[CountedRun]:
-    """The newest runs with what their targets counted."""
+    """Return the newest runs with the counts of their targets."""
     runs = Run.counted.filter(pipeline=pipeline).select_related("version").defer("version__document")
     found = runs.annotate(at=F("queued_at")).order_by("-queued_at", "id")[:NEWEST_RUNS]
     newest = cast("list[CountedRun]", list(found))
@@ -50,7 +50,7 @@ def runs_of(pipeline: Pipeline) -> list[CountedRun]:
 
 
 def violations_of(pipeline: Pipeline) -> list[tuple[str, RuleCount]]:
-    """The rules of the newest run that counted any, by name, the most violated first."""
+    """Return the rule counts of the newest run that has any, by name, the most violated rule first."""
     counted = RuleCount.objects.filter(run__pipeline=pipeline, run__kind__in=COUNTED)
     newest = counted.order_by("-run__queued_at").values("run")[:1]
     found = RuleCount.objects.filter(run=newest).select_related("run").order_by("-violations", "position")
@@ -58,8 +58,8 @@ def violations_of(pipeline: Pipeline) -> list[tuple[str, RuleCount]]:
 
 
 def next_fires(view: DraftView) -> list[str]:
-    """The next times of the schedule in the draft, in its time zone. None where nothing will start: without a schedule,
-    with a faulty one, and while it is paused or the pipeline is disabled."""
+    """Return the next times of the draft's schedule in its time zone. Empty without a valid schedule, while the
+    schedule is paused, and while the pipeline is disabled."""
     document, pipeline = view.checked.pipeline, view.draft.pipeline
     schedule = document.schedule if document and pipeline.enabled and not pipeline.paused else None
     if schedule is None:

@@ -10,7 +10,7 @@ app_name = "pipelines"
 
 urlpatterns = [
     path("", views.list_page, name="list"),
-    # No id of a pipeline begins with a hyphen.
+    # No pipeline id begins with a hyphen.
     path("-/selected/", selected.act, name="selected"),
     path("-/delete/", selected.delete, name="delete_selected"),
     path("<slug:slug>/", editing.edit, name="edit"),

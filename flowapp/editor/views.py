@@ -1,4 +1,4 @@
-"""The list of pipelines, and the switches of a pipeline. The editor's pages are in `editing`."""
+"""The list of pipelines, and the switches of a pipeline. `editing` has the editor's pages."""
 
 from __future__ import annotations
 
@@ -54,13 +54,13 @@ CONFIRMATIONS = {
     ("paused", True): "The schedule of {} is paused.",
     ("paused", False): "The schedule of {} is resumed.",
 }
-"""What a switch and its new value are told as."""
+"""The confirmation by switch and new value."""
 
 
 @require_POST
 @page("editor")
 def switch(request: HtmxRequest, slug: str) -> HttpResponse:
-    """Switch on or off what `what` names; without htmx back to where the switch was."""
+    """Set the switch `what`. Without htmx, redirect to the page that contains the switch."""
     pipeline = get_pipeline(request.workspace, slug)
     what, value = request.POST.get("what", ""), request.POST.get("value") == "on"
     if what not in SWITCHES:
@@ -85,7 +85,7 @@ def _row(pipeline: Pipeline, user: User) -> PipelineRow:
 @require_POST
 @page()
 def favourite(request: HtmxRequest, slug: str) -> HttpResponse:
-    """List a pipeline first for this user, or no longer. Every role may."""
+    """Add a pipeline to the user's favourites or remove it. All roles may do this."""
     pipeline = get_pipeline(request.workspace, slug)
     set_favourite(pipeline, request.user, request.POST.get("value") == "on")
     if request.htmx:
@@ -118,7 +118,7 @@ def archive(request: HtmxRequest, slug: str) -> HttpResponse:
 @require_http_methods(["GET", "POST"])
 @page("editor")
 def delete(request: HtmxRequest, slug: str) -> HttpResponse:
-    """What would go and what would stay; then the deletion itself."""
+    """Show what the deletion deletes and what it does not delete. After confirmation, delete the pipeline."""
     pipeline = get_pipeline(request.workspace, slug)
     if request.method == "GET":
         context = {"pipeline": pipeline, "deletion": what_goes(pipeline), "kept_days": retention_of(request.workspace)}

@@ -1,4 +1,3 @@
-"""What starts when nothing is configured: PostgreSQL and Valkey from wheels, and the processes of `flow up`.
+"""Services that start if none are configured: PostgreSQL and Valkey from wheels, and the processes of `flow up`.
 
-Nothing is imported here: `flow validate` needs `home` alone and must not wait for database drivers.
-"""
+Nothing is imported here: `flow validate` needs only `home` and must not load database drivers."""

@@ -1,8 +1,7 @@
-"""Which system user runs the servers, and which folders that user can reach.
+"""Choose the system user that runs the servers, and folders that this user can access.
 
-PostgreSQL refuses to run as root. Root therefore runs the servers as a system user of their own, who may not be able
-to reach root's files: then programs and data are kept below `/var/lib/flow` instead.
-"""
+PostgreSQL refuses to run as root. Root therefore runs the servers as a separate system user, who may not be able to
+access root's files: then programs and data are stored below `/var/lib/flow` instead."""
 
 from __future__ import annotations
 
@@ -24,31 +23,31 @@ _PASSWD_IS_LOCKED = 1
 
 @dataclass(frozen=True)
 class Account:
-    """Whom the servers run as. `uid` and `gid` are None when that is whoever runs Flow."""
+    """The system user that runs the servers. `uid` and `gid` are None if it is the user who runs Flow."""
 
     uid: int | None = None
     gid: int | None = None
 
     def popen_options(self) -> dict[str, Any]:
-        """How `subprocess` starts a process as this user."""
+        """Return the arguments with which `subprocess` starts a process as this user."""
         if self.uid is None:
             return {}
         return {"user": self.uid, "group": self.gid, "extra_groups": []}
 
     def own(self, path: Path) -> None:
-        """Hand `path` to this user."""
+        """Make this user the owner of `path`."""
         if self.uid is not None and self.gid is not None:
             os.chown(path, self.uid, self.gid)
 
     def can_reach(self, path: Path) -> bool:
-        """Whether this user can pass through to `path` (a folder that is there)."""
+        """Return whether this user can enter the existing folder `path`."""
         if self.uid is None:
             return True
         probe = ["/bin/sh", "-c", 'cd "$1"', "sh", str(path)]
         return subprocess.run(probe, cwd="/", stderr=subprocess.DEVNULL, **self.popen_options()).returncode == 0
 
     def can_run(self, program: Path) -> bool:
-        """Whether this user can start `program`, which must know `--version`."""
+        """Return whether this user can run `program`, which must accept `--version`."""
         try:
             done = subprocess.run([program, "--version"], cwd="/", capture_output=True, **self.popen_options())
         except PermissionError:
@@ -57,10 +56,10 @@ class Account:
 
 
 def server_account(root: Path) -> Account:
-    """Whoever runs Flow, or a system user when that is root: the owner of data that are there already, else ours.
+    """Return the account of the user who runs Flow. For root, return the owner of existing data, else Flow's own system
+    user.
 
-    Raises `EmbeddedError` when root has no such user, cannot make one, or may not change to it.
-    """
+    Raises `EmbeddedError` if root has no such user, cannot create one, or may not start processes as that user."""
     if os.geteuid() != 0:
         return Account()
     account = _owner_of(root / "services") or _system_account()
@@ -114,10 +113,9 @@ def _no_account(reason: str) -> EmbeddedError:
 
 
 def server_folder(account: Account, root: Path, home_id: str) -> Path:
-    """The folder, owned by `account` and closed to others, that holds the servers' data and programs.
+    """Return the folder with the servers' data and programs, owned by `account` and closed to other users.
 
-    It is `<FLOW_HOME>/services`, or `/var/lib/flow/<home_id>` where the account cannot reach FLOW_HOME.
-    """
+    It is `<FLOW_HOME>/services`, or `/var/lib/flow/<home_id>` if the account cannot access FLOW_HOME."""
     folder = root / "services"
     if not account.can_reach(root):
         SHARED_STATE.mkdir(mode=0o711, parents=True, exist_ok=True)
@@ -131,11 +129,10 @@ def server_folder(account: Account, root: Path, home_id: str) -> Path:
 
 
 def runnable(account: Account, program: Path, package: Path, folder: Path) -> Path:
-    """`program` itself, or its copy below `folder` when `account` cannot run it where it is.
+    """Return `program`, or a copy of it below `folder` if `account` cannot run the original.
 
-    `package` is the folder of the wheel that holds it. The wheel's libraries lie beside that in `<package>.libs` and
-    are found by their relative path, so both are copied.
-    """
+    `package` is the folder of the wheel that contains it. The wheel's libraries are in `<package>.libs` beside it and
+    are found by their relative path, so both are copied."""
     if account.can_run(program):
         return program
     copies = folder / "programs" / package.name

@@ -1,4 +1,4 @@
-"""FLOW_BIND: where the web process listens."""
+"""FLOW_BIND: the address of the web process."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _DEFAULT = f"{LOOPBACK}:8000"
 
 
 def parse_bind(bind: str | None) -> tuple[str, int]:
-    """Host and port of `host:port` or `[v6]:port`, `127.0.0.1:8000` when there is none; FlowError on anything else."""
+    """Parse `host:port` or `[v6]:port`; return host and port, `127.0.0.1:8000` without an address. Raises FlowError."""
     host, _, port = (bind or _DEFAULT).rpartition(":")
     host = host.removeprefix("[").removesuffix("]")
     if not host or not port.isdecimal() or not 0 < int(port) < 65536:
@@ -22,5 +22,5 @@ def parse_bind(bind: str | None) -> tuple[str, int]:
 
 
 def format_bind(host: str, port: int) -> str:
-    """The same as text."""
+    """Return host and port as text in the form of FLOW_BIND."""
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"

@@ -1,4 +1,4 @@
-"""Why the embedded services cannot serve."""
+"""The error of the embedded services."""
 
 from __future__ import annotations
 
@@ -6,4 +6,4 @@ from ir.errors import FlowError
 
 
 class EmbeddedError(FlowError):
-    """The embedded database or broker cannot be used on this machine as things stand."""
+    """The embedded database or broker cannot be used on this machine in its current state."""

@@ -1,4 +1,4 @@
-"""FLOW_HOME: where things lie in it, who may read them, and the passwords of the embedded services."""
+"""FLOW_HOME: its files, their permissions, and the passwords of the embedded services."""
 
 from __future__ import annotations
 
@@ -14,27 +14,28 @@ PROJECT = Path(__file__).resolve().parents[2]
 
 
 def flow_home() -> Path:
-    """`FLOW_HOME`, or `.flow/` in the project; absolute, not necessarily there yet."""
+    """Return the absolute path of `FLOW_HOME`, or of `.flow/` in the project. The folder may not exist yet."""
     return Path(os.environ.get("FLOW_HOME") or PROJECT / ".flow").expanduser().absolute()
 
 
 class ServiceFiles:
-    """The small files that belong to one service of a home."""
+    """The small files of one service of a home."""
 
     def __init__(self, root: Path, name: str) -> None:
         self.owner_lock = root / f"{name}.lock"
-        """Held by the one process that owns the service."""
+        """Locked by the one process that runs the service."""
         self.users_lock = root / f"{name}.users"
-        """Shared by all who use the service; the supervisor stops it when it can take the lock alone."""
+        """Shared by all processes that use the service. The supervisor stops the service once it can lock the file
+        exclusively."""
         self.state = root / f"{name}.json"
-        """Port and process ids of the running service."""
+        """The port and the process ids of the running service."""
         self.port = root / f"{name}.port"
-        """The port last used, tried first so that addresses stay the same."""
+        """The port of the last start, which the next start tries first so that addresses stay the same."""
 
 
 @dataclass(frozen=True)
 class Home:
-    """The folder `root` and the names of what Flow keeps in it."""
+    """The folder `root` and the paths in it."""
 
     root: Path
 
@@ -52,9 +53,8 @@ class Home:
     def make(self) -> None:
         """Create the folders.
 
-        Root's FLOW_HOME may be passed through (not listed) by others, for root runs the servers as another user.
-        Raises `EmbeddedError` when the folder cannot be written.
-        """
+        Root's FLOW_HOME may be entered, but not listed, by other users, because root runs the servers as another user.
+        Raises `EmbeddedError` if the folder cannot be written."""
         try:
             for folder, mode in ((self.root, 0o711 if os.geteuid() == 0 else 0o700), (self.logs, 0o700)):
                 if not folder.exists():
@@ -77,8 +77,8 @@ def _unwritable(path: Path, reason: str) -> EmbeddedError:
 
 @dataclass(frozen=True)
 class Secrets:
-    """Passwords of the embedded services. `id` names this home among those that share a machine; the passwords of all
-    warehouses follow from `warehouse`."""
+    """Passwords of the embedded services. `id` identifies this home among those on one machine. The passwords of all
+    warehouses are derived from `warehouse`."""
 
     id: str = field(default_factory=lambda: secrets.token_hex(6))
     admin: str = field(default_factory=lambda: secrets.token_urlsafe(24), repr=False)
@@ -88,7 +88,7 @@ class Secrets:
 
 
 def load_secrets(home: Home) -> Secrets:
-    """The home's secrets, made on first use. Two processes at once agree on the same ones."""
+    """Return the home's secrets; create them on first use. Concurrent processes get the same secrets."""
     if not home.secrets_file.exists():
         draft = home.secrets_file.with_suffix(f".{os.getpid()}")
         _write_private(draft, json.dumps(asdict(Secrets())))
@@ -103,14 +103,14 @@ def load_secrets(home: Home) -> Secrets:
 
 
 def write_atomically(path: Path, content: str) -> None:
-    """Replace `path` in one step, readable by its owner alone."""
+    """Replace `path` atomically. Only its owner can read it."""
     draft = path.with_name(f"{path.name}.{os.getpid()}")
     _write_private(draft, content)
     draft.replace(path)
 
 
 def read_json(path: Path) -> dict[str, int] | None:
-    """The object in `path`, or None when there is none or it is broken."""
+    """Return the JSON object in `path`, or None if the file does not exist or is invalid."""
     try:
         found = json.loads(path.read_text())
     except (FileNotFoundError, ValueError):

@@ -1,4 +1,4 @@
-"""Whole-file locks (`flock`), which the kernel drops when their holder dies, however it dies."""
+"""Whole-file locks (`flock`). The kernel releases them when their process ends, even if it is killed."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ class FileLock:
         self._fd = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
 
     def share(self) -> None:
-        """Hold it together with others; waits while someone holds it alone."""
+        """Take a shared lock. Waits while another process holds an exclusive lock."""
         fcntl.flock(self._fd, fcntl.LOCK_SH)
 
     def wait(self) -> None:
-        """Hold it alone; waits while somebody else holds it."""
+        """Take an exclusive lock. Waits while another process holds a lock."""
         fcntl.flock(self._fd, fcntl.LOCK_EX)
 
     def take(self) -> bool:
-        """Hold it alone, if nobody else holds it now."""
+        """Take an exclusive lock if no other process holds a lock. Return whether that succeeded."""
         try:
             fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -39,7 +39,7 @@ class FileLock:
 
 @contextmanager
 def held(path: Path) -> Iterator[None]:
-    """Hold the lock on `path` alone; waits for others."""
+    """Hold an exclusive lock on `path` in the block. Waits for other processes."""
     lock = FileLock(path)
     try:
         lock.wait()
@@ -50,7 +50,7 @@ def held(path: Path) -> Iterator[None]:
 
 @contextmanager
 def probing(path: Path) -> Iterator[bool]:
-    """Whether nobody holds the lock on `path`; nobody can take it within the block if so."""
+    """Yield whether no process holds a lock on `path`. If so, no process can take it in the block."""
     lock = FileLock(path)
     try:
         yield lock.take()
@@ -59,6 +59,6 @@ def probing(path: Path) -> Iterator[bool]:
 
 
 def is_held(path: Path) -> bool:
-    """Whether some process holds the lock on `path`."""
+    """Return whether a process holds a lock on `path`."""
     with probing(path) as free:
         return not free

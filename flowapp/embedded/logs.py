@@ -1,4 +1,4 @@
-"""Log files of the servers, kept below a bounded size without a process in between."""
+"""Log files of the servers with a limited size, without a process that copies the output."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _LIMIT = 10_000_000
 
 
 class ServerLog:
-    """A file that a server appends to directly; `path.1` holds what was before."""
+    """A file that a server appends to directly; `path.1` has the older lines."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -24,13 +24,13 @@ class ServerLog:
             file.write(text.encode())
 
     def tail(self, size: int = 4000) -> str:
-        """The last `size` bytes."""
+        """Return the last `size` bytes as text."""
         with open(self.path, "rb") as file:
             file.seek(max(0, self.path.stat().st_size - size))
             return file.read().decode(errors="replace")
 
     def rotate(self) -> None:
-        """Copy and cut a long file: the server keeps its descriptor, and appends to the start of what is left."""
+        """Move the content of a long file to `path.1` and truncate the file, which the server still has open."""
         if self.path.exists() and self.path.stat().st_size > _LIMIT:
             shutil.copyfile(self.path, self.path.with_name(f"{self.path.name}.1"))
             os.truncate(self.path, 0)

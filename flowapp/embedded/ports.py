@@ -10,14 +10,14 @@ LOOPBACK = "127.0.0.1"
 
 
 def reserve_port(wanted: int, host: str = LOOPBACK) -> socket.socket:
-    """A socket that listens on the wanted port, or on the next free one, so that nobody else gets the port.
+    """Return a socket that listens on the wanted port or the next free one, so that no other process gets the port.
 
-    Who connects before a program accepts waits for it. Raises OSError when the host has no such address.
-    """
+    Clients that connect before a program accepts connections wait for it. Raises OSError if the host does not have this
+    address."""
     for port in range(wanted, min(wanted + 100, 65536)):
         sock = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_STREAM)
-        # Or connections of an earlier run would hold the port for a minute. Another process that sets it could bind the
-        # port too until someone listens, so that is done at once.
+        # Without this, connections of an earlier run would block the port for a minute. Another process that sets it
+        # could bind the same port until a process listens, so listen at once.
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             sock.bind((host, port))
@@ -32,7 +32,7 @@ def reserve_port(wanted: int, host: str = LOOPBACK) -> socket.socket:
 
 
 def is_free(port: int, host: str = LOOPBACK) -> bool:
-    """Whether a server could listen on `port` now."""
+    """Return whether a server could listen on `port` now."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     with socket.socket(family, socket.SOCK_STREAM) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -44,7 +44,7 @@ def is_free(port: int, host: str = LOOPBACK) -> bool:
 
 
 def free_port(preferred: Iterable[int] = (), host: str = LOOPBACK) -> int:
-    """The first free one of the preferred ports, else any free one."""
+    """Return the first free port of the preferred ones, else any free port."""
     for port in preferred:
         if is_free(port, host):
             return port

@@ -1,7 +1,7 @@
-"""The embedded PostgreSQL: one cluster on the loopback, with the control database and each workspace's warehouse.
+"""The embedded PostgreSQL: one cluster on the loopback address, with the control database and the warehouse of each
+workspace.
 
-It has no Unix socket: Spark's tasks need TCP anyway, and a socket's path may be at most 107 bytes long.
-"""
+It has no Unix socket: Spark's tasks need TCP anyway, and the path of a socket may be at most 107 bytes long."""
 
 from __future__ import annotations
 
@@ -66,11 +66,10 @@ class Postgres:
         return self._child.pid if self._child and self._child.poll() is None else None
 
     def end_leftover(self, pid: int) -> None:
-        """End a server that a dead supervisor left behind, and forget a pid file that names a stranger.
+        """End a server that a dead supervisor left behind, and delete a pid file that names another process.
 
-        The pid file is what counts, `pid` is not needed: PostgreSQL would refuse to start because of any process
-        that got that id after a reboot.
-        """
+        The pid file is used instead of `pid`: PostgreSQL would refuse to start because of any process that got that id
+        after a reboot."""
         pid_file = self._data / "postmaster.pid"
         try:
             pid = int(pid_file.read_text().split("\n", 1)[0])
@@ -81,20 +80,19 @@ class Postgres:
         pid_file.unlink(missing_ok=True)
 
     def start(self, port: int) -> None:
-        """Start on `port`, making the cluster first if need be.
+        """Start on `port`; create the cluster if it does not exist.
 
-        Raises `EmbeddedError` with the end of the server's log when it does not come up.
-        """
+        Raises `EmbeddedError` with the end of the server's log if the server does not start."""
         if not self._data.exists():
             self._make_cluster()
         self._spawn(port)
         with self._connect_when_up(port) as admin:
             _make_database(admin, CONTROL, self._secrets.control)
-            # What PostgreSQL opens to all roles would be a place where those of workspaces meet.
+            # Roles of all workspaces could otherwise meet in these databases, which PostgreSQL opens to every role.
             admin.execute("REVOKE ALL ON DATABASE postgres, template1 FROM PUBLIC")
 
     def stop(self) -> None:
-        """Stop at once, rolling open transactions back."""
+        """Stop at once and roll back open transactions."""
         if self._child:
             end_child(self._child, signal.SIGINT)
 
@@ -146,7 +144,7 @@ class Postgres:
             )
 
     def _connect_when_up(self, port: int) -> psycopg.Connection:
-        """Wait for the server. 60 s is for recovery after a crash with much unfinished work."""
+        """Wait up to 60 s for the server: a recovery after a crash may take that long."""
         end = time.monotonic() + 60
         while True:
             try:
@@ -175,7 +173,7 @@ class Postgres:
 
 
 def _make_database(admin: psycopg.Connection, role: str, password: str) -> None:
-    """A role and a database of the same name, closed to all other roles; nothing is done where they are there."""
+    """Create a role and a database of the same name, closed to all other roles, unless they exist."""
     name = sql.Identifier(role)
     if not admin.execute("SELECT FROM pg_roles WHERE rolname = %s", [role]).rowcount:
         admin.execute(sql.SQL("CREATE ROLE {} LOGIN PASSWORD {}").format(name, password))

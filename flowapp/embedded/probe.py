@@ -1,4 +1,4 @@
-"""Whether the web process serves: `python -m flowapp.embedded.probe`, also a container's health check."""
+"""Check whether the web process responds: `python -m flowapp.embedded.probe`, also the health check of a container."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ _WILDCARDS = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104
 
 
 def web_answers(host: str, port: int, timeout: float = 3) -> bool:
-    """Whether `/api/health/` says that all is well there. It is asked by the public name: no other is served."""
+    """Return whether `/api/health/` responds with OK. The request uses the public host name, because no other is
+    allowed."""
     public = urlsplit(os.environ.get("FLOW_PUBLIC_URL", "")).netloc
     connection = http.client.HTTPConnection(_WILDCARDS.get(host, host), port, timeout=timeout)
     try:

@@ -1,4 +1,4 @@
-"""Starting processes that die with their parent, and ending processes that a dead parent left behind."""
+"""Start processes that end with their parent, and end processes that a dead parent left behind."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ _LIBC = ctypes.CDLL(None, use_errno=True) if sys.platform == "linux" else None
 
 
 def die_with_parent(number: signal.Signals) -> Callable[[], None] | None:
-    """A `preexec_fn`: the kernel sends `number` to the process when its parent is gone.
+    """Return a `preexec_fn` with which the kernel sends `number` to the process when its parent ends; None on other
+    systems than Linux.
 
-    Only for parents with a single thread. Linux alone has it; elsewhere leftovers are found at the next start.
-    """
+    The parent must have a single thread. On other systems, the next start ends left processes."""
     libc, parent = _LIBC, os.getpid()
     if libc is None:
         return None
@@ -34,7 +34,7 @@ def die_with_parent(number: signal.Signals) -> Callable[[], None] | None:
 
 
 def is_running(pid: int) -> bool:
-    """Whether a process with this id exists, whoever owns it. One that only waits to be reaped does not count."""
+    """Return whether a process with this id exists, whoever owns it. Zombies do not count."""
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
@@ -45,7 +45,8 @@ def is_running(pid: int) -> bool:
 
 
 def _is_zombie(pid: int) -> bool:
-    """In a container the first process may never reap orphans. Only Linux tells."""
+    """Return whether the process is a zombie; False on other systems than Linux. In a container, the first process may
+    never reap them."""
     try:
         return Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()[0] == b"Z"
     except OSError:
@@ -53,7 +54,7 @@ def _is_zombie(pid: int) -> bool:
 
 
 def command_line(pid: int) -> str:
-    """The command line of a process, empty when it is gone or cannot be told."""
+    """Return the command line of a process; empty if the process has ended or the command line is unknown."""
     proc = Path(f"/proc/{pid}/cmdline")
     if Path("/proc/self/cmdline").exists():
         try:
@@ -67,7 +68,7 @@ def command_line(pid: int) -> str:
 
 
 def wait_until(condition: Callable[[], bool], seconds: float, pause: float = 0.05) -> bool:
-    """Wait for `condition`, at most `seconds`; whether it came true."""
+    """Wait at most `seconds` for `condition`. Return whether it became true."""
     end = time.monotonic() + seconds
     while not condition():
         if time.monotonic() > end:
@@ -77,7 +78,7 @@ def wait_until(condition: Callable[[], bool], seconds: float, pause: float = 0.0
 
 
 def end_leftover(pid: int, first: signal.Signals, seconds: float = 10) -> None:
-    """Ask a process that is not our child to end; kill it when it does not within `seconds`."""
+    """Signal a process that is no child to end; kill it if it is still running after `seconds`."""
     for number, patience in ((first, seconds), (signal.SIGKILL, 5.0)):
         try:
             os.kill(pid, number)
@@ -88,7 +89,7 @@ def end_leftover(pid: int, first: signal.Signals, seconds: float = 10) -> None:
 
 
 def end_child(child: subprocess.Popen[bytes], first: signal.Signals, seconds: float = 10) -> None:
-    """The same for a child: it is also waited for."""
+    """Signal a child to end, kill it if it is still running after `seconds`, and reap it."""
     if child.poll() is None:
         child.send_signal(first)
         try:

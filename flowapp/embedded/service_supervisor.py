@@ -37,13 +37,13 @@ class Server(Protocol):
 
     @property
     def pid(self) -> int | None:
-        """The running server, or None when it is not running."""
+        """Return the process id of the running server, or None."""
 
     def end_leftover(self, pid: int) -> None:
-        """End the server `pid` of a dead supervisor, if it still runs."""
+        """End the server `pid` of a dead supervisor, if it is still running."""
 
     def start(self, port: int) -> None:
-        """Return when it answers."""
+        """Start the server; return when it accepts connections."""
 
     def stop(self) -> None: ...
 
@@ -71,8 +71,7 @@ class ServiceSupervisor:
         self._write_state()
 
     def _start_on_free_port(self) -> None:
-        """Choose another port if somebody takes the chosen one before the server listens: making a cluster takes
-        seconds."""
+        """Choose another port if another process takes the chosen one first: creating a cluster takes seconds."""
         for attempt in range(_ATTEMPTS):
             self._port = free_port([*_last_port(self._files.port), *self._server.ports])
             write_atomically(self._files.port, str(self._port))
@@ -103,7 +102,7 @@ class ServiceSupervisor:
 
 
 def main(root: str, name: str) -> None:
-    """Own the service `name` of `root` until nobody uses it."""
+    """Run the service `name` of `root` until no process uses it."""
     home = Home(Path(root))
     if os.fork():
         os._exit(0)

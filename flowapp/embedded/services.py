@@ -34,7 +34,7 @@ class ServiceAddresses:
 
     @property
     def database_url(self) -> str:
-        """The control database."""
+        """Return the URL of the control database."""
         return f"postgresql://{CONTROL}:{self.secrets.control}@{LOOPBACK}:{self.ports['postgres']}/{CONTROL}"
 
     @property
@@ -43,13 +43,12 @@ class ServiceAddresses:
 
 
 class Claim:
-    """A claim on one service: it runs at least until `close`, or until this process is gone.
+    """A claim on one service. The service runs at least until `close`, or until this process ends.
 
-    `has_started` says that this process started the service, and did not join a running one.
-    """
+    `has_started` means that this process started the service and did not join a running one."""
 
     def __init__(self, home: Home, name: str, secrets: Secrets) -> None:
-        """Start the service or join it. Raises `EmbeddedError` when it does not come up."""
+        """Start the service or join it. Raises `EmbeddedError` if it does not start."""
         self._files = home.service(name)
         self._users = FileLock(self._files.users_lock)
         self._users.share()
@@ -84,10 +83,9 @@ class Services:
 
     @classmethod
     def start(cls, root: Path | None = None, names: Sequence[str] = BOTH) -> Self:
-        """Start services of FLOW_HOME (`root` if given), or join those that run.
+        """Start services of FLOW_HOME (`root` if given), or join running ones.
 
-        Raises `EmbeddedError` when this machine cannot run them; message and hint say why.
-        """
+        Raises `EmbeddedError` if this machine cannot run them."""
         home = Home(root or flow_home())
         home.make()
         return cls(home, names)
@@ -97,7 +95,7 @@ class Services:
         return ServiceAddresses(self._secrets, {name: claim.port for name, claim in self._claims.items()})
 
     def has_started(self, name: str) -> bool:
-        """Whether this process started that service, and did not join a running one."""
+        """Return whether this process started that service and did not join a running one."""
         return name in self._claims and self._claims[name].has_started
 
     def close(self) -> None:
@@ -116,7 +114,7 @@ class Services:
 
 
 def is_running(name: str) -> bool:
-    """Whether a service of FLOW_HOME runs, started by any process."""
+    """Return whether a service of FLOW_HOME is running, started by any process."""
     return is_held(Home(flow_home()).service(name).owner_lock)
 
 
@@ -190,7 +188,7 @@ def _start_supervisor(home: Home, name: str) -> None:
 
 
 def _others_use(files: ServiceFiles) -> bool:
-    """Whether another process uses the service. A supervisor that is stopping has no state file any more."""
+    """Return whether another process uses the service. A supervisor that is stopping has deleted its state file."""
     for _ in range(3):
         if not is_held(files.users_lock) or not files.state.exists():
             return False

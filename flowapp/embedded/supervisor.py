@@ -1,7 +1,6 @@
-"""Runs several programs together: prefixes and logs their output, restarts those that end, and stops all at once.
+"""Run several programs together: prefix and log their output, restart those that end, and stop all of them.
 
-One thread and one loop, because programs are tied to the life of the thread that starts them.
-"""
+One thread and one loop, because programs end with the thread that starts them."""
 
 from __future__ import annotations
 
@@ -29,7 +28,7 @@ _STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 @dataclass(frozen=True)
 class Program:
-    """A command to be kept running, with the file descriptors that it inherits."""
+    """A command that the supervisor runs, with the file descriptors that it inherits."""
 
     name: str
     command: Sequence[str]
@@ -37,7 +36,7 @@ class Program:
 
 
 class Terminal:
-    """Where lines of all programs are shown, until nobody reads them any more."""
+    """Prints the lines of all programs until standard output is closed."""
 
     def __init__(self, names: Sequence[str]) -> None:
         self._width = max(map(len, names))
@@ -59,7 +58,7 @@ class Terminal:
 
 
 class Runner:
-    """One program: its process, what it says, and when it is started again."""
+    """One program: its process, its output, and the time of its next start."""
 
     def __init__(self, program: Program, log: Path, terminal: Terminal) -> None:
         self.program, self._terminal = program, terminal
@@ -78,7 +77,7 @@ class Runner:
             self._start(selector)
 
     def reap(self) -> int | None:
-        """The exit status, once, when the process has ended. What it left in its group is killed."""
+        """Return the exit status once after the process has ended, else None. Kills the processes left in its group."""
         if self._process is None or self._process.poll() is None:
             return None
         self.signal_group(signal.SIGKILL)
@@ -92,18 +91,18 @@ class Runner:
         return max(0.0, self._due - time.monotonic())
 
     def ask_to_stop(self) -> None:
-        """Only the program itself is asked: it ends its own children in order."""
+        """Signal only the program: it ends its own children in order."""
         if self._process:
             self._process.terminate()
 
     def signal_group(self, number: signal.Signals) -> None:
-        """Reaches its children as well, Java among them."""
+        """Signal the program and its children, including Java."""
         if self._process:
             with suppress(ProcessLookupError, PermissionError):
                 os.killpg(self._process.pid, number)
 
     def read(self, stream: int) -> bool:
-        """Pass on what the program said; whether it may say more."""
+        """Forward output of the program. Return whether there may be more."""
         chunk = os.read(stream, 65536)
         *lines, self._rest = (self._rest + chunk).split(b"\n")
         if self._rest and (not chunk or len(self._rest) > 65536):
@@ -141,7 +140,7 @@ class Runner:
 
 
 class Supervisor:
-    """Runs programs until it is told to stop by a signal; a second signal kills them."""
+    """Runs programs until a signal stops it; a second signal kills the programs."""
 
     def __init__(self, programs: Sequence[Program], logs: Path) -> None:
         self._terminal = Terminal([p.name for p in programs])
@@ -150,10 +149,9 @@ class Supervisor:
         self._signals = 0
 
     def run(self, when_ready: Callable[[], bool]) -> bool:
-        """Return after a stop; whether all programs ended by themselves when asked.
+        """Run until a signal. Return whether all programs ended without being killed.
 
-        `when_ready` is called now and then until it returns True.
-        """
+        `when_ready` is called repeatedly until it returns True."""
         with self._counted_signals():
             try:
                 self._keep_running(when_ready)

@@ -1,7 +1,6 @@
-"""The embedded broker: Valkey with a password, TCP on the loopback only, nothing kept on disk.
+"""The embedded broker: Valkey with a password, on TCP of the loopback address only, without persistence.
 
-What is in flight can be lost with it: queued runs stand in the control database and are resent.
-"""
+Messages in flight are lost when it ends: queued runs are stored in the control database and are resent."""
 
 from __future__ import annotations
 
@@ -39,12 +38,12 @@ class Valkey:
         return self._child.pid if self._child and self._child.poll() is None else None
 
     def end_leftover(self, pid: int) -> None:
-        """End the broker that a dead supervisor left behind, if `pid` still is one."""
+        """End the broker that a dead supervisor left behind, if `pid` is still a broker."""
         if "valkey-server" in command_line(pid):
             end_leftover(pid, signal.SIGTERM)
 
     def start(self, port: int) -> None:
-        """Raises `EmbeddedError` with the end of the server's log when it does not come up."""
+        """Start the broker. Raises `EmbeddedError` with the end of the server's log if it does not start."""
         with self._log.open() as log:
             self._child = subprocess.Popen(
                 [self._program, "-"],
@@ -66,13 +65,14 @@ class Valkey:
             end_child(self._child, signal.SIGTERM)
 
     def _configuration(self, port: int) -> str:
-        """Given on standard input, so that the password is in no file and no argument list."""
+        """Return the configuration, which is passed on standard input so that the password is in no file and no
+        argument list."""
         lines = (f"bind {LOOPBACK}", f"port {port}", f"requirepass {self._secrets.broker}", 'save ""', "appendonly no")
         return "\n".join((*lines, "maxmemory-policy noeviction", "tcp-keepalive 60", "")) + "\n"
 
     def _wait_until_up(self, port: int) -> None:
         end = time.monotonic() + 15
-        once = Retry(NoBackoff(), 0)  # the loop below tries again
+        once = Retry(NoBackoff(), 0)  # the loop below retries
         with redis.Redis(LOOPBACK, port, password=self._secrets.broker, socket_timeout=1, retry=once) as client:
             while True:
                 try:

@@ -1,8 +1,7 @@
-"""Warehouses on the embedded PostgreSQL: each workspace has a database and a role of its own, closed to all others.
+"""Warehouses on the embedded PostgreSQL: each workspace has its own database and role, closed to all others.
 
-They are made when a workspace first asks for one. Passwords follow from that in the home's secrets, so that a
-connection which was removed can be had again.
-"""
+They are created when a workspace first needs one. Passwords are derived from a secret of the home, so that a removed
+connection can be added again."""
 
 from __future__ import annotations
 
@@ -25,11 +24,11 @@ from flowapp.embedded.services import ServiceAddresses
 PREFIX = "warehouse_"
 LONGEST_NAME = 63
 PASSWORDS = "pgpass"
-"""The file in FLOW_HOME that psql reads passwords from, with PGPASSFILE."""
+"""The file in FLOW_HOME with the passwords for psql (PGPASSFILE)."""
 
 
 class Fields(TypedDict):
-    """What a connection to a warehouse takes."""
+    """The fields of a connection to a warehouse."""
 
     host: str
     port: int
@@ -39,7 +38,8 @@ class Fields(TypedDict):
 
 
 def warehouse_name(workspace: str) -> str:
-    """The database of a workspace, by its slug, and the role that owns it. PostgreSQL cuts longer names off."""
+    """Return the name of a workspace's database and of its role. Names longer than PostgreSQL allows are shortened with
+    a hash."""
     name = f"{PREFIX}{workspace}"
     if len(name) <= LONGEST_NAME:
         return name
@@ -47,7 +47,7 @@ def warehouse_name(workspace: str) -> str:
 
 
 def warehouse_fields(addresses: ServiceAddresses, workspace: str) -> Fields:
-    """Host, port, database, user and password of a workspace's warehouse, which may not be there yet."""
+    """Return the fields of a connection to a workspace's warehouse. The warehouse may not exist yet."""
     name = warehouse_name(workspace)
     digest = hmac.digest(addresses.secrets.warehouse.encode(), name.encode(), "sha256")
     return {
@@ -60,7 +60,7 @@ def warehouse_fields(addresses: ServiceAddresses, workspace: str) -> Fields:
 
 
 def ensure_warehouse(addresses: ServiceAddresses, workspace: str) -> Fields:
-    """The same, made where it is missing. What is there keeps its rows."""
+    """Create the warehouse unless it exists; return the fields of a connection to it. Existing rows stay."""
     fields = warehouse_fields(addresses, workspace)
     with _administration(addresses) as admin:
         _ensure_role(admin, fields["user"], fields["password"])
@@ -69,9 +69,9 @@ def ensure_warehouse(addresses: ServiceAddresses, workspace: str) -> Fields:
 
 
 def note_password(home: Home, fields: Fields) -> None:
-    """Keep a warehouse's password for psql in the home, where only its owner reads it."""
+    """Store the password of a warehouse for psql, in a file that only its owner can read."""
     path = home.root / PASSWORDS
-    # Servers may have another port tomorrow.
+    # The port may change at the next start.
     line = ":".join([LOOPBACK, "*", fields["database"], fields["user"], fields["password"]])
     with held(home.root / f"{PASSWORDS}.lock"):
         lines = path.read_text().splitlines() if path.exists() else []
@@ -81,7 +81,7 @@ def note_password(home: Home, fields: Fields) -> None:
 
 @contextmanager
 def _administration(addresses: ServiceAddresses) -> Iterator[psycopg.Connection]:
-    """The server's own session, one at a time: CREATE DATABASE takes no IF NOT EXISTS."""
+    """Connect as administrator and hold a lock, because CREATE DATABASE has no IF NOT EXISTS."""
     with psycopg.connect(
         host=LOOPBACK,
         port=addresses.ports["postgres"],
@@ -104,10 +104,10 @@ def _ensure_role(admin: psycopg.Connection, name: str, password: str) -> None:
 
 
 def _ensure_database(admin: psycopg.Connection, name: str) -> None:
-    """Nobody may enter before it is closed to all other roles."""
+    """Create the database without connections, so that no role can connect before it is closed to all other roles."""
     database = sql.Identifier(name)
     if not admin.execute("SELECT FROM pg_database WHERE datname = %s", [name]).rowcount:
-        # Nobody can be connected to template0, which would keep it from being copied.
+        # Nobody can connect to template0; a connection to the template would prevent the copy.
         admin.execute(
             sql.SQL("CREATE DATABASE {} OWNER {} TEMPLATE template0 ALLOW_CONNECTIONS false").format(database, database)
         )

@@ -1,4 +1,4 @@
-"""Where the web process of this home listens, for commands that run beside it and print addresses."""
+"""Store the address of this home's web process for commands that print URLs."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from flowapp.embedded.locks import FileLock, is_held
 
 @contextmanager
 def serving(home: Home, bind: str) -> Iterator[None]:
-    """Let others know of the address for as long as the block, or else this process, lasts."""
+    """Publish the address in the block, at most until this process ends."""
     files = home.service("web")
     lock = FileLock(files.owner_lock)
-    if lock.take():  # a second web of the same home is on a port of its own, and is told of by whoever started it
+    if lock.take():  # a second web process of the same home has another port and is not published
         write_atomically(files.state, bind)
     try:
         yield
@@ -23,6 +23,6 @@ def serving(home: Home, bind: str) -> Iterator[None]:
 
 
 def served_at(home: Home) -> str | None:
-    """The address in use, as FLOW_BIND has it; None while no web process of this home runs."""
+    """Return the address in the form of FLOW_BIND; None if no web process of this home is running."""
     files = home.service("web")
     return files.state.read_text() if files.state.exists() and is_held(files.owner_lock) else None

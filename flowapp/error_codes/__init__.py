@@ -1,7 +1,6 @@
-"""Every code that an error or a warning of the control plane may have, and those of all layers together.
+"""All codes of errors and warnings of the control plane, and of all layers together.
 
-`docs/reference/errors.md` is made from it.
-"""
+`tools/errors_page.py` generates `docs/reference/errors.md` from them."""
 
 from __future__ import annotations
 
@@ -15,7 +14,7 @@ from ir.error_codes import WarningCode, table_of, warnings_of
 _CODES = (*access.CODES, *manifests.CODES, *pipelines.CODES, *runs.CODES, *services.CODES, *triggers.CODES)
 
 ERROR_CODES = table_of(*OF_DOCUMENTS.values(), *OF_RUNS.values(), *_CODES, *unreached_codes("mail", "The mail server"))
-"""Those of all layers."""
+"""The error codes of all layers."""
 
 WARNING_CODES = warnings_of(
     *WARNINGS_OF_RUNS.values(),
@@ -25,9 +24,9 @@ WARNING_CODES = warnings_of(
         "Compare the source with its usual content. If the new count is normal, widen expectedRowCountDelta.",
     ),
 )
-"""Those of all layers."""
+"""The warning codes of all layers."""
 
 
 def anchor_of(code: str) -> str:
-    """The section of a code in `docs/reference/errors.md`."""
+    """Return the anchor of a code in `docs/reference/errors.md`."""
     return code.replace(".", "")

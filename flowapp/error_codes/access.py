@@ -1,4 +1,4 @@
-"""The codes of accounts, tokens, workspaces and requests."""
+"""Codes of accounts, tokens, workspaces and requests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The codes of pipelines, their drafts and versions, and of lists."""
+"""Codes of pipelines, their drafts and versions, and of lists."""
 
 from __future__ import annotations
 

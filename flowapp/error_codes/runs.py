@@ -1,4 +1,4 @@
-"""The codes of runs, files and rejected rows."""
+"""Codes of runs, files and rejected rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The codes of connections, of alerts and their delivery, and of the processes of a server."""
+"""Codes of connections, of alerts and their delivery, and of server processes."""
 
 from __future__ import annotations
 

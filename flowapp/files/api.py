@@ -1,4 +1,4 @@
-"""The API's routes for files."""
+"""API routes for files."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class UnitPage(FlowCursorPagination):
 
 @extend_schema(parameters=[FileFilter])
 class Files(ListAPIView[LoadUnit]):
-    """Files that pipelines have seen; those that changed last come first."""
+    """Files that pipelines have found, the most recently changed first."""
 
     request: Request
     serializer_class = FileSerializer
@@ -60,7 +60,7 @@ class UploadFile(APIView):
 
     @extend_schema(request={"multipart/form-data": UploadRequest}, responses={201: UploadedSerializer})
     def post(self, request: Request) -> Response:
-        """Put a file into a folder of the workspace. A file that is there is never overwritten."""
+        """Upload a file into a folder of the workspace. An existing file is never overwritten."""
         folder = UploadRequest(data={"folder": request.POST.get("folder", "")})
         folder.is_valid(raise_exception=True)
         user = request.user if isinstance(request.user, User) else None
@@ -75,8 +75,8 @@ class DetectSettings(APIView):
 
     @extend_schema(request=DetectRequest, responses=DetectionSerializer)
     def post(self, request: Request) -> Response:
-        """How a file of the workspace seems to be written, what its columns hold, and what does not fit. At most 1 MB
-        of it is looked at. Settings that are given are kept; nothing is stored."""
+        """Detect the format and the columns of a file of the workspace, and list the values that do not fit. Reads at
+        most 1 MB. The given settings are not detected. Nothing is stored."""
         asked = DetectRequest(data=request.data)
         asked.is_valid(raise_exception=True)
         found = read_head(request.workspace, asked.validated_data["path"]).detect(asked.given())
@@ -94,7 +94,7 @@ class LoadAgain(APIView):
 class LeaveOut(APIView):
     @extend_schema(request=Reason, responses=FileSerializer)
     def post(self, request: Request, unit: UUID) -> Response:
-        """Give a failed file up, so that those that wait behind it may go."""
+        """Exclude a failed file, so that the files that wait for it can load."""
         found = get_unit(request.workspace, unit)
         return Response(FileSerializer(leave_out(found, read_reason(request))).data)
 

@@ -1,4 +1,4 @@
-"""A file format in words."""
+"""Describe a file format for people."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _SIGNS = {"\t": "tab", " ": "space"}
 
 
 def describe_format(fmt: Format) -> Iterator[tuple[str, str]]:
-    """The settings of a format, each with its value."""
+    """Yield the settings of a format, each with its value."""
     yield "Format", fmt.type
     if isinstance(fmt, Delimited):
         yield "Delimiter", _SIGNS.get(fmt.delimiter, fmt.delimiter)

@@ -11,7 +11,7 @@ from flowapp.web.templatetags.flow import STATES
 
 
 class UploadForm(StyledForm):
-    """What is accepted, `keep_upload` decides."""
+    """The upload form. `keep_upload` validates the file."""
 
     file = forms.FileField(label="File", allow_empty_file=True, required=False)
     folder = forms.CharField(

@@ -1,4 +1,4 @@
-"""Actions on the files that are selected in the list: first a page that says what becomes of each, then the action."""
+"""Actions on the files selected in the list: first a page that shows the effect on each file, then the action."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ ListedFile = LoadUnit | Upload
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """What can be done with selected files. `effect` says what becomes of one file, "" if the action is refused for it,
-    for which `why_not` is the reason. `done` completes "2 files …"."""
+    """An action on selected files. `effect` describes what happens to one file; it is "" if the action does not apply
+    to the file, for the reason `why_not`. `done` completes the confirmation "2 files …"."""
 
     button: str
     text: str
@@ -104,7 +104,7 @@ ACTIONS = {
 @require_http_methods(["GET", "POST"])
 @page(role="editor")
 def act(request: HtmxRequest) -> HttpResponse:
-    """What would become of each selected file; then the action itself. A refusal of one does not affect the others."""
+    """Show the effect on each selected file, or apply the action. A refusal for one file does not affect the others."""
     given = request.GET if request.method == "GET" else request.POST
     name, files = given.get("action", ""), _selected(request, given)
     action = ACTIONS.get(name)
@@ -133,7 +133,7 @@ def _name_of(file: ListedFile) -> str:
 
 
 def _selected(request: HtmxRequest, given: QueryDict) -> list[ListedFile]:
-    """The chosen files of this workspace. Raises FlowError."""
+    """Return the selected files of this workspace. Raises FlowError."""
     keys = selected_names(given.getlist("file"), "file")
     wanted = [key for key in dict.fromkeys(keys) if is_value_of(LoadUnit._meta.pk, key)]
     units = list_units(request.workspace).filter(pk__in=wanted)

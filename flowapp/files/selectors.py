@@ -1,4 +1,4 @@
-"""Uploads and files, beside what pipelines have seen of them."""
+"""Queries for uploads and files."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from ir.errors import FlowError
 MOST_WAITING = 50
 MOST_UNITS = 50
 TRIES_FIRST = ("-at", "-id")
-"""The newest try first."""
+"""Newest attempt first."""
 
 
 def list_waiting(workspace: Workspace) -> list[Upload]:
-    """The newest uploads whose bytes no run has seen and that still lie where they were put."""
+    """Return the newest uploads whose bytes no run has read and whose file still exists."""
     seen = LoadUnit.objects.filter(workspace=workspace, sha256=OuterRef("sha256"))
     uploads = Upload.objects.filter(~Exists(seen), workspace=workspace).select_related("user").order_by("-at", "id")
     folder = settings.FILES_ROOT / workspace.slug
@@ -32,17 +32,16 @@ def list_waiting(workspace: Workspace) -> list[Upload]:
 
 
 def first_unit_of(upload: Upload) -> LoadUnit | None:
-    """The file with the same bytes that a pipeline of the workspace has seen first."""
+    """Return the first file with the same bytes that a pipeline of the workspace has found."""
     same = LoadUnit.objects.filter(workspace=upload.workspace, sha256=upload.sha256).exclude(state=UnitState.SKIPPED)
     return same.select_related("pipeline").order_by("created_at", "id").first()
 
 
 @dataclass(frozen=True, slots=True)
 class FileDetail:
-    """A file and what pipelines have done with its bytes. `units` come with the numbers of their newest runs.
+    """A file and what pipelines have done with its bytes. `units` have the numbers of their newest runs.
 
-    `is_there` says that a file is at the path, `is_unchanged` that it has the size and time that were noted.
-    """
+    `is_there` means that a file exists at the path, `is_unchanged` that its size and time are the recorded ones."""
 
     path: str
     sha256: str
@@ -55,7 +54,7 @@ class FileDetail:
 
     @property
     def is_loaded(self) -> bool:
-        """Whether a pipeline has loaded the bytes or is about to."""
+        """Return whether a pipeline has loaded the bytes or is loading them."""
         return any(unit.state in (UnitState.COMMITTED, UnitState.PROCESSING) for unit, _ in self.units)
 
     @property
@@ -64,13 +63,13 @@ class FileDetail:
 
 
 def list_tries(workspace: Workspace, sha256: str) -> QuerySet[UnitRun]:
-    """What runs did with these bytes, under whatever name."""
+    """Return what runs did with these bytes, under any name."""
     tries = UnitRun.objects.filter(workspace=workspace, unit__workspace=workspace, unit__sha256=sha256)
     return tries.select_related("unit", "run__pipeline").defer("run__report", "run__timeline").order_by(*TRIES_FIRST)
 
 
 def file_of_unit(unit: LoadUnit) -> FileDetail:
-    """The file under the name by which a pipeline saw it."""
+    """Return the file under the name under which a pipeline found it."""
     uploads = Upload.objects.filter(workspace=unit.workspace, sha256=unit.sha256, path=unit.name)
     upload = uploads.select_related("user").order_by("-at", "id").first()
     return _detail(unit.workspace, unit.name, unit, unit.state, upload)
@@ -83,7 +82,7 @@ def file_of_upload(upload: Upload) -> FileDetail:
 
 
 def get_upload(workspace: Workspace, upload_id: UUID) -> Upload:
-    """Raises FlowError."""
+    """Return an upload of this workspace. Raises FlowError."""
     try:
         return Upload.objects.select_related("user", "workspace").get(workspace=workspace, pk=upload_id)
     except Upload.DoesNotExist:
@@ -102,7 +101,7 @@ def _detail(workspace: Workspace, path: str, noted: LoadUnit | Upload, state: st
 
 
 def _look(workspace: Workspace, path: str, noted: LoadUnit | Upload) -> tuple[bool, bool]:
-    """Whether a file is at the path, and whether it is as it was noted."""
+    """Return whether a file exists at the path, and whether its size and time are the recorded ones."""
     try:
         with open_inside(workspace, path) as stream:
             status = os.fstat(stream.fileno())

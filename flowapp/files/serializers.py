@@ -1,4 +1,4 @@
-"""Files as the API takes and sends them, and what detection says of them."""
+"""Files and detection results in API requests and responses."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class UploadedSerializer(CamelSerializer[Any]):
 
 
 class FileSerializer(CamelSerializer[LoadUnit]):
-    """A file that a pipeline has seen."""
+    """A file that a pipeline has found."""
 
     id = serializers.UUIDField()
     pipeline = serializers.CharField(source="pipeline.slug")
@@ -54,7 +54,7 @@ FORMAT_TYPES = ("csv", "tsv", "json", "jsonl", "parquet")
 
 
 class FormatSerializer(WireSerializer[Any]):
-    """The format of a source as it stands in the document. JSON and Parquet have a type alone."""
+    """The format of a source as in the document. JSON and Parquet only have a type."""
 
     type = serializers.ChoiceField(FORMAT_TYPES, required=False)
     delimiter = serializers.CharField(required=False, trim_whitespace=False, max_length=1)
@@ -72,13 +72,13 @@ class FormatSerializer(WireSerializer[Any]):
 
 
 class DetectRequest(CamelSerializer[Any]):
-    """A file, and settings to keep; those left out are detected."""
+    """A file, and the settings that are known. Absent settings are detected."""
 
     path = serializers.CharField(max_length=1000, trim_whitespace=False, help_text="From the workspace's folder.")
     format = FormatSerializer(required=False)
 
     def given(self) -> GivenSettings:
-        """The settings of a valid request."""
+        """Return the settings of a valid request."""
         settings = dict(self.validated_data.get("format", {}))
         nulls = settings.pop("nullValues", None)
         return GivenSettings(**settings, null_values=None if nulls is None else tuple(nulls))
@@ -102,7 +102,7 @@ class DetectedColumnSerializer(CamelSerializer[Any]):
 
 
 class KeySerializer(CamelSerializer[Any]):
-    """Columns without NULL that tell all rows apart, or nearly all."""
+    """Columns without NULL that identify all rows, or nearly all."""
 
     columns = serializers.ListField(child=serializers.CharField())
     is_unique = serializers.BooleanField()

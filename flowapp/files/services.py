@@ -1,4 +1,4 @@
-"""Deleting uploads, and sending files to browsers."""
+"""Delete uploads, and send files to browsers."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def delete_upload(upload: Upload) -> None:
 
 
 def send_file(workspace: Workspace, path: str) -> StreamingHttpResponse:
-    """The bytes of a file as a download. Raises FlowError."""
+    """Return a file as a download. Raises FlowError."""
     stream = open_inside(workspace, path)
     response = StreamingHttpResponse(_chunks(stream), content_type="application/octet-stream")
     name = quote(path.rpartition("/")[2], safe="")

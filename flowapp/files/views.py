@@ -1,4 +1,4 @@
-"""The pages of files: the list, one file, loading again, uploading."""
+"""The pages of files: the list, one file, loading again, and uploading."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def list_page(request: HtmxRequest) -> HttpResponse:
 
 
 def _with_readers(request: HtmxRequest, waiting: list[Upload]) -> list[tuple[Upload, bool]]:
-    """Each upload, and whether a pipeline reads the folder that it lies in."""
+    """Return each upload, and whether a pipeline reads the folder that contains it."""
     read = set(list_read_folders(request.workspace)) if waiting else set()
     return [(upload, upload.path.rpartition("/")[0] in read) for upload in waiting]
 
@@ -103,7 +103,7 @@ def upload_page(request: HtmxRequest, upload: UUID) -> HttpResponse:
 
 
 def _file_page(request: HtmxRequest, file: FileDetail, download_url: str) -> HttpResponse:
-    """A file with its first rows, for those who may see them."""
+    """Render the page of a file; roles that see values also get its first rows."""
     sees_values = may_see_values(request.role)
     tries = list_tries(request.workspace, file.sha256)
     context: dict[str, Any] = {
@@ -159,7 +159,7 @@ def upload(request: HtmxRequest) -> HttpResponse:
             else:
                 messages.success(request, _arrived(uploaded))
                 return redirect("files:list", request.workspace.slug)
-    elif not form.initial["folder"] and len(folders) == 1:  # of several, a guess would put the file in a wrong one
+    elif not form.initial["folder"] and len(folders) == 1:  # with several folders, a guess could be wrong
         form.initial["folder"] = folders[0]
     return render_page(request, "files/upload.html", {"form": form, "folders": folders}, status=status)
 
@@ -177,7 +177,7 @@ def _arrived(upload: Upload) -> str:
 @require_POST
 @page(role="editor")
 def again(request: HtmxRequest, unit: UUID) -> HttpResponse:
-    """Load one file again, with a reason; the next run takes it."""
+    """Let the next run load one file again, with a reason."""
     found = load_file_again(get_unit(request.workspace, unit), request.POST.get("reason", ""))
     messages.success(request, f"{found.name} will be loaded again by the next run of {found.pipeline.slug}.")
     return _filtered_list(request, found.pipeline)
@@ -186,7 +186,7 @@ def again(request: HtmxRequest, unit: UUID) -> HttpResponse:
 @require_POST
 @page(role="editor")
 def excluded(request: HtmxRequest, unit: UUID) -> HttpResponse:
-    """Give a failed file up, with a reason; what waits behind it may go."""
+    """Exclude a failed file, with a reason, so that the files that wait for it can load."""
     found = leave_out(get_unit(request.workspace, unit), request.POST.get("reason", ""))
     messages.success(request, f"{found.name} is skipped. Files after it no longer wait.")
     return redirect("files:list", request.workspace.slug)
@@ -195,7 +195,7 @@ def excluded(request: HtmxRequest, unit: UUID) -> HttpResponse:
 @require_POST
 @page(role="editor")
 def all_again(request: HtmxRequest, slug: str) -> HttpResponse:
-    """Load all files of a pipeline again, with a reason."""
+    """Let the next run load all files of a pipeline again, with a reason."""
     pipeline = get_pipeline(request.workspace, slug)
     load_again(pipeline, request.POST.get("reason", ""))
     messages.success(request, f"All files of {slug} will be loaded again by its next run.")
@@ -203,7 +203,7 @@ def all_again(request: HtmxRequest, slug: str) -> HttpResponse:
 
 
 def _filtered_list(request: HtmxRequest, pipeline: Pipeline) -> HttpResponse:
-    """The files of one pipeline, whose page offers to run it, with the filter that the list had before."""
+    """Redirect to the files of one pipeline, with the previous filter. That page offers to run the pipeline."""
     query = QueryDict(request.POST.get("query", ""), mutable=True)
     query.pop("cursor", None)
     query["pipeline"] = pipeline.slug

@@ -1,4 +1,4 @@
-"""The API's routes for alerts and health."""
+"""API routes for alerts and health."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Health(APIView):
 
     @extend_schema(responses={200: HealthSerializer, 503: HealthSerializer})
     def get(self, request: Request) -> Response:
-        """200 while the web process can do its work, which needs the database; 503 otherwise."""
+        """Return 200 if the web process and its database work, else 503."""
         document = health_document()
         status = 200 if document["database"]["status"] == "ok" else 503
         return Response(HealthSerializer(document).data, status)
@@ -44,7 +44,7 @@ class AlertPage(FlowCursorPagination):
 
 @extend_schema(parameters=[AlertFilter])
 class Alerts(ListAPIView[Alert]):
-    """Alerts, newest first; without `state` those that are not resolved."""
+    """Alerts, newest first. Without `state`, only alerts that are not resolved."""
 
     request: Request
     serializer_class = AlertSerializer
@@ -57,14 +57,14 @@ class Alerts(ListAPIView[Alert]):
 class AlertKinds(APIView):
     @extend_schema(responses=AlertKindListSerializer)
     def get(self, request: Request) -> Response:
-        """What alerts there can be, and what resolves each of them by itself."""
+        """List the kinds of alerts, and what resolves each automatically."""
         return Response(AlertKindListSerializer({"results": KINDS}).data)
 
 
 class Acknowledge(APIView):
     @extend_schema(request=None, responses=AlertSerializer)
     def post(self, request: Request, alert: UUID) -> Response:
-        """Say that somebody looks after it. 409 where that is too late."""
+        """Acknowledge an alert. 409 if it is not open."""
         found = get_alert(request.workspace, alert)
         acknowledge(found, author_of(request))
         return Response(AlertSerializer(get_alert(request.workspace, alert)).data)
@@ -73,7 +73,7 @@ class Acknowledge(APIView):
 class Resolve(APIView):
     @extend_schema(request=None, responses=AlertSerializer)
     def post(self, request: Request, alert: UUID) -> Response:
-        """Close it by hand. 409 where it is resolved already."""
+        """Resolve an alert manually. 409 if it is already resolved."""
         resolve(get_alert(request.workspace, alert), author_of(request))
         return Response(AlertSerializer(get_alert(request.workspace, alert)).data)
 

@@ -1,4 +1,4 @@
-"""What alerts can be narrowed by."""
+"""The filter form of alerts."""
 
 from __future__ import annotations
 

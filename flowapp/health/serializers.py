@@ -1,4 +1,4 @@
-"""The state of Flow's parts as the API sends it."""
+"""The state of Flow's parts in API responses."""
 
 from __future__ import annotations
 

@@ -90,7 +90,7 @@ def _last_runs(pipeline: Pipeline) -> Sequence[Run]:
 
 
 def _sum_rows(runs: Sequence[Run]) -> dict[UUID, dict[str, Any]]:
-    """The rows of each run, by its key. A join would sum the nodes of all runs of the pipeline."""
+    """Return the rows of each run, by its key. A join would sum the nodes of all runs of the pipeline."""
     nodes = NodeRun.objects.filter(run__in=[run.pk for run in runs]).values("run")
     sums = nodes.annotate(loaded=Sum("rows_loaded"), rejected=Sum("rows_rejected"))
     found = sums.values_list("run", "loaded", "rejected")

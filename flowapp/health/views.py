@@ -1,4 +1,4 @@
-"""The pages of health, and the widget of the top bar."""
+"""The health pages, and the widget of the top bar."""
 
 from __future__ import annotations
 
@@ -36,10 +36,9 @@ HIDDEN: dict[str, Any] = {"alerts": [], "hides_alerts": True}
 @require_GET
 @page()
 def home(request: HtmxRequest) -> HttpResponse:
-    """Alerts that are not resolved and the state of all parts; asked for by htmx, only what changes.
+    """Show unresolved alerts and the state of all parts; htmx requests get only the changing part.
 
-    Narrowed down to a pipeline all of the page is its history.
-    """
+    With a pipeline filter, the page shows the alert history of that pipeline."""
     form = AlertFilter(request.workspace, request.GET)
     filters = form.filters()
     state, pipeline = filters.pop("state", ""), filters["pipeline"].slug if "pipeline" in filters else ""
@@ -73,7 +72,7 @@ Widget = Callable[..., HttpResponse]
 
 
 def without_database(view: Widget) -> Widget:
-    """The widget shows "Unknown" even if the user cannot be read."""
+    """Decorate the widget's view: it shows "Unknown" if the database does not respond."""
 
     @wraps(view)
     def safe(request: HttpRequest, workspace: str) -> HttpResponse:

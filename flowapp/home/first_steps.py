@@ -1,4 +1,4 @@
-"""The first steps in a workspace, with what has been done of them."""
+"""The first steps in a workspace, and which of them are done."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """`links` lead to the pages where the step is done; they are empty until the steps before it are done."""
+    """One step. `links` lead to the pages where it is done; they are empty until the previous steps are done."""
 
     title: str
     text: str
@@ -40,7 +40,7 @@ class Step:
 
 
 def list_steps(membership: Membership | None) -> list[Step]:
-    """The steps for a member who can do them: nothing if all are done, if they are hidden, or for viewers."""
+    """Return the steps for a member. Empty if all are done, if the member has hidden them, and for viewers."""
     if membership is None or membership.first_steps_hidden_at or not is_at_least(membership.role, "editor"):
         return []
     workspace = membership.workspace
@@ -105,7 +105,7 @@ def _count_rejected(run: Run) -> int:
 
 
 def _has_looked(membership: Membership) -> bool:
-    """Whether the member has opened a result, or anybody has worked on rejected rows."""
+    """Return whether the member has opened a result, or anybody has decided about rejected rows."""
     if membership.result_opened_at is not None:
         return True
     return RowDecision.objects.filter(workspace=membership.workspace).exists()

@@ -1,4 +1,4 @@
-"""What Ctrl-K finds: pages, actions and pipelines of one workspace."""
+"""The search of Ctrl-K: pages, actions and pipelines of one workspace."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Hit(NamedTuple):
 
 
 def find(workspace: Workspace, role: str, words: str) -> list[tuple[str, list[Hit]]]:
-    """Groups of hits, those without any left out. Without words: all pages and actions, and the first pipelines."""
+    """Return the non-empty groups of hits. Without words: all pages and actions, and the first pipelines."""
     groups = (
         ("Pipelines", _pipelines(workspace, words)),
         ("Pages", _pages(workspace, role, words)),
@@ -54,7 +54,7 @@ def _actions(workspace: Workspace, role: str, words: str) -> list[Hit]:
 
 
 def _docs(words: str) -> list[Hit]:
-    """The index without words, else the pages whose titles contain them."""
+    """Return the index of the documentation without words, else the pages whose titles contain the words."""
     if not words:
         return [Hit("Documentation", page_url(INDEX), "help-circle")]
     pages = [page for group in list_groups() for page in group.pages if _fits(page.title, words)]
@@ -62,7 +62,7 @@ def _docs(words: str) -> list[Hit]:
 
 
 def _traces(workspace: Workspace, role: str, words: str) -> list[Hit]:
-    """The page that finds a row, of the pipelines that are named by what is not its own name."""
+    """Return links to "Where did my row go?" for the pipelines that the other words name."""
     named = [word for word in words.lower().split() if word not in TRACE.lower()]
     if not named or not is_at_least(role, ROWS_VIEW):
         return []

@@ -1,4 +1,4 @@
-"""Pages of a workspace that belong to no other app."""
+"""URLs of the pages that belong to no other app."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pages that belong to no other app: the start, the choice of a workspace, the search and the documentation."""
+"""Pages that belong to no other app: start, workspaces, search and documentation."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from flowapp.web.htmx import HtmxRequest, render_page
 
 @signed_in
 def start(request: HtmxRequest) -> HttpResponse:
-    """To the only workspace, else the choice among them."""
+    """Redirect to the user's only workspace, else to the list of workspaces."""
     memberships = list_memberships(request.user)
     if len(memberships) == 1:
         return redirect("pipelines:list", memberships[0].workspace.slug)
@@ -34,7 +34,7 @@ def start(request: HtmxRequest) -> HttpResponse:
 @require_http_methods(["GET", "POST"])
 @signed_in
 def workspaces(request: HtmxRequest) -> HttpResponse:
-    """The choice among one's workspaces; admins of the installation make new ones."""
+    """List the user's workspaces. Admins of the installation can create workspaces."""
     form = WorkspaceForm(request.POST or None) if may_make_workspaces(request.user) else None
     if request.method == "POST":
         if form is None:
@@ -57,7 +57,7 @@ def workspaces(request: HtmxRequest) -> HttpResponse:
 
 
 def _keep_session(request: HtmxRequest, made: Membership) -> None:
-    """Of the maker's credentials, this session alone outlasts those that others may have had."""
+    """Renew this session and report the credentials that ended: joining a workspace ends those that others may know."""
     if made.ended is None:
         return
     for ended in see_ended_credentials(made.user):
@@ -72,7 +72,7 @@ def _keep_session(request: HtmxRequest, made: Membership) -> None:
 
 @signed_in
 def docs(request: HtmxRequest, name: str = INDEX) -> HttpResponse:
-    """A page of the documentation; without a name its index."""
+    """Show a page of the documentation, by default its index."""
     text = read_page(name)
     if text is None:
         raise Http404("Page not found.")
@@ -96,7 +96,7 @@ def hide_steps(request: HtmxRequest) -> HttpResponse:
 
 @page()
 def search(request: HtmxRequest) -> HttpResponse:
-    """What Ctrl-K lists: pages and actions, and the pipelines whose name holds the words."""
+    """List the pages, actions and pipelines whose names contain the words, for Ctrl-K."""
     words = request.GET.get("q", "").strip()[:100]
     context = {"words": words, "groups": find(request.workspace, request.role, words)}
     return render_page(request, "web/search.html", context, fragment="web/_search_results.html")

@@ -1,4 +1,4 @@
-"""Filters of lists that users keep under a name."""
+"""Saved filters of lists."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from django.db import models
 
 
 class SavedFilter(models.Model):
-    """A filter of one list, of one user in one workspace. `query` is the query string of the list's address."""
+    """A filter of one list, saved by one user in one workspace. `query` is the query string of the list's URL."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     workspace = models.ForeignKey("accounts.Workspace", models.CASCADE, related_name="+")

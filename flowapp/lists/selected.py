@@ -1,4 +1,4 @@
-"""Actions on the rows that are selected in a list."""
+"""Actions on the rows selected in a list."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from ir.words import counted
 
 Row = TypeVar("Row")
 MOST_SELECTED = 50
-"""Rows of one action: those of a page."""
+"""The maximum number of rows of one action, which is the length of a page."""
 MOST_PROBLEMS = 5
 
 
 def selected_names(given: list[str], noun: str) -> list[str]:
-    """Return what the ticked checkboxes select. Raises FlowError `selection.invalid`."""
+    """Return the values of the selected checkboxes. Raises FlowError `selection.invalid`."""
     if not 1 <= len(given) <= MOST_SELECTED:
         raise FlowError(
             "selection.invalid",
@@ -31,7 +31,7 @@ def selected_names(given: list[str], noun: str) -> list[str]:
 
 
 def require_here(request: HtmxRequest, wanted: int, found: int, noun: str, code: str) -> None:
-    """Report selected rows that are not in this workspace, or no longer. Raises FlowError if none is here."""
+    """Report selected rows that do not exist in this workspace. Raises FlowError if none exists."""
     if not found:
         raise FlowError(code, f"The selected {noun}s are not here.", hint="Reload the list.")
     if missing := wanted - found:
@@ -41,8 +41,8 @@ def require_here(request: HtmxRequest, wanted: int, found: int, noun: str, code:
 def apply_to_each(
     request: HtmxRequest, rows: Iterable[tuple[str, Row]], action: Callable[[Row], object], noun: str, done: str
 ) -> None:
-    """Apply an action to each row, given with its name, and report the results. A refusal of one does not affect the
-    others."""
+    """Apply an action to each row, given with its name, and report the results. A refusal for one row does not affect
+    the others."""
     succeeded, problems = 0, list[str]()
     for name, row in rows:
         try:
@@ -59,7 +59,7 @@ def apply_to_each(
 
 
 def list_before(request: HtmxRequest, name: str) -> str:
-    """The address of the list, with the filter under which the rows were selected."""
+    """Return the URL of the list with the filter under which the rows were selected."""
     address = reverse(name, args=[request.workspace.slug])
     query = kept_query(request.POST.get("query", "")[:LONGEST_QUERY])
     return f"{address}?{query}" if query else address

@@ -1,4 +1,4 @@
-"""Saving, listing and deleting filters of lists."""
+"""Save, list and delete filters of lists."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from flowapp.lists.models import SavedFilter
 from ir.errors import FlowError
 
 PAGES = {"pipelines": "pipelines:list", "runs": "runs:list", "files": "files:list", "errors": "quarantine:rows"}
-"""The lists that have saved filters, with the names of their addresses."""
+"""The lists that have saved filters, with the names of their URLs."""
 MOST_FILTERS = 20
-"""Filters that a user keeps for one list of a workspace."""
+"""The maximum number of saved filters of a user for one list of a workspace."""
 LONGEST_QUERY = 2000
 NOT_KEPT = frozenset({"cursor", "new"})
-"""Parameters of an address that are no part of a filter."""
+"""Query parameters that are no part of a filter."""
 
 
 def list_filters(workspace: Workspace, user: User, page: str) -> list[SavedFilter]:
@@ -23,7 +23,7 @@ def list_filters(workspace: Workspace, user: User, page: str) -> list[SavedFilte
 
 
 def save_filter(workspace: Workspace, user: User, page: str, name: str, query: str) -> SavedFilter:
-    """Keep a filter under a name, in the place of one of the same name. Raises FlowError."""
+    """Save a filter under a name; replace a filter of the same name. Raises FlowError."""
     require_page(page)
     name, query = " ".join(name.split()), kept_query(query)
     if not 1 <= len(name) <= 60 or not query or len(query) > LONGEST_QUERY:
@@ -48,7 +48,7 @@ def _owner(workspace: Workspace, user: User, page: str) -> dict[str, object]:
 
 
 def get_filter(workspace: Workspace, user: User, saved_filter: UUID) -> SavedFilter:
-    """A filter of this user. Raises FlowError."""
+    """Return a filter of this user. Raises FlowError."""
     found = SavedFilter.objects.filter(workspace=workspace, user=user, pk=saved_filter).first()
     if found is None:
         raise FlowError("filter.unknown", "Unknown filter.", hint="It may have been deleted. Reload the page.")
@@ -56,13 +56,13 @@ def get_filter(workspace: Workspace, user: User, saved_filter: UUID) -> SavedFil
 
 
 def require_page(page: str) -> str:
-    """The name of the list's address. Raises FlowError."""
+    """Return the name of the list's URL. Raises FlowError."""
     if page not in PAGES:
         raise FlowError("filter.page_unknown", f"{page!r} has no saved filters.", hint=f"Lists: {', '.join(PAGES)}.")
     return PAGES[page]
 
 
 def kept_query(query: str) -> str:
-    """The query string without empty values and without the position in the list."""
+    """Return the query string without empty values and without the position in the list."""
     pairs = parse_qsl(query.lstrip("?").replace("\0", ""))
     return urlencode([(name, value) for name, value in pairs if name not in NOT_KEPT])

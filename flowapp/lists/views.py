@@ -1,4 +1,4 @@
-"""Saving and deleting filters of lists. A filter belongs to one user in one workspace."""
+"""Save and delete filters of lists. A filter belongs to one user in one workspace."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from flowapp.web.htmx import HtmxRequest
 @require_POST
 @page()
 def save(request: HtmxRequest) -> HttpResponse:
-    """Keep the filter that the list has now."""
+    """Save the current filter of the list."""
     of, name, query = (request.POST.get(field, "") for field in ("page", "name", "query"))
     saved = save_filter(request.workspace, request.user, of, name, query)
     messages.success(request, f"Filter “{saved.name}” is saved.")
@@ -27,7 +27,7 @@ def save(request: HtmxRequest) -> HttpResponse:
 @require_POST
 @page()
 def delete(request: HtmxRequest, saved_filter: UUID) -> HttpResponse:
-    """Delete a filter; the list stays as it is."""
+    """Delete a saved filter. The list stays as it is."""
     found = get_filter(request.workspace, request.user, saved_filter)
     found.delete()
     messages.success(request, f"Filter “{found.name}” is deleted.")

@@ -1,4 +1,4 @@
-"""The API's routes for previews of nodes. They show values of rows."""
+"""API routes for previews of nodes. They return values of rows."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class NodePreviewDetail(APIView):
 
     @extend_schema(responses=NodePreviewSerializer)
     def get(self, request: Request, preview: UUID) -> Response:
-        """How far a preview of yours has come, and its rows. It is kept for 10 minutes."""
+        """Return the state of your preview, and its rows. Previews expire after 10 minutes."""
         return _response(*get_preview(_owner(request), preview))
 
 
@@ -54,7 +54,7 @@ class CancelNodePreview(APIView):
 
     @extend_schema(request=None, responses={202: NodePreviewSerializer})
     def post(self, request: Request, preview: UUID) -> Response:
-        """End a preview of yours. One that has ended stays as it is."""
+        """Cancel your preview. A finished preview stays as it is."""
         return _response(*cancel_preview(_owner(request), preview), status.HTTP_202_ACCEPTED)
 
 

@@ -1,4 +1,4 @@
-"""Edits of a draft that a column of a preview offers, as JSON Patches."""
+"""Edits of a draft that a preview offers for a column, as JSON Patches."""
 
 from __future__ import annotations
 
@@ -26,9 +26,8 @@ ALL = "*"
 
 @dataclass(frozen=True, slots=True)
 class ColumnEdit:
-    """What is to be done with a column of that type that leaves a node. `value` is the new name or type, the value to
-    keep, or the kind of rule; None is NULL. `reader` is the node whose branch is changed, or `ALL`, where several nodes
-    read from the node."""
+    """An edit of a column in the output of a node. `value` is the new name or type, the value to filter by, or the kind
+    of rule; None is NULL. If several nodes read from the node, `reader` is the one whose branch changes, or `ALL`."""
 
     action: str
     node: str
@@ -39,7 +38,7 @@ class ColumnEdit:
 
 
 def column_patch(document: Any, edit: ColumnEdit) -> Patch:
-    """The patch of one edit. Raises PatchRefused or FlowError."""
+    """Return the patch of one edit. Raises PatchRefused or FlowError."""
     make = ACTIONS.get(edit.action)
     if make is None:
         raise PatchRefused(f"Unknown action {edit.action!r}. Actions: {', '.join(ACTIONS)}.")
@@ -73,14 +72,14 @@ def _keep_value(document: Any, edit: ColumnEdit) -> Patch:
 
 _NUMBER = re.compile(r"-?\d+(\.\d+)?")
 _CAST_TO = {"float": "DOUBLE", "date": "DATE", "timestamp": "TIMESTAMP_NTZ", "timestamptz": "TIMESTAMP"}
-"""Types whose values are written in more than one way, so that their texts cannot be compared."""
+"""Types whose values have several text forms, so that their texts cannot be compared."""
 _TEXTS = ("string", "time", "uuid")
-"""Types whose values are texts in expressions, the same texts as in a preview."""
+"""Types whose values are text in expressions, in the same form as in a preview."""
 _HEX = r"\x"
 
 
 def _condition(edit: ColumnEdit) -> str:
-    """An expression that is true for rows with the value."""
+    """Return an expression that is true for rows with the value."""
     name, value = _named(edit.column), edit.value
     if value is None:
         return f"{name} IS NULL"
@@ -98,7 +97,7 @@ def _condition(edit: ColumnEdit) -> str:
 
 
 def _named(column: str) -> str:
-    """A column as an expression names it."""
+    """Return a column as it is written in an expression."""
     try:
         if parse_expression(column).columns == (column,):
             return column
@@ -108,8 +107,8 @@ def _named(column: str) -> str:
 
 
 def _add_op(document: Any, edit: ColumnEdit, op: Node) -> Patch:
-    """At the end of the transform, or of the one that the node reads from, or in a new one. A node that other branches
-    read from stays as it is, unless all branches are meant."""
+    """Append the op to the transform that makes the column, or to the one before it, or to a new one. A node from which
+    other branches read stays unchanged, unless the edit is for all branches."""
     node = find_node(document, edit.node)[1]
     if (chosen := _chosen_reader(document, node, edit)) is not None:
         return _add_between(document, node, [chosen], op)
@@ -127,8 +126,8 @@ def _add_op(document: Any, edit: ColumnEdit, op: Node) -> Patch:
 
 
 def _chosen_reader(document: Any, node: Node, edit: ColumnEdit) -> Node | None:
-    """The one of several readers whose branch the edit is for; None where there is one at most, or all are meant.
-    Raises FlowError where none is chosen."""
+    """Return the reader whose branch the edit changes; None with at most one reader, or if the edit is for all
+    branches. Raises FlowError if several readers exist and none is chosen."""
     readers = readers_of(document, node)
     if len(readers) < 2 or edit.reader == ALL:
         return None
@@ -144,7 +143,7 @@ def _chosen_reader(document: Any, node: Node, edit: ColumnEdit) -> Node | None:
 
 
 def _add_between(document: Any, above: Node, readers: list[Node], op: Node) -> Patch:
-    """At the start of the only reader if it is a transform, else in a new one."""
+    """Insert the op at the start of the only reader if that is a transform, else in a new transform."""
     if len(readers) == 1 and readers[0].get("kind") == "transform":
         place = find_node(document, readers[0]["id"])[0]
         ops = readers[0].get("ops")
@@ -160,7 +159,7 @@ def _add_between(document: Any, above: Node, readers: list[Node], op: Node) -> P
 
 
 def _add_rule(document: Any, edit: ColumnEdit) -> Patch:
-    """Add a rule to the node itself, else to the next validate node before the branches part, else to a new one."""
+    """Add a rule to the node itself, else to the next validate node before the path branches, else to a new one."""
     kind = edit.value or ""
     if kind not in RULES:
         raise FlowError("rule.type_unknown", f"Unknown rule {kind!r}.", hint=f"Rules: {', '.join(RULES)}.")
@@ -177,7 +176,7 @@ def _add_rule(document: Any, edit: ColumnEdit) -> Patch:
 
 
 def _until_parting(document: Any, node: Node) -> list[Node]:
-    """The node and those below it, up to the first one that several nodes read from."""
+    """Return the node and those below it, up to the first one from which several nodes read."""
     chain = [node]
     while len(readers := readers_of(document, chain[-1])) == 1 and readers[0] not in chain:
         chain.append(readers[0])
@@ -185,7 +184,8 @@ def _until_parting(document: Any, node: Node) -> list[Node]:
 
 
 def _place_of_validate(document: Any, node: Node, chosen: Node | None, chain: list[Node]) -> tuple[Node, list[Node]]:
-    """The node that a new validate node reads from, and those that read from the new one: before the target."""
+    """Return the node that a new validate node reads from, and the nodes that read from the new node. It is before the
+    target."""
     if last := [other for other in chain if other.get("kind") != "target"][-1:]:
         return last[0], readers_of(document, last[0])
     if chosen is not None:
@@ -197,7 +197,7 @@ def _place_of_validate(document: Any, node: Node, chosen: Node | None, chain: li
 
 
 def added_rule(before: Any, after: Any) -> tuple[str, Pointer] | None:
-    """The validate node that has one rule more than before, and the place of that rule."""
+    """Return the validate node that has one rule more than before, and the position of that rule."""
     had = {node.get("id"): len(node.get("rowLevel") or []) for _, node in nodes_of(before)}
     for _, node in nodes_of(after):
         rules = node.get("rowLevel") or []
@@ -207,7 +207,7 @@ def added_rule(before: Any, after: Any) -> tuple[str, Pointer] | None:
 
 
 def _skeleton(kind: str) -> Node:
-    """A rule with the fields that it must have."""
+    """Return a rule with its required fields."""
     tree = document_tree()
     empty = {"nodes": [{"kind": "validate", "rowLevel": []}]}
     rules, _ = tree.at(tree.document, empty, ["nodes", 0, "rowLevel"])
@@ -216,7 +216,7 @@ def _skeleton(kind: str) -> Node:
 
 
 def _use_as_key(document: Any, edit: ColumnEdit) -> Patch:
-    """Load rows by upsert with this column in the key."""
+    """Set the load mode to upsert and add the column to the key."""
     node = find_node(document, edit.node)[1]
     chain = _until_parting(document, _chosen_reader(document, node, edit) or node)
     target = chain[-1] if chain[-1].get("kind") == "target" else None
@@ -243,8 +243,8 @@ def _append(document: Any, node: Node, field: str, value: Any) -> Patch:
 
 
 def _insert_between(document: Any, above: Node, kind: str, readers: list[Node], fields: Mapping[str, Any]) -> Patch:
-    """A new node that reads from `above`, and that its readers read from or look rows up in. A branch that leads to the
-    reader leads to the new node from then on."""
+    """Insert a new node between `above` and its readers. Joins and branches that name `above` or a reader name the new
+    node instead."""
     if above.get("kind") == "branch" and len(readers) > 1:
         raise PatchRefused(f"The branches of {above['id']} lead to several nodes. Change one of them at a time.")
     taken = [str(node.get("id")) for _, node in nodes_of(document)]

@@ -1,5 +1,5 @@
-"""What of a draft a preview of one node needs: the nodes from the source to it and on to a target. The rest of the
-draft may be unfinished."""
+"""Extract the part of a draft that a preview of one node needs: the path from the source through the node to a target.
+The rest of the draft may be unfinished."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ from ir.errors import FlowError
 
 Node = dict[str, Any]
 STAND_IN = {"kind": "target", "connector": "postgres", "connection": "preview", "schema": "public", "table": "preview"}
-"""A target that nothing is loaded into: every document needs one."""
+"""A target that is never loaded, because every document needs a target."""
 TARGET_SETTINGS = ("emptyAsNull", "onTypeMismatch")
-"""What a target decides about the rows of the nodes before it."""
+"""The settings of a target that affect the rows of the nodes before it."""
 
 
 @dataclass(frozen=True, slots=True)
 class DraftedPath:
-    """The text of a pipeline whose first target is at the end of the path. `without_target` says why that is a
-    stand-in, if it is one."""
+    """The text of a pipeline whose first target is at the end of the path. If that is a stand-in, `without_target` says
+    why."""
 
     document: str
     without_target: str = ""
 
 
 def drafted_path(view: DraftView, slug: str) -> DraftedPath:
-    """The path through a node, as far as the draft has it without errors, and at least up to the node. Raises FlowError
+    """Return the path through a node, as far as the draft has no errors, and at least up to the node. Raises FlowError
     `preview.not_ready`."""
     if view.document is None:
         raise _not_ready("The JSON text of the draft is invalid.", "Correct it on the JSON tab.")
@@ -59,13 +59,13 @@ def drafted_path(view: DraftView, slug: str) -> DraftedPath:
 
 
 def _without_target(document: Any, node: Node) -> str:
-    """Why a node that leads to no target has none."""
+    """Return why no target reads the node."""
     names = [str(other.get("id")) for other in joining(document, node)]
     return f"Rows are looked up in these by {' and '.join(names)}." if names else "No target reads these rows yet."
 
 
 def _stand_in(slug: str, below: Sequence[Node]) -> Node:
-    """A target with those settings of the one that the node feeds which its rows depend on."""
+    """Return a target with the settings of the real one that affect the rows before it."""
     real: Node = below[-1] if below and below[-1].get("kind") == "target" else {}
     known = {name: real[name] for name in TARGET_SETTINGS if real.get(name) not in (None, "")}
     return {
@@ -84,7 +84,7 @@ def _document(view: DraftView, nodes: Sequence[Node]) -> str:
 
 
 def _end(name: str, branch: Node, target: Node) -> Node:
-    """A target in the place of what another branch leads to, which is not previewed."""
+    """Return a target in place of the end of another branch, which is not previewed."""
     known = {name: target[name] for name in TARGET_SETTINGS if target.get(name) not in (None, "")}
     return {"id": name, **STAND_IN, "inputs": [branch["id"]], "loadMode": "append", **known}
 

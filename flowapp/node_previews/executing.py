@@ -1,4 +1,4 @@
-"""Makes previews in a worker: ends one that is cancelled, takes too long or was replaced by a newer one."""
+"""Make previews in a worker. Ends a preview that is cancelled, takes too long or was replaced by a newer one."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def make_job(request: PreviewRequest) -> NodePreviewJob:
 
 
 def _connections(workspace: Workspace, document: Pipeline, request: PreviewRequest) -> dict[str, Connection]:
-    """Those of the nodes; a stand-in for a target has none."""
+    """Resolve the connections of the nodes; a stand-in for a target has none."""
     nodes = [node for node in document.nodes if not (request.without_target and isinstance(node, Target))]
     connections = resolve_connections(workspace, document.model_copy(update={"nodes": nodes}))
     refuse_control_databases(connections.values())
@@ -98,7 +98,7 @@ def _as_json(shown: Any) -> dict[str, Any]:
 
 
 class Watch:
-    """Shows that a worker is at a preview, and says when it must end: the `Cancellation` of the engine."""
+    """Sends signs of life for a preview and says when it must end. It is the engine's `Cancellation`."""
 
     def __init__(self, request: PreviewRequest) -> None:
         self._request = request
@@ -119,7 +119,7 @@ class Watch:
         self._thread.join()
 
     def begin(self) -> None:
-        """From here on time counts: Spark is there."""
+        """Start the time limit. Call it once Spark has started."""
         self._until = time.monotonic() + MOST_SECONDS
 
     def check(self) -> None:
@@ -130,7 +130,7 @@ class Watch:
         self._interrupt = interrupt
 
     def _watch(self) -> None:
-        """Interrupt again and again: what begins a moment later must end as well."""
+        """Interrupt repeatedly: a Spark job that starts after an interrupt must end too."""
         while not self._done.wait(LOOK_EVERY_SECONDS):
             try:
                 show_life(self._request.id)

@@ -1,4 +1,4 @@
-"""What the rules of a validate node would do to the rows of a preview, in words, in the order of the form."""
+"""Describe what the rules of a validate node would do to the rows of a preview, in the order of the form."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ class RuleLine:
 
 
 def rule_lines(result: Mapping[str, Any], document: str) -> list[RuleLine]:
-    """A line for each row rule of the previewed node, none of other kinds of nodes. `document` is the text that was
-    previewed."""
+    """Return a line for each row rule of the previewed node; none for other kinds of nodes. `document` is the previewed
+    text."""
     node = read_document(document).node(result["node"])
     if not isinstance(node, Validate):
         return []

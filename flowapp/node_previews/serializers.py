@@ -1,4 +1,4 @@
-"""Previews of nodes, as the API sends them."""
+"""Previews of nodes in API responses."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class RowPreviewSerializer(CamelSerializer[Any]):
 
 
 class NodePreviewResultSerializer(CamelSerializer[Any]):
-    """What a run would do at the node with the rows that were read. Long texts are cut."""
+    """What a run would do at the node with the sampled rows. Long texts are cut."""
 
     kind = serializers.CharField()
     extent = serializers.CharField(help_text="What was read of the source.")

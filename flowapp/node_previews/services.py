@@ -1,4 +1,4 @@
-"""Asks for previews of nodes and reads their answers."""
+"""Request previews of nodes and read their answers."""
 
 from __future__ import annotations
 
@@ -41,14 +41,14 @@ def request_preview(view: DraftView, owner: Owner, node: str, sample: SampleKind
 
 
 def get_preview(owner: Owner, preview: UUID) -> tuple[PreviewRequest, Answer]:
-    """What was asked and how far it has come. Raises FlowError `preview.unknown`, also for who did not ask."""
+    """Return the request and its current answer. Raises FlowError `preview.unknown`, also for other users' previews."""
     with report_outage():
         return _read_preview(owner, str(preview))
 
 
 def cancel_preview(owner: Owner, preview: UUID) -> tuple[PreviewRequest, Answer]:
-    """End a preview, unless it has ended: a worker stops reading within a second. Raises FlowError `preview.unknown`,
-    also for who did not ask."""
+    """Cancel a preview unless it has ended; a worker stops within a second. Raises FlowError `preview.unknown`, also
+    for other users' previews."""
     with report_outage():
         _, answer = _read_preview(owner, str(preview))
         if answer.state not in ENDED:
@@ -82,7 +82,7 @@ def _as_it_is_now(request: PreviewRequest, answer: Answer) -> Answer:
 
 
 def _waiting() -> Answer:
-    """What a preview that no worker has taken yet is waiting for."""
+    """Return the answer of a preview that no worker has taken yet, with the reason for waiting."""
     if process_health("worker")["status"] == "down":
         text = "No worker is running, so the preview waits."
         error = FlowError("preview.no_worker", text, hint="Start a worker. System Health shows its state.")
@@ -95,6 +95,6 @@ def cancelled() -> Cancelled:
 
 
 def ended_by(error: FlowError) -> Answer:
-    """The answer of a preview that has no rows to show."""
+    """Return the answer of a preview that ended with an error."""
     state: State = "cancelled" if error.code == "preview.cancelled" else "failed"
     return Answer(state, error=error.to_json())

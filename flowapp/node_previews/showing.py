@@ -1,4 +1,4 @@
-"""A preview as its table shows it: columns with their shares, and rows with their results."""
+"""Prepare a preview for its table: columns with their statistics, and rows with their results."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from flowapp.runs.rule_names import rule_name
 Side = Literal["before", "after"]
 SIDES: tuple[tuple[Side, str], ...] = (("before", "Before the node"), ("after", "After the node"))
 MOST_COLUMNS = 100
-"""Of a table on a page; the API has all."""
+"""The maximum number of columns in a table on a page. The API returns all columns."""
 LABELS = {
     "passed": "Passed",
     "warned": "Warned",
@@ -34,7 +34,7 @@ class ShownColumn:
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """`problem` says what is wrong with the value."""
+    """A value of a row. `problem` says what is wrong with it."""
 
     column: str
     value: Any
@@ -46,23 +46,23 @@ class Cell:
 
     @property
     def is_cut(self) -> bool:
-        """Whether the value goes on: it is no value that rows can have."""
+        """Return whether the value is cut; edits cannot use a cut value."""
         return isinstance(self.value, str) and len(self.value) > LONGEST_VALUE
 
     @property
     def has_returns(self) -> bool:
-        """Whether it has carriage returns, which no browser keeps in the text of a page or a form."""
+        """Return whether the value has carriage returns, which browsers change in pages and forms."""
         return isinstance(self.value, str) and "\r" in self.value
 
     @property
     def text(self) -> str:
-        """The value as the rules see it."""
+        """Return the value as text, as rules compare it."""
         return str(self.value).lower() if isinstance(self.value, bool) else str(self.value)
 
 
 @dataclass(frozen=True, slots=True)
 class ShownRow:
-    """`why` are the violations in words. Without cells, `raw` or the result is all there is to show."""
+    """A row of the table. `why` lists the violations as text. A row that could not be parsed has no cells but `raw`."""
 
     file: str
     record: int
@@ -75,7 +75,7 @@ class ShownRow:
 
 @dataclass(frozen=True, slots=True)
 class ShownPreview:
-    """`has_sides` says that rows differ before and after the node."""
+    """A preview for its table. `has_sides` means that rows differ before and after the node."""
 
     result: Mapping[str, Any]
     side: Side
@@ -115,7 +115,7 @@ def _column(column: Mapping[str, Any]) -> ShownColumn:
 
 
 def _share(part: int, whole: int) -> str:
-    """A share in percent that is only 0 or 100 if it is exactly that."""
+    """Format a share in percent. Only an exact 0 or 1 is shown as 0% or 100%."""
     if not part or part == whole:
         return "100%" if part else "0%"
     percent = 100 * part / whole

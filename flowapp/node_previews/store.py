@@ -1,5 +1,4 @@
-"""Previews while they last: requests and answers in Redis, encrypted and for minutes. The control database never holds
-rows."""
+"""Requests and answers of previews in Redis, encrypted, for some minutes. The control database never stores rows."""
 
 from __future__ import annotations
 
@@ -22,7 +21,7 @@ KEPT_SECONDS = 600
 SIGN_OF_LIFE_SECONDS = 15
 MOST_WAITING = 1_000
 MOST_BYTES = 1_000_000
-"""Of one answer."""
+"""The maximum size of one answer in bytes."""
 _QUEUE = "flow:node-previews"
 
 State = Literal["queued", "starting_spark", "running", "succeeded", "failed", "cancelled"]
@@ -31,7 +30,7 @@ ENDED: tuple[State, ...] = ("succeeded", "failed", "cancelled")
 
 @dataclass(frozen=True, slots=True)
 class Owner:
-    """Who may read an answer: one person, or the token of a program, in one workspace."""
+    """The user or API token, in one workspace, that may read an answer."""
 
     workspace: str
     who: str
@@ -39,7 +38,7 @@ class Owner:
 
 @dataclass(frozen=True, slots=True)
 class PreviewRequest:
-    """What a worker needs for one preview. `document` is the text of one path of the pipeline."""
+    """The input of one preview. `document` is the text of one path of the pipeline."""
 
     id: str
     owner: Owner
@@ -53,7 +52,7 @@ class PreviewRequest:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """How far a preview has come. `error` is that of a FlowError, `result` a `NodePreview`, both as JSON."""
+    """The state of a preview. `error` is a FlowError and `result` a `NodePreview`, both as JSON."""
 
     state: State
     error: dict[str, Any] | None = None
@@ -97,13 +96,13 @@ def send(owner: Owner, **what: Any) -> PreviewRequest:
 
 
 def take(seconds: int) -> str | None:
-    """The id of the next preview; None if none comes in so many seconds. Raises RedisError."""
+    """Return the id of the next preview; None if there is none within the given seconds. Raises RedisError."""
     taken = _client().blpop([_QUEUE], seconds)
     return str(taken[1]) if taken else None
 
 
 def give_back(preview: str) -> None:
-    """Make a preview that was taken the next one again. Raises RedisError."""
+    """Put a taken preview back at the front of the queue. Raises RedisError."""
     _client().lpush(_QUEUE, preview)
 
 
@@ -113,12 +112,12 @@ def read_request(preview: str) -> PreviewRequest | None:
 
 
 def is_newest(request: PreviewRequest) -> bool:
-    """Whether its owner has asked for no other preview of the pipeline since."""
+    """Return whether the owner has requested no newer preview of the pipeline."""
     return bool(_client().get(_newest_key(request)) == request.id)
 
 
 def mark_cancelled(preview: str) -> None:
-    """Nobody wants the preview any more: a worker ends it, or does not begin it."""
+    """Mark a preview as cancelled: a worker ends it, or does not begin it."""
     _client().set(_key(preview, "cancelled"), "1", ex=KEPT_SECONDS)
 
 
@@ -127,7 +126,7 @@ def is_cancelled(preview: str) -> bool:
 
 
 def write_answer(preview: str, answer: Answer) -> None:
-    """Store how far a preview has come. The largest answers lose rows."""
+    """Store the state of a preview. Rows are dropped from an answer that is too large."""
     _client().set(_key(preview, "answer"), encrypt(_bounded(answer)), ex=KEPT_SECONDS)
 
 
@@ -137,7 +136,7 @@ def read_answer(preview: str) -> Answer | None:
 
 
 def show_life(preview: str) -> None:
-    """A worker is at the preview."""
+    """Record that a worker is making the preview."""
     _client().set(_key(preview, "alive"), "1", ex=SIGN_OF_LIFE_SECONDS)
 
 

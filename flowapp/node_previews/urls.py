@@ -1,4 +1,4 @@
-"""The fragments of previews in the editor, below `/w/<workspace>/`."""
+"""URLs of the preview fragments in the editor, below `/w/<workspace>/`."""
 
 from __future__ import annotations
 

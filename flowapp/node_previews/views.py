@@ -1,4 +1,4 @@
-"""The panel below the canvas: asks for a preview, shows it as soon as it is there, and edits the draft from it."""
+"""The preview panel below the canvas: request previews, show them, and edit the draft from them."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ LABELS = {
 @require_POST
 @page(role=ROWS_VIEW)
 def start(request: HtmxRequest, slug: str) -> HttpResponse:
-    """Ask for a preview of a node of the draft. What keeps it from being made stands in the panel."""
+    """Request a preview of a node of the draft. If that fails, the panel shows the error."""
     pipeline, given = get_pipeline(request.workspace, slug), request.POST
     view = drafts.view_draft(drafts.open_draft(pipeline, request.user))
     try:
@@ -57,7 +57,7 @@ def start(request: HtmxRequest, slug: str) -> HttpResponse:
 @require_GET
 @page(role=ROWS_VIEW)
 def look(request: HtmxRequest, slug: str, preview: UUID) -> HttpResponse:
-    """How far it has come; its rows once it has ended."""
+    """Show the state of a preview, and its rows once it has ended."""
     get_pipeline(request.workspace, slug)
     try:
         asked, answer = get_preview(_owner(request), preview)
@@ -70,7 +70,7 @@ def look(request: HtmxRequest, slug: str, preview: UUID) -> HttpResponse:
 @require_POST
 @page(role=ROWS_VIEW)
 def cancel(request: HtmxRequest, slug: str, preview: UUID) -> HttpResponse:
-    """End it; the panel says so."""
+    """Cancel a preview and show that in the panel."""
     get_pipeline(request.workspace, slug)
     try:
         asked, answer = cancel_preview(_owner(request), preview)
@@ -82,7 +82,7 @@ def cancel(request: HtmxRequest, slug: str, preview: UUID) -> HttpResponse:
 @require_POST
 @page(role=ROWS_VIEW)
 def edit(request: HtmxRequest, slug: str) -> HttpResponse:
-    """Change the draft by a column of a preview. The editor hears of it and shows the draft as it is then."""
+    """Edit the draft with an action on a column. An event makes the editor show the changed draft."""
     draft = drafts.open_draft(get_pipeline(request.workspace, slug), request.user)
     document = read_value(draft.text)
     if document is None:
@@ -104,7 +104,7 @@ def _edit_of(request: HtmxRequest) -> ColumnEdit:
 
 
 def _readers(request: HtmxRequest, slug: str, node: str) -> list[str]:
-    """The nodes of the draft that read from a node, by which an edit can be for one of several."""
+    """Return the ids of the nodes that read from a node, so that users can choose the branch to edit."""
     draft = drafts.open_draft(get_pipeline(request.workspace, slug), request.user)
     return [str(reader.get("id")) for reader in readers_of(read_value(draft.text), {"id": node})]
 

@@ -1,5 +1,5 @@
-"""Threads of a worker process that make previews. They share its Spark with runs, but wait behind none of them:
-Celery's threads may all be busy with loads."""
+"""Threads of a worker process that make previews. They share Spark with runs, but not Celery's threads, which may all
+be busy with loads."""
 
 from __future__ import annotations
 
@@ -23,14 +23,15 @@ _threads: list[PreviewThread] = []
 
 
 class PreviewThread(threading.Thread):
-    """Makes one preview after the other until it is stopped."""
+    """Makes previews, one after the other, until it is stopped."""
 
     def __init__(self, number: int) -> None:
         super().__init__(name=f"previews {number}", daemon=True)
         self._stopped = threading.Event()
 
     def stop(self) -> None:
-        """Make no more previews. One that is being made ends with the process; one that is taken now goes back."""
+        """Stop making previews. A preview in progress ends with the process; one that is taken after this is put
+        back."""
         self._stopped.set()
 
     def run(self) -> None:

@@ -1,4 +1,4 @@
-"""The API's routes for pipelines: documents, versions, drafts and the parser."""
+"""API routes for pipelines: documents, versions, drafts and the parser."""
 
 from __future__ import annotations
 
@@ -92,7 +92,8 @@ class VersionPage(FlowCursorPagination):
 
 @extend_schema(parameters=[PipelineListFilter])
 class Pipelines(ListAPIView[Pipeline]):
-    """All pipelines, and new ones: `{"document": {…}}` or its text, or `{"id", "name"}` for one without a version."""
+    """List and create pipelines. POST takes `{"document": {…}}` or its text, or `{"id", "name"}` for a pipeline without
+    a version."""
 
     request: Request
     serializer_class = PipelineSerializer
@@ -104,7 +105,7 @@ class Pipelines(ListAPIView[Pipeline]):
 
     @extend_schema(request=PipelineRequest, responses={201: NEW_PIPELINE}, parameters=[ETAG])
     def post(self, request: Request) -> Response:
-        """Answers the first version, or the pipeline where no document was sent."""
+        """Return the first version, or the pipeline if the body has no document."""
         data = _read(request, PipelineRequest)
         if "document" not in data:
             pipeline = create_pipeline(request.workspace, data["id"], data["name"])
@@ -125,7 +126,8 @@ class PipelineDetail(APIView):
 
     @extend_schema(request=PipelineSwitches, responses={200: PipelineSerializer, 409: ProblemSerializer})
     def patch(self, request: Request, slug: str) -> Response:
-        """Enable, pause or archive a pipeline, or the opposite. A pipeline with unfinished runs is not archived."""
+        """Change the switches of a pipeline: enabled, paused, archived. A pipeline with unfinished runs cannot be
+        archived."""
         pipeline = get_pipeline(request.workspace, slug)
         with transaction.atomic():
             for name, value in _read(request, PipelineSwitches).items():
@@ -134,9 +136,9 @@ class PipelineDetail(APIView):
 
     @extend_schema(responses={204: None})
     def delete(self, request: Request, slug: str) -> Response:
-        """Versions, drafts, runs and alerts go, and so do backups of its tables, samples of its rows and its
-        watermarks: where a database does not answer, as soon as it does. Tables and rejected rows stay where they
-        are."""
+        """Delete a pipeline with its versions, drafts, runs and alerts, the backups of its tables, samples of its rows
+        and its watermarks. If a database does not respond, its part is deleted later. Loaded tables and rejected rows
+        are not deleted."""
         delete_pipeline(get_pipeline(request.workspace, slug))
         return Response(status=status.HTTP_204_NO_CONTENT)
 
@@ -151,7 +153,7 @@ class DuplicatePipeline(APIView):
 
 
 class PipelineDocument(APIView):
-    """The document of the newest version, or with `?version=` of another. Its ETag is the version's number."""
+    """The document of the newest version, or of the version in `?version=`. Its ETag is the version's number."""
 
     @extend_schema(responses=PipelineDocumentSerializer, parameters=[OpenApiParameter("version", int), ETAG])
     def get(self, request: Request, slug: str) -> Response:
@@ -196,9 +198,8 @@ class Versions(ListAPIView[PipelineVersion]):
 class DraftOfOne(APIView):
     """Your draft. PUT takes `{"text", "position"?}`, PATCH a JSON Patch, or `{"patch", "label"?, "position"?}`.
 
-    The ETag is the draft's `revision`. All that changes it takes `If-Match: "<revision>"` and answers 409, code
-    `draft.conflict`, where the draft is another one by now.
-    """
+    The ETag is the draft's `revision`. Every change accepts `If-Match: "<revision>"` and returns 409, code
+    `draft.conflict`, if the draft has another revision."""
 
     parser_classes = (JsonPatchParser, BoundedJSONParser)
 
@@ -230,7 +231,7 @@ class DraftOfOne(APIView):
 
     @extend_schema(responses={200: DraftSerializer}, parameters=DRAFT_HEADERS)
     def delete(self, request: Request, slug: str) -> Response:
-        """Forget the draft; answers one of the newest version."""
+        """Discard the draft; return a draft of the newest version."""
         return _draft_response(request, drafts.discard(_draft(request, slug), drafts.read_seen(request.headers)))
 
 
@@ -247,7 +248,7 @@ class Redo(APIView):
 
 
 class SaveDraft(APIView):
-    """Make your draft the newest version."""
+    """Save your draft as the newest version."""
 
     @extend_schema(
         request=SaveDraftRequest,
@@ -275,7 +276,7 @@ class Restore(APIView):
 
 
 class Validate(APIView):
-    """All diagnostics of a document or its text, with what the databases hold. Saves nothing."""
+    """Return all diagnostics of a document or its text, including those that depend on databases. Nothing is saved."""
 
     permission_classes = (workspace_role(write="viewer"),)
 
@@ -320,7 +321,7 @@ def _saved(version: PipelineVersion, code: int = status.HTTP_200_OK) -> Response
 
 
 def conflict_response(conflict: VersionConflict, pipeline: Pipeline, text: str) -> Response:
-    """412 with both documents: `current`, which is stored, and `yours`."""
+    """Return 412 with both documents: `current`, which is stored, and `yours`."""
     newest = get_version(pipeline)
     problem = {**flow_problem(conflict), "current": newest, "yours": {"version": conflict.expected, "document": text}}
     body = VersionConflictSerializer(problem, context={"document": drafts.json_text(newest.document)}).data
@@ -338,14 +339,14 @@ def _read(request: Request, kind: type[serializers.Serializer[Any]]) -> dict[str
 
 
 def _read_data(data: Any, kind: type[serializers.Serializer[Any]]) -> dict[str, Any]:
-    """Raises ValidationError for what the body may not be."""
+    """Validate the body. Raises ValidationError."""
     given = kind(data=data)
     given.is_valid(raise_exception=True)
     return dict(given.validated_data)
 
 
 def _text_of(document: Any) -> str:
-    """A document's text, be it given as text or as JSON."""
+    """Return a document's text, whether it was sent as text or as JSON."""
     return document if isinstance(document, str) else json.dumps(document, indent=2) + "\n"
 
 

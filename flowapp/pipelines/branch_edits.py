@@ -1,4 +1,4 @@
-"""Where branch nodes name the ends of their branches, which follow nodes that read, are renamed or removed."""
+"""Update the ends of branches when nodes are added, renamed or removed."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ir.pointers import ROOT, Pointer
 
 
 def branches_to(document: Any, slug: str, of: str | None = None) -> list[Pointer]:
-    """Return the places that name a node as the end of a branch, of any branch node or of one, in reverse order."""
+    """Return the positions that name a node as the end of a branch, in all branch nodes or in one, in reverse order."""
     found: list[Pointer] = []
     for at, node in nodes_of(document):
         if node.get("kind") != "branch" or of not in (None, node.get("id")):
@@ -25,7 +25,7 @@ def branches_to(document: Any, slug: str, of: str | None = None) -> list[Pointer
 
 
 def add_branch(document: Any, source: str, reader: str) -> Patch:
-    """Add a branch to a new reader of a branch node. Its condition is still to be written."""
+    """Add a branch for a new reader of a branch node. The user enters its condition later."""
     at, node = next(((at, node) for at, node in nodes_of(document) if node.get("id") == source), (ROOT, {}))
     if node.get("kind") != "branch" or branches_to(document, reader, source):
         return []
@@ -36,6 +36,7 @@ def add_branch(document: Any, source: str, reader: str) -> Patch:
 
 
 def drop_branches(document: Any, slug: str, of: str | None = None) -> Patch:
-    """Remove the branches that lead to a node: to one that is removed, or `of` a node from which it reads no more."""
+    """Remove the branches that lead to a removed node; with `of`, only those of a node from which it no longer
+    reads."""
     places = branches_to(document, slug, of)
     return [{"op": "remove", "path": str(at if at[-1] == "default" else at.parent)} for at in places]

@@ -71,7 +71,7 @@ def check_text(
 
 
 def _columns_seen(workspace: Workspace, value: Any) -> dict[str, list[str]]:
-    """The columns of the newest files, by the id of their source."""
+    """Return the columns of the newest files, by the id of their source."""
     named = [(node["id"], node) for _, node in nodes_of(value) if isinstance(node.get("id"), str)]
     heads = {name: newest_header(workspace, node) for name, node in named if node.get("kind") == "source"}
     return {name: columns for name, columns in heads.items() if columns}

@@ -1,4 +1,4 @@
-"""Which connections documents name."""
+"""Find the connections that documents name."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from flowapp.pipelines.models import PipelineVersion
 
 
 def pipelines_naming(workspace: Workspace, name: str) -> list[str]:
-    """The ids of pipelines whose newest version names the connection."""
+    """Return the ids of pipelines whose newest version names the connection."""
     newest = PipelineVersion.objects.filter(pipeline__workspace=workspace, number=F("pipeline__latest_number"))
     found = newest.order_by("pipeline__slug").values_list("pipeline__slug", "document")
     return [slug for slug, text in found.iterator() if name in connections_in(text)]
 
 
 def connections_in(text: str) -> set[str]:
-    """The connections that a document names; also one that this release cannot read as a pipeline."""
-    # A saved document is known to be valid: what finds the place of each fault would take most of a page's time.
+    """Return the connections that a document names, also if this release cannot parse the document."""
+    # Do not parse: a saved document is valid, and searching for errors would take most of the time of a page.
     value = (json.loads if syntax_of(text) == "json" else tomllib.loads)(text.removeprefix("\ufeff"))
     nodes = _dicts(value.get("nodes")) if isinstance(value, dict) else []
     holders = [*nodes, *(hook for node in nodes for name in ("preHook", "postHook") for hook in _dicts(node.get(name)))]
@@ -30,5 +30,5 @@ def connections_in(text: str) -> set[str]:
 
 
 def _dicts(value: Any) -> list[dict[str, Any]]:
-    """The objects of a list, or the one that stands in its place."""
+    """Return the objects of a list, or the single object in its place."""
     return [item for item in (value if isinstance(value, list) else [value]) if isinstance(item, dict)]

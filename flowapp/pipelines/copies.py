@@ -1,4 +1,4 @@
-"""New documents made from the newest version of a pipeline: a copy under another id, or with one more tag."""
+"""Make new documents from the newest version of a pipeline: a copy under another id, or a version with one more tag."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def _free_id(pipeline: Pipeline) -> str:
 
 
 def add_tag(pipeline: Pipeline, tag: str, author: User | None = None, *, role: str = "editor") -> PipelineVersion:
-    """Save a version with one more tag; a pipeline that has the tag stays as it is. Raises FlowError."""
+    """Save a version with one more tag, unless the pipeline has the tag. Raises FlowError."""
     tag = require_tag(tag)
     newest = get_version(pipeline)
     tags = list((read_spans(json_text(newest.document)).value.get("metadata") or {}).get("tags") or [])
@@ -55,7 +55,7 @@ def add_tag(pipeline: Pipeline, tag: str, author: User | None = None, *, role: s
 
 
 def require_tag(tag: str) -> str:
-    """The tag without surplus blanks. Raises FlowError."""
+    """Return the tag with normalized blanks. Raises FlowError."""
     tag = " ".join(tag.split())
     if not 1 <= len(tag) <= LONGEST_TAG:
         raise FlowError("tag.invalid", f"A tag has 1 to {LONGEST_TAG} characters.", hint="Enter a shorter tag.")
@@ -63,7 +63,7 @@ def require_tag(tag: str) -> str:
 
 
 def _changed(version: PipelineVersion, changes: list[tuple[list[str | int], Any]]) -> str:
-    """The version's text with these members set."""
+    """Return the version's text with these members set."""
     text = json_text(version.document)
     for steps, value in changes:
         text = apply_patch(text, put(read_spans(text).value, steps, value))

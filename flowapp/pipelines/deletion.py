@@ -9,13 +9,12 @@ from flowapp.pipelines.models import Pipeline
 from flowapp.pipelines.services import lock_pipeline
 
 before_deletion: Hook[[Pipeline], None] = Hook()
-"""Called in the transaction that deletes the pipeline. Raises FlowError while it must stay."""
+"""Called in the transaction that deletes the pipeline. Raises FlowError to prevent the deletion."""
 
 
 def delete_pipeline(pipeline: Pipeline) -> None:
-    """Delete a pipeline with its versions, drafts, runs and alerts, and with what Flow keeps of it beside its targets:
-    backups, samples, watermarks. Tables that it loaded and rejected rows stay. Raises FlowError.
-    """
+    """Delete a pipeline with its versions, drafts, runs and alerts, and with Flow's own data in target databases:
+    backups, samples, watermarks. Loaded tables and rejected rows are not deleted. Raises FlowError."""
     with transaction.atomic():
         lock_pipeline(pipeline)
         before_deletion(pipeline)

@@ -38,8 +38,9 @@ class Table(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """`tables` and `allowances` as `parsePipelineIR` takes them, `silent` the reasons why a connection could not be
-    asked, and `kinds` the kinds of all stored connections, by name."""
+    """What the databases of a document contain. `tables` and `allowances` are arguments of `parsePipelineIR`, `silent`
+    has the reason for each connection that could not be queried, and `kinds` has the kind of each stored connection, by
+    name."""
 
     tables: dict[tuple[str, str, str], Destination | None]
     silent: dict[str, str]

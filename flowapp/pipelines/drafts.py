@@ -53,7 +53,7 @@ class Seen:
 
 
 ANYTHING = Seen()
-"""For programs that do not say what they have seen."""
+"""The base of edits by programs that do not send one: any draft."""
 
 
 def read_seen(headers: Mapping[str, str]) -> Seen:
@@ -177,7 +177,7 @@ def redo(draft: Draft, seen: Seen = ANYTHING) -> Draft:
 
 
 def discard(draft: Draft, seen: Seen = ANYTHING) -> Draft:
-    """Delete the draft with its steps; the newest version remains. Raises DraftConflict."""
+    """Delete the draft with its steps and return an unsaved draft of the newest version. Raises DraftConflict."""
     require_seen(draft, seen)
     if draft.user_id is None:
         return draft
@@ -352,12 +352,12 @@ def _forget_oldest(draft: Draft) -> None:
         DraftStep.objects.filter(draft=draft, number__lt=oldest).delete()
 
 
-# --- showing ------------------------------------------------------------------------------------------------------
+# --- viewing ------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class DraftView:
-    """A draft with everything that the editor shows of it."""
+    """A draft with its diagnostics, for the editor."""
 
     draft: Draft
     checked: Checked

@@ -235,7 +235,7 @@ def _rename_node(document: Any, path: str, data: QueryDict) -> Patch:
 
 
 def _set_input(document: Any, path: str, data: QueryDict) -> Patch:
-    """Set or clear where the rows of a node come from. Further inputs, which its joins name, stay."""
+    """Set or clear the node from which a node reads its rows. Further inputs, which its joins name, stay."""
     at, node = find_node(document, data.get("node", ""))
     inputs, chosen = node.get("inputs"), [slug for slug in data.getlist("value") if slug]
     if chosen and node.get("kind") == "transform" and isinstance(inputs, list):
@@ -251,7 +251,7 @@ def _set_input(document: Any, path: str, data: QueryDict) -> Patch:
 
 
 def _set_schedule(document: Any, path: str, data: QueryDict) -> Patch:
-    """Set the schedule as its form has it."""
+    """Set the schedule to the values of its form."""
     schedule = read_schedule(data)
     before = document.get("schedule", MISSING) if isinstance(document, dict) else MISSING
     if schedule is None:
@@ -260,12 +260,12 @@ def _set_schedule(document: Any, path: str, data: QueryDict) -> Patch:
 
 
 def require_node(at: Pointer, node: Mapping[str, Any]) -> dict[str, Any]:
-    """A step of a patch that refuses the others if another node has come to this place in the meantime."""
+    """Return a `test` operation that makes the patch fail if another node has moved to this position."""
     return {"op": "test", "path": str(at / "id"), "value": node["id"]}
 
 
 def _joins_with(document: Any, slug: str) -> list[Pointer]:
-    """Return where joins name a node."""
+    """Return the positions of joins that name a node."""
     return [
         at / "ops" / i / "with"
         for at, node in nodes_of(document)

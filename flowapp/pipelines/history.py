@@ -16,8 +16,8 @@ DRAFT = "draft"
 
 
 def history(pipeline: Pipeline, view: DraftView, query: QueryDict) -> dict[str, Any]:
-    """A page of versions; with `left` and `right` in the query what differs between these two, with
-    `version` the document of that one."""
+    """Return a page of versions. With `left` and `right` in the query, add the differences between these two; with
+    `version`, the document of that version."""
     page = take_page(list_versions(pipeline), query.get("cursor", ""), ("-number",), 25)
     left, right = query.get("left", ""), query.get("right", "")
     context: dict[str, Any] = {"versions": page, "left": left, "right": right}
@@ -38,7 +38,7 @@ def _text_of(pipeline: Pipeline, view: DraftView, name: str) -> str:
 
 
 def _number(name: str) -> int:
-    """Parse a version number; return a number that no version has if it is invalid."""
+    """Parse a version number. Return a number that no version has if the text is invalid."""
     return int(name) if name.isdecimal() and len(name) < 10 else -1
 
 

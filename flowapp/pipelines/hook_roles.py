@@ -31,7 +31,7 @@ def require_hook_role(role: str, document: Document, newest: PipelineVersion | N
 def _guarded_of(version: PipelineVersion | None) -> frozenset[HookKey]:
     try:
         return _guarded(read_document(version.document)) if version else frozenset()
-    except FlowError:  # saved by a release that knew more: whoever takes it over answers for its hooks
+    except FlowError:  # saved by a newer release: the author of the new version is responsible for all its hooks
         return frozenset()
 
 

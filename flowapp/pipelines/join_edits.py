@@ -1,4 +1,4 @@
-"""Further inputs of a node, which follow the joins that name them: the form has one field for both."""
+"""Update the further inputs of a node when the form changes its joins: one field sets both."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from ir.pointers import Pointer
 
 
 def is_reference(steps: list[str | int]) -> bool:
-    """Whether a place in the document is the reference of a join."""
+    """Return whether a position in the document is the reference of a join."""
     return len(steps) == 5 and (steps[0], steps[2], steps[4]) == ("nodes", "ops", "with")
 
 
 def follow_reference(document: Any, steps: list[str | int], before: Any, after: Any) -> Patch:
-    """Make the inputs of a node follow a join that names `after` instead of `before`."""
+    """Return the patch that replaces the input `before` by `after` when a join names `after` instead."""
     _, index, _, number, _ = steps
     node = document["nodes"][index]
     inputs, at = node.get("inputs"), Pointer(("nodes", index, "inputs"))
@@ -28,7 +28,7 @@ def follow_reference(document: Any, steps: list[str | int], before: Any, after: 
 
 
 def drop_references(node: Mapping[str, Any], at: Pointer, slug: str) -> Patch:
-    """Remove the joins of a node with a reference that is removed."""
+    """Return the patch that removes the joins of a node with a removed reference."""
     ops = node.get("ops")
     found = [
         i

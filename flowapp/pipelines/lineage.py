@@ -8,14 +8,14 @@ from flowapp.pipelines.drafts import DraftView
 from ir.lineage import Lineage, Trace, lineages_of
 
 ROW = 32
-"""Units from one column's name to the next one's."""
+"""The distance between the names of two columns, in SVG units."""
 WIDTH = 160
 
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """A lineage diagram. `left` are the columns on its left side, each with the reference that it is a column of, ""
-    for the source. `lines` holds the `d` of one SVG path per target column, empty if no column contributes to it."""
+    """A lineage diagram. `left` are the columns on its left side, each with the reference that it belongs to, "" for
+    the source. `lines` has the `d` of one SVG path per target column, empty if no column contributes to it."""
 
     lineage: Lineage
     left: list[tuple[str, str]]

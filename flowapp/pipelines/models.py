@@ -56,7 +56,7 @@ class Pipeline(models.Model):
 
     @property
     def schedule_key(self) -> str:
-        """What the jitter of the schedule depends on: another one for each pipeline, and never changed."""
+        """The seed of the schedule's jitter: different for each pipeline, and constant."""
         return str(self.pk)
 
     @property
@@ -91,7 +91,7 @@ class PipelineVersion(models.Model):
     document = models.TextField()
     sha256 = models.CharField(max_length=64)
     quarantines = models.JSONField(default=list)
-    # How often its runs are tried; null where the document does not say.
+    # The maximum number of attempts of its runs; null if the document does not set it.
     max_attempts = models.PositiveIntegerField(null=True)
     created_at = models.DateTimeField(auto_now_add=True)
 

@@ -1,4 +1,4 @@
-"""The nodes before and after a node of a draft, which may be unfinished: inputs may be missing or lead in a circle."""
+"""Find the nodes before and after a node of a draft, which may be unfinished: inputs may be missing or form a cycle."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Node = dict[str, Any]
 
 
 def nodes_above(document: Any, node: Node) -> list[Node]:
-    """The nodes that the rows of a node come through, the nearest first."""
+    """Return the nodes through which the rows of a node come, nearest first."""
     by_id = {str(other.get("id")): other for _, other in nodes_of(document)}
     found: list[Node] = []
     while inputs := _inputs(node):
@@ -24,7 +24,8 @@ def nodes_above(document: Any, node: Node) -> list[Node]:
 
 
 def nodes_below(document: Any, node: Node) -> list[Node]:
-    """The nodes on the way to the first target that a node feeds, else those that it feeds one after the other."""
+    """Return the nodes on the way to the first target that a node feeds; without a target, the nodes that it feeds, in
+    order."""
     below: list[Node] = []
     for reader in readers_of(document, node):
         if reader in below:
@@ -36,17 +37,17 @@ def nodes_below(document: Any, node: Node) -> list[Node]:
 
 
 def readers_of(document: Any, node: Node) -> list[Node]:
-    """The nodes that get the rows of a node. Those that only look rows up in it do not."""
+    """Return the nodes that receive the rows of a node, without those that only look up rows in it."""
     return [other for _, other in nodes_of(document) if node.get("id") in _inputs(other)[:1]]
 
 
 def joining(document: Any, node: Node) -> list[Node]:
-    """The nodes that look rows up in a node."""
+    """Return the nodes that look up rows in a node."""
     return [other for _, other in nodes_of(document) if node.get("id") in _inputs(other)[1:]]
 
 
 def with_references(document: Any, nodes: Sequence[Node]) -> list[Node]:
-    """Nodes, and behind them those that their joins look rows up in."""
+    """Return the nodes, followed by the references of their joins and the nodes before these."""
     by_id = {str(other.get("id")): other for _, other in nodes_of(document)}
     found = list(nodes)
     for node in nodes:
@@ -57,8 +58,7 @@ def with_references(document: Any, nodes: Sequence[Node]) -> list[Node]:
 
 
 def branch_ends(document: Any, nodes: Sequence[Node]) -> list[tuple[Node, str]]:
-    """The branch nodes among some nodes, each with a node that one of its branches leads to and that is not among
-    them."""
+    """Return pairs of a branch node of `nodes` and a node outside `nodes` to which one of its branches leads."""
     known = {node.get("id") for node in nodes}
     return [
         (node, str(reader["id"]))
@@ -75,5 +75,5 @@ def _inputs(node: Node) -> list[str]:
 
 
 def _without(document: Any, node: Node) -> Any:
-    """The document without a node, so that a cycle ends."""
+    """Return the document without a node, so that a cycle ends."""
     return {"nodes": [other for _, other in nodes_of(document) if other is not node]}

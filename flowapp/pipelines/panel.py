@@ -29,11 +29,11 @@ FAMILIES = {
     "preHook": "hook",
     "postHook": "hook",
 }
-"""The family, as `ir.not_yet` calls it, of what a field chooses from or is."""
+"""The name in `ir.not_yet` of the family that a field belongs to or selects from."""
 
 HIDDEN = frozenset({"id", "kind", "inputs", "ui", "loadMode", "$schema", "version", "nodes", "schedule"})
 ALWAYS_SHOWN = frozenset({"connection"})
-"""Fields that are shown before there is anything to choose: they say where to get it."""
+"""Fields that are shown even without options, because they say how to add one."""
 HOOK_FIELDS = frozenset({"preHook", "postHook"})
 COLUMN_FIELDS = frozenset(
     {"field", "column", "columns", "keys", "orderBy", "partitionBy", "watermarkColumn", "upsertKey"}
@@ -44,7 +44,7 @@ MODE_ALIASES = {str(Target.model_fields[name].alias) for name in MODE_FIELDS}
 
 @dataclass
 class ModeCard:
-    """A load mode to choose. `why_not` says why it cannot be chosen here, if so."""
+    """A load mode in the form. `why_not` says why it cannot be chosen here; "" if it can."""
 
     mode: LoadMode
     chosen: bool
@@ -52,14 +52,14 @@ class ModeCard:
 
     @property
     def summary(self) -> str:
-        """What the mode does, in one short sentence."""
+        """Return what the mode does, in one short sentence."""
         return re.split(r"[:.](?: |$)", self.mode.sentence)[0] + "."
 
 
 @dataclass
 class Group:
-    """Fields under a title. `cards` are the load modes, `chosen` the one of them that the fields belong to, with its
-    diagnostics."""
+    """Fields under a title. For load modes, `cards` are the modes, and `chosen` is the one whose fields are shown, with
+    its diagnostics."""
 
     title: str
     fields: list[Field]
@@ -98,7 +98,7 @@ class Group:
 
 @dataclass
 class Reader:
-    """The picker of what a node reads from."""
+    """The options for the input of a node."""
 
     options: list[Option]
     diagnostics: list[Diagnostic]
@@ -198,7 +198,7 @@ def is_available(name: str, tag: str) -> bool:
 
 
 def _without_packages() -> frozenset[tuple[str, str]]:
-    """Return the kinds that need a package of which none is installed."""
+    """Return the kinds whose required package is not installed."""
     return frozenset() if installed_functions() else frozenset({("hook", "custom_function")})
 
 
@@ -275,7 +275,7 @@ def _reader(document: Any, at: Pointer, node: dict[str, Any], diagnostics: list[
     inputs = node.get("inputs")
     chosen = list(_texts(inputs))
     if node.get("kind") == "transform":
-        chosen = chosen[:1]  # joins name the others
+        chosen = chosen[:1]  # joins name further inputs
     below = _readers_below(document, str(node.get("id")))
     ids = [str(n.get("id")) for pointer, n in nodes_of(document) if pointer != at and n.get("kind") != "target"]
     options = [Option(name, name, name in chosen) for name in ids if name not in below]
@@ -285,14 +285,14 @@ def _reader(document: Any, at: Pointer, node: dict[str, Any], diagnostics: list[
 
 
 def _references(document: Any, node: dict[str, Any]) -> list[Option]:
-    """Return the nodes that a node may look rows up in."""
+    """Return the nodes in which a node may look up rows."""
     taken = _readers_below(document, str(node.get("id"))) | set(list(_texts(node.get("inputs")))[:1])
     found = (str(n.get("id")) for _, n in nodes_of(document) if n.get("kind") in ("source", "transform"))
     return [Option(name, name) for name in found if name not in taken]
 
 
 def _branch_options(document: Any, node: dict[str, Any]) -> dict[str, Sequence[Option]]:
-    """Return the nodes that the branches of a branch node may lead to: those that read from it."""
+    """Return the nodes to which the branches of a branch node may lead: those that read from it."""
     if node.get("kind") != "branch":
         return {}
     readers = [Option(str(reader["id"]), str(reader["id"])) for reader in readers_of(document, node) if "id" in reader]

@@ -1,8 +1,7 @@
-"""What the forms of a draft can offer for names of tables and columns: what the databases and files hold now.
+"""Suggestions for names of tables and columns in the forms of a draft, from databases and files.
 
-Like `destinations`, this never raises and never keeps a page waiting for long: a database that does not respond offers
-nothing.
-"""
+Like `destinations`, this never raises and never delays a page for long: a database that does not respond offers no
+names."""
 
 from __future__ import annotations
 
@@ -31,13 +30,13 @@ CACHE_SECONDS = 60
 TIMEOUT_SECONDS = 2
 CHECK_SECONDS = 1.0
 MOST_TABLES = 500
-"""A list that a person can look through."""
+"""The maximum length of a list that a user can search."""
 
 
 @dataclass(frozen=True)
 class TableChoices:
-    """The tables of a node's connection. `tables` are the names in the schema that the node has chosen, or of all
-    schemas if it has chosen none of them; `qualified` are all of them with their schemas."""
+    """The tables of a node's connection. `tables` are the names in the chosen schema, or in all schemas if none is
+    chosen; `qualified` are all names with their schemas."""
 
     schemas: list[str]
     tables: list[str]
@@ -48,7 +47,7 @@ NO_TABLES = TableChoices([], [], [])
 
 
 def list_table_choices(workspace: Workspace, document: Any, node: Mapping[str, Any]) -> TableChoices:
-    """Return the tables to choose from in a node's form; those of the first target for a node without a connection."""
+    """Return the tables for a node's form; for a node without a connection, those of the first target."""
     connection = _connection_of(workspace, node) or _first_target(workspace, document)
     if connection is None:
         return NO_TABLES
@@ -60,8 +59,8 @@ def list_table_choices(workspace: Workspace, document: Any, node: Mapping[str, A
 
 
 def list_column_choices(workspace: Workspace, view: DraftView, at: Pointer, node: Mapping[str, Any]) -> list[str]:
-    """Return the columns that a node's fields can name: first those that arrive and that the node makes, then those of
-    the table that it loads."""
+    """Return the columns that a node's fields can name: the columns of its rows, those that it makes, then those of the
+    table that it loads."""
     names = [*_arriving(workspace, view.last_good, at), *_loaded(view, node)]
     return list(dict.fromkeys(names))
 
@@ -83,7 +82,7 @@ def _arriving(workspace: Workspace, document: Any, at: Pointer) -> list[str]:
 
 
 def _columns_of(workspace: Workspace, node: Mapping[str, Any]) -> list[str]:
-    """The columns of what a source reads now; empty if that is unknown."""
+    """Return the current columns of a source; empty if they are unknown."""
     if node.get("kind") != "source":
         return []
     connection, table = _connection_of(workspace, node), _source_table(node)
@@ -94,7 +93,7 @@ def _columns_of(workspace: Workspace, node: Mapping[str, Any]) -> list[str]:
 
 
 def _loaded(view: DraftView, node: Mapping[str, Any]) -> list[str]:
-    """The columns of the table that a target loads, or of those of all targets for another node."""
+    """Return the columns of the table that a target loads; for another node, those of all targets."""
     tables = view.checked.found.tables
     wanted = (node.get("connection"), node.get("schema"), node.get("table"))
     found = [tables[key] for key in tables if key == wanted or node.get("kind") != "target"]
@@ -117,7 +116,7 @@ def _schema_of(node: Mapping[str, Any]) -> str:
 
 
 def _connection_of(workspace: Workspace, node: Mapping[str, Any]) -> Connection | None:
-    """The stored connection of a node, if it leads to a database with tables."""
+    """Return the stored connection of a node if it is a database with tables."""
     name = node.get("connection")
     if not isinstance(name, str) or not name or "\0" in name:
         return None
@@ -131,7 +130,7 @@ def _first_target(workspace: Workspace, document: Any) -> Connection | None:
 
 
 def _ask(connection: Connection, what: str, ask: Callable[[], list[Found]]) -> list[Found]:
-    """The answer of a database, from the cache if it is recent; empty if the database does not respond."""
+    """Return the answer of a database, from the cache if it is recent; empty if the database does not respond."""
     parts = "\0".join([str(connection.pk), connection.changed_at.isoformat(), what])
     key = f"picker:{hashlib.sha256(parts.encode(errors='surrogatepass')).hexdigest()}"
     found: list[Found] | None = cache.get(key)

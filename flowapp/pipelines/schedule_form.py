@@ -24,7 +24,7 @@ FREQUENCIES = {
     "every": "At an interval",
     "cron": "Cron expression",
 }
-"""By name. Those between the first and the last two are cron expressions of a common shape."""
+"""The labels by name. All but the first and the last two are cron expressions of a common form."""
 CATCH_UPS = {
     "latest": "Run once for all missed times",
     "skip": "Do not run; wait for the next time",
@@ -34,14 +34,14 @@ CATCH_UPS = {
 PATTERNS = tuple(FREQUENCIES)[1:-2]
 WITH_TIME = ("daily", "weekdays", "weekly", "monthly")
 USUAL = CronPattern("daily", hour=6, days=(1,))
-"""The times that a form begins with."""
+"""The initial times of the form."""
 USUAL_INTERVAL, UTC = "15m", "UTC"
 _TIME = re.compile(r"([01]?\d|2[0-3]):([0-5]\d)(?::\d\d)?")
 
 
 @dataclass(frozen=True)
 class ScheduleForm:
-    """What the form shows. `words` describes the schedule if it is valid."""
+    """The values of the form. `words` describes the schedule if it is valid."""
 
     frequency: str
     pattern: CronPattern
@@ -66,7 +66,8 @@ class ScheduleForm:
 
 
 def schedule_form(view: DraftView, chosen: str = "") -> ScheduleForm:
-    """`chosen` is the frequency that was just chosen: who asks for a cron expression gets one, whatever its shape."""
+    """Return the form of the draft's schedule. `chosen` is the frequency that the user has just selected; `cron` always
+    shows the expression."""
     document = view.last_good
     value = document.get("schedule") if isinstance(document, dict) else None
     schedule = value if isinstance(value, dict) else {}
@@ -94,7 +95,7 @@ def _frequency(schedule: Mapping[str, Any], pattern: CronPattern | None) -> str:
 
 
 def read_schedule(data: QueryDict) -> dict[str, Any] | None:
-    """Return the schedule that was chosen; None if the pipeline runs manually only."""
+    """Return the schedule that the user entered; None if the pipeline only runs manually."""
     frequency = data.get("frequency", "")
     if frequency == "every":
         return {"kind": "every", "interval": data.get("interval", "").strip() or USUAL_INTERVAL, **_options(data)}
@@ -108,7 +109,7 @@ def read_schedule(data: QueryDict) -> dict[str, Any] | None:
 
 
 def _options(data: QueryDict) -> dict[str, str]:
-    """What was chosen beside the times. What is as usual is left out."""
+    """Return the entered options besides the times, without those that equal their default."""
     given = {"jitter": data.get("jitter", "").strip(), "catchUp": data.get("catch_up", "latest")}
     return {name: value for name, value in given.items() if value not in ("", "latest")}
 
@@ -123,5 +124,5 @@ def _pattern(frequency: Frequency, data: QueryDict) -> CronPattern:
 
 
 def _between(text: str, least: int, most: int, default: int) -> int:
-    """The number of a text, within its bounds."""
+    """Return the number in a text, limited to the bounds."""
     return min(max(int(text), least), most) if text.isdecimal() and len(text) < 5 else default

@@ -14,7 +14,7 @@ MOST_NAMES, MOST_CANDIDATES = 500, 5
 
 
 def list_pipelines(workspace: Workspace, *, archived: bool | None = False) -> QuerySet[Pipeline]:
-    """By id; only those that are archived, only those that are not, or with None all."""
+    """List pipelines by id. `archived` selects archived ones, others, or with None all."""
     pipelines = Pipeline.objects.filter(workspace=workspace).order_by("slug")
     return pipelines if archived is None else pipelines.filter(archived_at__isnull=not archived)
 

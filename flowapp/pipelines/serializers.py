@@ -1,4 +1,4 @@
-"""Pipelines, versions and drafts as the API takes and sends them."""
+"""Pipelines, versions and drafts in API requests and responses."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ MOST_CHARACTERS = 2000
 
 
 class ScheduleSerializer(WireSerializer[Any]):
-    """When a pipeline runs by itself: `cron` has an expression and a time zone, `every` an interval."""
+    """When a pipeline starts automatically: `cron` has an expression and a time zone, `every` an interval."""
 
     kind = serializers.ChoiceField(["cron", "every"])
     expression = serializers.CharField(required=False)
@@ -51,7 +51,7 @@ class PipelineListFilter(CamelSerializer[Any]):
 
 
 class PipelineSwitches(CamelSerializer[Any]):
-    """The switches to change; those that are not sent stay as they are."""
+    """The switches to change. Absent switches stay unchanged."""
 
     enabled = serializers.BooleanField(required=False)
     paused = serializers.BooleanField(required=False, help_text="Whether the schedule is paused.")
@@ -79,7 +79,7 @@ class YoursSerializer(CamelSerializer[Any]):
 
 
 class VersionConflictSerializer(ProblemSerializer):
-    """A newer version was saved in the meantime: `current` is that one, `yours` what was sent."""
+    """A newer version was saved in the meantime: `current` is that version, `yours` the submitted document."""
 
     current = VersionWithDocumentSerializer()
     yours = YoursSerializer()
@@ -92,7 +92,7 @@ class DraftStepSerializer(CamelSerializer[Any]):
 
 
 class DraftSerializer(CamelSerializer[DraftView]):
-    """A person's draft of a pipeline, with all diagnostics of its text."""
+    """A user's draft of a pipeline, with all diagnostics of its text."""
 
     text = serializers.CharField(source="draft.text")
     document = ValueField(help_text="The text as JSON; null where it cannot be read.")
@@ -131,7 +131,7 @@ class TextOrDocumentField(ValueField):
 
 
 def _words(**more: Any) -> TextField:
-    """Optional text of a person or a program."""
+    """An optional text field for a user or a program."""
     return TextField(default="", allow_blank=True, trim_whitespace=False, max_length=MOST_CHARACTERS, **more)
 
 
@@ -145,7 +145,7 @@ class PipelineRequest(CamelSerializer[Any]):
 
 
 class ValidationRequest(CamelSerializer[Any]):
-    """Either of the two."""
+    """The text or the document to validate."""
 
     document = PipelineDocumentSerializer(required=False)
     text = TextField(required=False)
@@ -166,7 +166,7 @@ class DraftTextRequest(CamelSerializer[Any]):
 
 
 class DraftPatchRequest(CamelSerializer[Any]):
-    """Such an object, or a bare JSON Patch as `application/json-patch+json`."""
+    """A JSON Patch with its label. A bare JSON Patch is sent as `application/json-patch+json`."""
 
     patch = JsonPatchField()
     label = _words(help_text="What the step is called in the history.")  # type: ignore[assignment]  # a field, not the option of serializers

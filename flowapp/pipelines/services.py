@@ -1,4 +1,4 @@
-"""Saving pipelines and switching them. A version never changes; restoring one makes a new one of its text."""
+"""Save pipelines and set their switches. A version never changes; restoring one makes a new version with its text."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ TRIES = 10
 IDENT = re.compile(r"[a-z][a-z0-9_-]{0,62}")
 
 before_archiving: Hook[[Pipeline], None] = Hook()
-"""Raises FlowError while the pipeline must not be archived."""
+"""Called before a pipeline is archived. Raises FlowError to prevent that."""
 
 
 class VersionConflict(FlowError):
-    """The stored version is newer than the one that an edit was made from. `current` is the stored one."""
+    """A newer version than the one on which an edit is based has been saved. `current` is its number."""
 
     def __init__(self, slug: str, expected: int, current: int) -> None:
         super().__init__(
@@ -54,11 +54,10 @@ def save_version(
     syntax: Syntax | None = None,
     role: str = "editor",
 ) -> PipelineVersion:
-    """Make the text the newest version of the pipeline that it names; the same text again makes none.
+    """Save the text as the newest version of the pipeline that it names; an unchanged text makes no version.
 
-    `expected_version` is the number that the edit was made from, 0 for a new pipeline; `role` is the author's, for what
-    only some may write. Raises InvalidPipeline, UnknownConnection, VersionConflict or FlowError `hook.needs_admin`.
-    """
+    `expected_version` is the number of the version on which the edit is based, 0 for a new pipeline. `role` is the role
+    of the author. Raises InvalidPipeline, UnknownConnection, VersionConflict or FlowError `hook.needs_admin`."""
     allowances = allowances_of(workspace)
     parsed = parse(document_text, syntax or syntax_of(document_text), allowances=allowances)
     document = parsed.pipeline
@@ -84,20 +83,20 @@ def _get_or_create(workspace: Workspace, slug: str) -> Pipeline:
 
 
 def _first_token() -> int:
-    """Where a new pipeline's fence tokens begin: ahead of those that one of its id, deleted since, left in targets."""
+    """Return a fence token above those that a deleted pipeline of the same id may have left in targets."""
     return time.time_ns() // 1000
 
 
 def _save_after(
     pipeline: Pipeline, parsed: Parsed, text: str, author: User | None, message: str
 ) -> PipelineVersion | None:
-    """Write the version after the one that `pipeline` shows; None when another save was faster."""
+    """Save the version after the newest one of `pipeline`; return None if a concurrent save was faster."""
     document, newest = parsed.pipeline, _newest(pipeline)
     if newest is not None and newest.document == text:
         return newest
     number = pipeline.latest_number + 1
     with transaction.atomic():
-        # The lock keeps switches out, on which the next start of the schedule depends.
+        # Lock out switches, because the next start of the schedule depends on them.
         unchanged = Pipeline.objects.select_for_update().filter(pk=pipeline.pk, latest_number=pipeline.latest_number)
         locked = unchanged.first()
         if locked is None:
@@ -123,7 +122,7 @@ def _newest(pipeline: Pipeline) -> PipelineVersion | None:
 
 
 def _schedule(pipeline: Pipeline, document: Document) -> dict[str, object]:
-    """The changes to a pipeline's schedule. One that stays the same keeps its next time."""
+    """Return the changes to a pipeline's schedule. An unchanged schedule retains its next start."""
     schedule = document.schedule
     stored = None if schedule is None else schedule.to_document()
     if stored == pipeline.schedule:
@@ -154,18 +153,18 @@ def restore_version(
 
 
 def set_paused(pipeline: Pipeline, paused: bool) -> None:
-    """Stop or resume the schedule. What was missed meanwhile is not caught up. Manual runs still work."""
+    """Pause or resume the schedule. Times missed in a pause are not caught up. Manual runs still work."""
     _switch(pipeline, paused=paused)
 
 
 def set_enabled(pipeline: Pipeline, enabled: bool) -> None:
-    """Switch a pipeline on or off altogether."""
+    """Enable or disable a pipeline."""
     _switch(pipeline, enabled=enabled)
 
 
 def set_archived(pipeline: Pipeline, archived: bool) -> None:
-    """Take a pipeline out of lists and schedules, or restore it. Nothing of it is lost. Raises FlowError while it has
-    unfinished runs."""
+    """Archive a pipeline, which excludes it from lists and schedules, or restore it. No data is lost. Raises FlowError
+    while it has unfinished runs."""
     if archived == (pipeline.archived_at is not None):
         return
     with transaction.atomic():
@@ -176,7 +175,7 @@ def set_archived(pipeline: Pipeline, archived: bool) -> None:
 
 
 def lock_pipeline(pipeline: Pipeline) -> None:
-    """Keep others from queuing runs of the pipeline until the caller's transaction ends."""
+    """Lock the pipeline until the caller's transaction ends, so that no run of it can be queued."""
     Pipeline.objects.select_for_update().filter(pk=pipeline.pk).first()
 
 
@@ -185,11 +184,11 @@ SWITCHES: dict[str, Callable[[Pipeline, bool], None]] = {
     "paused": set_paused,
     "archived": set_archived,
 }
-"""What people switch on and off, by its name."""
+"""The functions that set a pipeline's switches, by name."""
 
 
 def set_favourite(pipeline: Pipeline, user: User, is_favourite: bool) -> None:
-    """List the pipeline first for this user, or no longer."""
+    """Add the pipeline to the user's favourites or remove it."""
     if is_favourite:
         Favourite.objects.get_or_create(pipeline=pipeline, user=user)
     else:
@@ -207,7 +206,7 @@ def _switch(pipeline: Pipeline, **changes: bool | datetime | None) -> None:
 
 
 def create_pipeline(workspace: Workspace, slug: str, name: str = "") -> Pipeline:
-    """A pipeline without a version, for a first draft. Raises FlowError if the id is none or is taken."""
+    """Create a pipeline without a version, for a first draft. Raises FlowError if the id is invalid or taken."""
     if not IDENT.fullmatch(slug):
         raise FlowError(
             "pipeline.id_malformed",

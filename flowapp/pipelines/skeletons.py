@@ -1,4 +1,4 @@
-"""What a new node begins with."""
+"""The initial fields of new nodes."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from ir.kinds import KindTable
 from ir.nodes import NODES
 
 MakeFields = Callable[[str, str], dict[str, Any]]
-"""Makes a node's fields from the name of a connection and the id of the pipeline, either of them perhaps empty."""
+"""Returns a node's fields for the name of a connection and the id of the pipeline; either may be empty."""
 
 
 class Skeleton(NamedTuple):
-    """What a new node of a kind begins with: `first_id` names the first of them, `fields` are the members beside id and
-    kind. `read_by` lists the kinds that may read from it."""
+    """The initial fields of a new node of a kind, besides id and kind. `first_id` is the id of the first such node;
+    `read_by` lists the kinds that may read from it."""
 
     first_id: str
     fields: MakeFields
@@ -23,10 +23,10 @@ class Skeleton(NamedTuple):
 
 
 FIRST_CONNECTOR = next(iter(CONNECTORS.values()))
-"""What a new source reads from."""
+"""The connector of a new source."""
 FIRST_TARGET = next(iter(TARGET_CONNECTORS))
 NEW_RULE = {"onFail": "skip"}
-"""What a rule begins with that a form adds: the first bad row is put aside, and does not stop the whole load."""
+"""The initial fields of a rule that a form adds: a bad row is rejected and does not stop the load."""
 
 
 def _source(connection: str, pipeline: str) -> dict[str, Any]:
@@ -42,7 +42,7 @@ def _branch(connection: str, pipeline: str) -> dict[str, Any]:
 
 
 def _validate(connection: str, pipeline: str) -> dict[str, Any]:
-    """Rejected rows are kept from the start: who finds out later that they were not has lost them."""
+    """Store rejected rows from the start, because rejected rows that are not stored are lost."""
     table = pipeline.replace("-", "_") or "rejected"
     return {"inputs": [], "rowLevel": [], "quarantine": {"enabled": True, "table": f"dlq.{table}"}}
 
@@ -70,7 +70,7 @@ SKELETONS: KindTable[Skeleton] = KindTable(
 def new_node(
     kind: str, taken: Iterable[str], connection: str = "", pipeline: str = "", reads: str = ""
 ) -> dict[str, Any]:
-    """A node of that kind with an id of its own; raises KeyError. `reads` is the node that it reads from."""
+    """Return a new node of that kind with a free id. Raises KeyError. `reads` is the node that it reads from."""
     skeleton = SKELETONS[kind]
     fields = skeleton.fields(connection, pipeline)
     node = {"id": _free_id(skeleton.first_id, set(taken)), "kind": kind, **fields}
@@ -80,7 +80,7 @@ def new_node(
 
 
 def describe_kinds(connection: str, pipeline: str) -> list[dict[str, Any]]:
-    """What a program needs to add nodes itself, by the same rules as `new_node`."""
+    """Describe the kinds for a program that adds nodes by the same rules as `new_node`."""
     return [
         {
             "kind": kind,

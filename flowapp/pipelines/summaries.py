@@ -1,4 +1,4 @@
-"""Values of a document that are stored in columns: what lists show, and where rejected rows are stored."""
+"""Values of a document that are also stored in columns: what lists show, and where rejected rows are stored."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def find_quarantines(document: Document) -> Iterator[QuarantineTable]:
 
 
 def join_tags(tags: Iterable[str]) -> str:
-    """Tags as `Pipeline.tags` keeps them: a tag is there when its line is."""
+    """Return tags in the form of `Pipeline.tags`: one line per tag."""
     lines = [line for tag in tags if (line := " ".join(tag.split()))]
     return "\n" + "\n".join(dict.fromkeys(lines)) + "\n" if lines else ""
 

@@ -7,7 +7,7 @@ from django.apps import AppConfig
 from flowapp.registrations import Registers
 
 RETENTION = "retention"
-"""The thread of what may take long: schedules do not wait until old rows are deleted."""
+"""The thread of slow tasks, so that the deletion of old rows does not delay schedules."""
 
 
 class ProcessesConfig(Registers, AppConfig):

@@ -21,12 +21,12 @@ FORGET_AFTER = 24 * 3600.0
 
 
 def process_name() -> str:
-    """A name that no other process ever has."""
+    """Return a name that no other process ever has."""
     return f"{socket.gethostname()}:{os.getpid()}:{uuid.uuid4().hex[:8]}"
 
 
 def spark_name(process: str) -> str:
-    """How the Spark that a process holds is named."""
+    """Return the name of the heartbeat of a process's Spark."""
     return f"{process} spark"
 
 
@@ -35,20 +35,19 @@ def beat(name: str, role: str) -> None:
 
 
 def count_alive(role: str) -> int:
-    """How many processes of that role were heard of lately."""
+    """Return the number of processes of that role with a recent heartbeat."""
     return Heartbeat.objects.filter(role=role, seen_at__gt=from_now(-settings.HEARTBEAT_SECONDS)).count()
 
 
 def forget_dead() -> None:
-    """Drop the rows of processes that are long gone."""
+    """Delete the heartbeats of processes that ended long ago."""
     Heartbeat.objects.filter(seen_at__lt=from_now(-FORGET_AFTER)).delete()
 
 
 class HeartbeatThread(threading.Thread):
-    """Beats until `stop` is called, whenever `lives` says so, which may take its time.
+    """Writes heartbeats until `stop` is called, whenever `lives` returns True. `lives` may be slow.
 
-    A database that does not answer is tried again: silence is what others look for.
-    """
+    Database errors are logged and retried: a missing heartbeat is what others react to."""
 
     def __init__(self, name: str, role: str, lives: Callable[[], bool] = lambda: True) -> None:
         super().__init__(name=f"{role}-heartbeat", daemon=True)
@@ -72,7 +71,7 @@ class HeartbeatThread(threading.Thread):
             connections.close_all()
 
     def stop(self) -> None:
-        """End the thread and take the process off the list."""
+        """End the thread and delete the process's heartbeat."""
         self._stopped.set()
         self.join(timeout=5)
         Heartbeat.objects.filter(name=self._process).delete()

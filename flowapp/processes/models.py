@@ -1,4 +1,4 @@
-"""Who is alive, and when periodic tasks are due."""
+"""Heartbeats of processes, and due times of periodic tasks."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from django.db import models
 
 
 class Heartbeat(models.Model):
-    """A worker or scheduler process that says that it lives."""
+    """The last heartbeat of a worker or scheduler process."""
 
     name = models.CharField(max_length=200, primary_key=True)
     role = models.CharField(max_length=20)
@@ -22,7 +22,7 @@ class Heartbeat(models.Model):
 
 
 class PeriodicTask(models.Model):
-    """When a task of the schedulers is due next; the scheduler that moves `due_at` forward does it."""
+    """When a task of the schedulers is due next. The scheduler that moves `due_at` forward executes the task."""
 
     name = models.CharField(max_length=60, primary_key=True)
     due_at = models.DateTimeField()

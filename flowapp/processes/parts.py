@@ -56,7 +56,7 @@ def process_health(role: str) -> Part:
 
 
 def spark_health() -> Part:
-    """The state of Spark, unknown without a worker: only workers run it."""
+    """Return the state of Spark; unknown without a worker, because only workers run it."""
     try:
         is_fresh = ExpressionWrapper(Q(seen_at__gt=from_now(-settings.HEARTBEAT_SECONDS)), BooleanField())
         found = Heartbeat.objects.filter(role__in=("worker", "spark")).annotate(is_fresh=is_fresh)
@@ -69,7 +69,7 @@ def spark_health() -> Part:
 
 
 def _spark_part(states: Sequence[bool | None]) -> Part:
-    """`states` are those of the living workers' Sparks: None was never heard of."""
+    """Return the state of Spark. `states` are those of the live workers; None is an unknown state."""
     answering = states.count(True)
     if not states:
         return part("unknown", "No worker answers. Only workers run Spark.", alive=0)
@@ -93,5 +93,5 @@ PARTS: dict[str, Callable[[], Part]] = {
 
 
 def health_document() -> dict[str, Part]:
-    """The state of every part, each with a word for people."""
+    """Return the state of every part, each with a label."""
     return {name: look() for name, look in PARTS.items()}

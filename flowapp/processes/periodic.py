@@ -20,17 +20,18 @@ from flowapp.registrations import load_registrations
 
 logger = logging.getLogger(__name__)
 ON_TIME = "on time"
-"""The thread of what asks the control database alone: schedules fire in time however many targets do not answer."""
+"""The thread of tasks that query only the control database, so that targets that do not respond do not delay
+schedules."""
 CLEARING_UP = "clearing up"
-"""The thread of what asks every target, and may wait for each that does not answer."""
+"""The thread of tasks that query every target, and may wait for each that does not respond."""
 
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """`run` gets the time. It is called at every tick, or by one of all schedulers once in so many `seconds`.
+    """A periodic task. `run` receives the time. It is called at every tick, or with `seconds` by one scheduler per
+    interval.
 
-    Tasks of one `thread` run one after the other, in the order in which they were registered.
-    """
+    Tasks of one `thread` run one after the other, in the order of registration."""
 
     name: str
     run: Callable[[datetime], object]
@@ -42,7 +43,7 @@ _tasks: list[Task] = []
 
 
 def register(*tasks: Task) -> None:
-    """Let schedulers do these. Raises ValueError for a name that is taken."""
+    """Add tasks to the schedulers. Raises ValueError if a name is taken."""
     for task in tasks:
         if task.name in {known.name for known in _tasks}:
             raise ValueError(f"There is a periodic task {task.name!r} already.")
@@ -58,10 +59,9 @@ def tasks_by_thread() -> dict[str, list[Task]]:
 
 
 def tick(tasks: Iterable[Task], now: datetime | None = None) -> None:
-    """Do what is due of these. `now` is for schedules alone; leases and queues go by the database's clock.
+    """Run the tasks that are due. `now` is the time for schedules; leases and queues use the database's clock.
 
-    A task that fails is logged and does not keep the others from being done.
-    """
+    A task that fails is logged and does not prevent the others."""
     moment = now or timezone.now()
     for task in tasks:
         try:
@@ -73,7 +73,7 @@ def tick(tasks: Iterable[Task], now: datetime | None = None) -> None:
 
 
 def claim(name: str, seconds: float) -> bool:
-    """Whether this process is to do a task that one process does once in so many seconds."""
+    """Return whether this process runs a task that one process runs per interval of that many seconds."""
     if PeriodicTask.objects.filter(name=name, due_at__lte=Now()).update(due_at=from_now(seconds)):
         return True
     try:
@@ -84,7 +84,7 @@ def claim(name: str, seconds: float) -> bool:
 
 
 class TasksThread(threading.Thread):
-    """Ticks every so many seconds until `stop` is called."""
+    """Runs tasks every given number of seconds until `stop` is called."""
 
     def __init__(self, name: str, tasks: Iterable[Task], seconds: float) -> None:
         super().__init__(name=name, daemon=True)
@@ -99,6 +99,6 @@ class TasksThread(threading.Thread):
             connections.close_all()
 
     def stop(self) -> None:
-        """Let it end after the task that it is at, which is waited for a while."""
+        """End the thread after its current task; wait at most 10 s for it."""
         self._stopped.set()
         self.join(timeout=10)

@@ -53,7 +53,7 @@ def describe(what: str, how_long: Callable[[], str]) -> None:
 
 
 def list_retention() -> list[tuple[str, str]]:
-    """List what is kept for how long, as text."""
+    """List the retention periods as text."""
     load_registrations()
     rules = [(rule.what, counted(int(rule.days), "day")) for rule in _rules]
     return [*rules, *((what, how_long()) for what, how_long in _descriptions)]

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 OPERATOR = "admin"
-"""The role of whoever may run commands on the machine: its files hold the keys to everything already."""
+"""The role that commands act with. Users of the server's shell can read its keys, so they have full access already."""
 
 
 def current_workspace() -> Workspace:

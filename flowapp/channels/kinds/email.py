@@ -30,7 +30,7 @@ TOTAL_SECONDS = 10.0
 SILENT_SECONDS = 5.0
 MOST_AT_ONCE = 50
 FINAL = frozenset({"certificate", "no_tls", "tls"})
-"""Codes of `describe_connection_failure` that waiting does not fix."""
+"""Codes of `describe_connection_failure` for failures that a retry does not fix."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""The list of first steps, for pages of apps that cannot import this one."""
+"""The list of first steps, for templates of apps that cannot import this app."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ register = template.Library()
 
 @register.inclusion_tag("home/_first_steps.html", takes_context=True)
 def first_steps(context: template.Context) -> dict[str, Any]:
-    """The first steps that the member has not hidden; nothing once all are done."""
+    """Return the first steps of the member; nothing once all are done or the member has hidden them."""
     steps = list_steps(context["request"].membership)
     return {
         "steps": steps,

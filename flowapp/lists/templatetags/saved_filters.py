@@ -13,7 +13,8 @@ register = template.Library()
 
 @register.inclusion_tag("lists/_saved_filters.html", takes_context=True)
 def saved_filters(context: template.Context, page: str) -> dict[str, Any]:
-    """The filters that the user keeps for this list, and the form that keeps the current one. One query."""
+    """Return the user's saved filters of this list, and the data of the form that saves the current filter. One
+    query."""
     request = context["request"]
     filters, query = list_filters(request.workspace, request.user, page), kept_query(request.GET.urlencode())
     return {

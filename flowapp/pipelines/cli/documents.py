@@ -1,4 +1,4 @@
-"""Reading pipeline documents from files and standard input."""
+"""Read pipeline documents from files and standard input."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ class UnreadableFile(FlowError):
 
 
 def is_file(name: str) -> bool:
-    """Whether FILE_OR_ID is a file. Ids hold neither dots nor slashes."""
+    """Return whether FILE_OR_ID is a file. Ids contain neither dots nor slashes."""
     return name == STDIN or "/" in name or "." in name
 
 
 def read_file(name: str) -> tuple[bytes, Syntax]:
-    """A document's bytes and its syntax, by suffix; what comes from `-` is JSON if it begins with a brace."""
+    """Return a document's bytes and its syntax, by suffix; input from `-` is JSON if it begins with a brace."""
     if name == STDIN:
         content = sys.stdin.buffer.read()
         return content, "json" if content.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{") else "toml"
@@ -46,10 +46,9 @@ def read_file(name: str) -> tuple[bytes, Syntax]:
 
 
 def read_complete(name: str) -> tuple[bytes | dict[str, Any], Syntax]:
-    """Read a document like `read_file`; one that refers to compiled transforms becomes the complete document.
+    """Read a document like `read_file`. If it refers to compiled transforms, return the complete document.
 
-    Raises InvalidCompiled, and UnreadableFile.
-    """
+    Raises InvalidCompiled and UnreadableFile."""
     from ir.manifests.diagnostics import InvalidProject
     from ir.manifests.reading import complete_manifest
     from ir.transform_code.compiled import COMPILED
@@ -75,7 +74,7 @@ def _compiled_beside(path: Path) -> dict[str, bytes]:
 
 
 class InvalidCompiled(InvalidPipeline):
-    """A document whose compiled transforms have errors, which are in `file`."""
+    """A document whose compiled transforms, in `file`, have errors."""
 
     def __init__(self, error: InvalidProject) -> None:
         self.file = next(found.file for found in error.diagnostics if found.is_error)
@@ -83,7 +82,7 @@ class InvalidCompiled(InvalidPipeline):
 
 
 def parse_offline(content: bytes | dict[str, Any], syntax: Syntax, destinations: Destinations | None = None) -> Parsed:
-    """`parsePipelineIR` with what this installation allows, without Django's settings; raises InvalidPipeline."""
+    """Run `parsePipelineIR` with what this installation allows, without Django's settings. Raises InvalidPipeline."""
     from ir.parse import parsePipelineIR
 
     streaming = read_flag("FLOW_STREAMING_ENABLED")

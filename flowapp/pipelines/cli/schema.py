@@ -20,7 +20,7 @@ SCHEMAS = {
     "plan-1.0.json": "ir.manifests.plan:plan_schema",
     "transforms-1.0.json": "ir.transform_code.compiled:transforms_schema",
 }
-"""The files, each with the function that makes its schema."""
+"""The files, each with the function that returns its schema."""
 
 
 def add_parser(commands: Any) -> None:

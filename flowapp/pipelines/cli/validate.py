@@ -1,4 +1,4 @@
-"""`flow validate`: what is wrong in a document. Without --online it needs no database and starts at once."""
+"""`flow validate`: diagnostics of a document. Without --online it needs no database and starts at once."""
 
 from __future__ import annotations
 
