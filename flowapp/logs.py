@@ -36,7 +36,7 @@ def log_crash(logger: logging.Logger, what: str, error: BaseException) -> None:
 
 
 def _outline(error: BaseException) -> list[str]:
-    """The error and those that led to it, the first one first."""
+    """Return the error and its causes, the first cause first."""
     chain: list[BaseException] = []
     current: BaseException | None = error
     while current is not None and current not in chain:

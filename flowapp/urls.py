@@ -1,4 +1,4 @@
-"""What the web process answers."""
+"""All URLs of the web process."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Times of schedules as people read them: in the schedule's own time zone, which is named."""
+"""Format times of schedules in their own time zone."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ UTC = "UTC"
 
 
 def in_zone(moment: datetime, zone: str) -> str:
-    """`Mon 2025-06-02 02:00 CEST (Europe/Berlin)`, with seconds if there are any; UTC in place of a zone that is not
-    known."""
+    """Return `Mon 2025-06-02 02:00 CEST (Europe/Berlin)`, with seconds if they are not 0. An unknown zone is replaced
+    by UTC."""
     try:
         local = moment.astimezone(timezone(zone))
     except ValueError:

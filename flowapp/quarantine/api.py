@@ -1,4 +1,4 @@
-"""The API's routes for rejected rows."""
+"""API routes for rejected rows."""
 
 from __future__ import annotations
 
@@ -58,11 +58,10 @@ from ir.errors import FlowError
 class Errors(APIView):
     @extend_schema(operation_id="errors_list", parameters=[EntryPageFilter], responses=EntryPageSerializer)
     def get(self, request: Request) -> Response:
-        """Violations, newest first. Rows are null for roles that see no values.
+        """List violations, newest first. Rows are null for roles that see no values.
 
-        A `search` looks into so many entries at a time; `partial` says that it stopped before the end, and `next` goes
-        on from there.
-        """
+        A `search` examines a limited number of entries per request: `partial` means that it stopped before the end, and
+        `next` continues it."""
         given = EntryPageFilter(data=request.query_params)
         given.is_valid(raise_exception=True)
         data = dict(given.validated_data)
@@ -80,8 +79,8 @@ class Errors(APIView):
 class Error(APIView):
     @extend_schema(request=RowChangeRequest, responses={200: EntriesSerializer, 409: ProblemSerializer})
     def patch(self, request: Request, row_key: str) -> Response:
-        """Fix a row (`cells`), ignore it, or take that back (`status: open`). `row_key` is its key, `run:row`, or the
-        number of one of its entries. All entries of the row change."""
+        """Fix a row (`cells`), ignore it, or reopen it (`status: open`). `row_key` is its key, `run:row`, or the number
+        of one of its entries. All entries of the row change."""
         given = RowChangeRequest(data=request.data)
         given.is_valid(raise_exception=True)
         data = given.validated_data
@@ -112,7 +111,7 @@ _VERBS: dict[tuple[str, str], Verb] = {
     ("ignored", "open"): "reopen",
     ("fixed", "open"): "revert",
 }
-"""What is to be done for a row of one status to have another."""
+"""The decision that changes a row from one status to another."""
 
 
 def _changed(key: str) -> FlowError:
@@ -126,7 +125,7 @@ def _changed(key: str) -> FlowError:
 class Replay(APIView):
     @extend_schema(request=ReplayRequest, responses={202: QueuedRunsSerializer})
     def post(self, request: Request) -> Response:
-        """Replay rejected rows through the rules as they stand now. No row is ever loaded twice."""
+        """Replay rejected rows through the current rules. A row is loaded at most once."""
         body = ReplayRequest(data=request.data)
         body.is_valid(raise_exception=True)
         selection = _choose(request, body.validated_data)
@@ -146,7 +145,7 @@ class Replay(APIView):
 class FixRows(APIView):
     @extend_schema(request=FixRequest, responses={202: QueuedRunsSerializer})
     def post(self, request: Request) -> Response:
-        """Put an expression's value into a field of all these rows, as `derive` computes it."""
+        """Set a field of these rows to the value of an expression, as `derive` computes it."""
         body = FixRequest(data=request.data)
         body.is_valid(raise_exception=True)
         selection, data = _choose(request, body.validated_data), body.validated_data
@@ -176,11 +175,10 @@ def _queued_runs(selection: Selection, runs: list[Any]) -> dict[str, Any]:
 class RowsOfReplay(APIView):
     @extend_schema(parameters=[RowResultFilter], responses=RowResultPageSerializer)
     def get(self, request: Request, run: UUID) -> Response:
-        """What became of each row of a replay, without values of rows.
+        """List the result of each row of a replay, without values of rows.
 
-        `counts` is what the run has counted and `listed` what is kept row by row: they differ where it is too
-        long ago.
-        """
+        `counts` are the numbers that the run counted, `listed` the numbers of stored results. They differ if results
+        have expired."""
         given = RowResultFilter(data=request.query_params)
         given.is_valid(raise_exception=True)
         found = page_results(get_run(request.workspace, run), **given.validated_data)
@@ -197,7 +195,7 @@ class RowsOfReplay(APIView):
 class Decide(APIView):
     @extend_schema(request=DecideRequest, responses=DecidedSerializer)
     def post(self, request: Request) -> Response:
-        """Ignore rows with a reason, or take that or a fix back."""
+        """Ignore rows with a reason, reopen ignored rows, or revert fixes."""
         body = DecideRequest(data=request.data)
         body.is_valid(raise_exception=True)
         data = body.validated_data
@@ -208,7 +206,7 @@ class Decide(APIView):
 class ErrorCounts(APIView):
     @extend_schema(parameters=[ViolationCountFilter], responses=ViolationCountsSerializer)
     def get(self, request: Request) -> Response:
-        """Violations counted by pipeline, rule, field or day; no warehouse is asked."""
+        """Count violations by pipeline, rule, field or day, without queries to target databases."""
         filters = read_query(request, ViolationCountFilter, pipeline=get_pipeline)
         counted = count_violations(request.workspace, filters.pop("by"), **filters)
         return Response(ViolationCountsSerializer({"results": counted}).data)
@@ -223,7 +221,8 @@ EXPORTED: dict[tuple[int, str], Any] = {
 class Export(APIView):
     @extend_schema(parameters=[ExportFilter], responses=EXPORTED)
     def get(self, request: Request) -> HttpResponseBase:
-        """All these entries with their values, as CSV that no spreadsheet computes, or as JSON. Who asked is noted."""
+        """Export these entries with their values, as CSV whose cells no spreadsheet computes, or as JSON. The audit log
+        records the export."""
         require_values(request.role)
         given = ExportFilter(data=request.query_params)
         given.is_valid(raise_exception=True)

@@ -13,16 +13,16 @@ from flowapp.runs.models import LOADED
 
 DONE = frozenset({"loaded", "fixed"})
 NOT_LOADED = frozenset({"fails", "exists", "older", "read_again", "filtered"})
-"""What a run says of rows that it took and did not load; all else it left out."""
+"""Results of rows that a run processed and did not load. It excluded the rows with all other results."""
 OF_ENTRIES = frozenset({"export", "purge"})
 OF_NO_ROWS = frozenset({"retention"})
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A decision as the journal shows it; None where a number is not known, or makes no sense. `state` is that of a run
-    which did not, or not yet, do what it was asked for; `broke_off` says that not all went, `goes_on` that not all has
-    gone yet."""
+    """A decision in the audit log. A number is None if it is unknown or does not apply. `state` is the state of the
+    decision's run while that has not loaded. `broke_off` means that an export or purge ended early, `goes_on` that a
+    purge continues."""
 
     decision: RowDecision
     requested: int | None = None

@@ -18,9 +18,9 @@ from flowapp.runs.selectors import get_run
 from ir.errors import FlowError
 
 MOST_KEYS = 5_000
-"""Rows that may be named one by one."""
+"""The maximum number of rows that are selected by key."""
 MOST_ENTRIES = 100_000
-"""Entries that a choice by what they have in common looks at, newest first."""
+"""The maximum number of entries that a selection by filter reads, newest first."""
 AT_ONCE = 20_000
 
 
@@ -93,7 +93,8 @@ def _number(row_key: str) -> int:
 
 
 def _only(row_key: str, found: Mapping[str, str]) -> str:
-    """The key of the one row. `found` are keys, and the pipelines of their rows."""
+    """Return the key of the one row. `found` maps keys to the pipelines of their rows. Raises FlowError unless there is
+    one."""
     if len(found) > 1:
         keys = ", ".join(f"{key} (of {pipeline})" for key, pipeline in sorted(found.items()))
         raise FlowError(

@@ -20,7 +20,7 @@ GROUPS = {
     "field": ("pipeline", "field"),
     "day": ("day",),
 }
-"""What counts can be told by, and the columns that make a group."""
+"""The groupings of counts, with the columns that identify a group."""
 SUMS = ("violations", "runs", "newest")
 MOST_GROUPS = 100
 MOST_DAYS = 90
@@ -29,12 +29,11 @@ MOST_DAYS = 90
 def count_violations(
     workspace: Workspace, by: str, *, days: int, pipeline: Pipeline | None = None
 ) -> list[dict[str, Any]]:
-    """`violations`, the number of `runs` and the `newest` of them for each group: the `MOST_GROUPS` with most, or every
-    day, the newest first.
+    """Return `violations`, the number of `runs` and the `newest` run of each group: the `MOST_GROUPS` groups with the
+    most violations, or every day, newest first.
 
-    A row counts once for every rule it violated, in every run that was asked for in the last `days`, today included.
-    Raises KeyError for a group that there is not.
-    """
+    A row counts once for each rule that it violated, in every run that was queued in the last `days`, today included.
+    Raises KeyError for an unknown grouping."""
     columns = GROUPS[by]
     last = timezone.localdate()
     first = last - timedelta(days=days - 1)
@@ -54,7 +53,7 @@ def count_violations(
 
 
 def _count_by_day(workspace: Workspace, first: date, last: date, pipeline: Pipeline | None) -> list[dict[str, Any]]:
-    """The newest day first."""
+    """Return the counts of each day, newest first."""
     totals = ViolationTotal.objects.filter(
         workspace=workspace, kind=GroupKind.PIPELINE, span=Span.DAY, starts__gte=first, starts__lte=last
     )

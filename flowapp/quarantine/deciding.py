@@ -78,7 +78,7 @@ class Part:
 
 
 def reach_parts(selection: Selection) -> Iterator[Part]:
-    """Raises Failure where a database does not answer, or where nothing can be noted about rows."""
+    """Yield the parts of a selection. Raises Failure if a database does not respond or cannot record decisions."""
     pipeline = selection.pipeline
     owner = Owner(str(selection.workspace_id), pipeline.slug)
     reject_tables = reject_tables_of(selection.workspace, pipeline, None)

@@ -47,20 +47,21 @@ FIELDS = (
     "reason",
     "supersededBy",
 )
-"""What is told of an entry beside its row."""
+"""The columns of an entry besides its row."""
 _SIGNS = "=+-@\uff1d\uff0b\uff0d\uff20"
-"""What makes a spreadsheet compute a cell instead of showing it; some take the wide signs for the others."""
+"""Characters with which a spreadsheet recognizes a formula, with their full-width forms."""
 _SIGN = re.compile(f"[{re.escape(_SIGNS)}]")
 _BREAKS = "\t\r\n"
 _BLANKS = "".join(filter(str.isspace, map(chr, range(0x3001))))
-"""Many a spreadsheet leaves them out before it looks for a sign."""
+"""Characters that many spreadsheets skip before such a character."""
 _SEPARATORS = (";", "|")
-"""A spreadsheet whose separator is one of these, or a tab, takes neither our commas nor the quotes behind them for what
-they are, and begins a cell within a cell of ours."""
+"""A spreadsheet with one of these separators, or a tab, ignores the commas and quotes of the file and may start a new
+cell within a cell."""
 _BEGINS_IN_JSON = re.compile(rf"([;|]\s*)({_SIGN.pattern})")
 _AT_ONCE = 500
 _LOOKED_AT = 1000
-"""Entries of each table that are asked which fields there are; what only others have stands in their row's JSON."""
+"""The number of entries of each table from which the fields are collected. Other fields are only in the JSON of the
+row."""
 _OF_FIELDS = ("id", "runId", "targetNode", "row", "fixedRow")
 
 
@@ -164,13 +165,13 @@ def neutral(cell: str) -> str:
 
 
 def _begins_within(before: str) -> bool:
-    """Whether a sign begins a cell within ours, by what stands between it and the sign before."""
+    """Return whether a new cell may begin after `before`, the text between two formula characters."""
     other = before.rstrip(_BLANKS + '"')
     return other.endswith(_SEPARATORS) or any(sign in before[len(other) :] for sign in _BREAKS)
 
 
 def _json_cell(row: Any) -> str:
-    """The row as JSON that means the same to programs and holds no formula to a spreadsheet."""
+    """Return the row as JSON without text that a spreadsheet would take for a formula."""
     text = json.dumps(row, ensure_ascii=False)
     return _BEGINS_IN_JSON.sub(lambda found: f"{found[1]}\\u{ord(found[2]):04x}", text)
 

@@ -13,13 +13,13 @@ from flowapp.runs.models import LOADS, RuleCount, Run
 from flowapp.runs.rule_names import rule_name
 
 NEWEST_RUNS = 200
-"""Runs that are looked at, so that the boxes are as quick after a million runs. Rules that only older ones know are
-found from the counts."""
+"""The number of runs that are read, so that the query is fast with millions of runs. The page of counts lists the rules
+of older runs."""
 
 
 @dataclass(frozen=True, slots=True)
 class KnownRule:
-    """A rule that rows have violated. `name` is how people know it."""
+    """A rule that rows have violated. `name` is its name for people."""
 
     rule: str
     name: str
@@ -27,7 +27,7 @@ class KnownRule:
 
 
 def known_rules(workspace: Workspace, filters: EntryFilter) -> list[KnownRule]:
-    """The violated rules of the run in question, or of the newest runs of the pipeline or the workspace, by name."""
+    """Return the violated rules of the run, or of the newest runs of the pipeline or workspace, by name."""
     counted = RuleCount.objects.filter(workspace=workspace, run__in=_runs(workspace, filters), violations__gt=0)
     found = counted.values_list("rule", "type", "field").distinct()
     rules = {KnownRule(rule, rule_name(rule, kind, field), field) for rule, kind, field in found}
@@ -44,20 +44,20 @@ def _runs(workspace: Workspace, filters: EntryFilter) -> list[UUID]:
 
 
 def names_of_rules(rules: Iterable[KnownRule]) -> dict[str, str]:
-    """The rules by name, for a box; of several that have one name each tells its id as well."""
+    """Return the names of rules as options. Rules of the same name also show their id."""
     names = {known.rule: known.name for known in rules}
     often = Counter(names.values())
     return {rule: f"{name} ({rule})" if often[name] > 1 else name for rule, name in names.items()}
 
 
 def fields_of(rules: Iterable[KnownRule]) -> list[str]:
-    """The fields that these rules are about."""
+    """Return the fields of these rules."""
     return sorted({known.field for known in rules if known.field})
 
 
 def other_fields(rules: Sequence[KnownRule], filters: EntryFilter) -> list[str]:
-    """The fields that the wanted rule is about, where the wanted field is none of them. Nothing is both then, and
-    finding that out would take a walk through every entry of the rule."""
+    """Return the fields of the selected rule if the selected field is none of them. No entry matches both, and a query
+    for them would read every entry of the rule."""
     if filters.rule is None or filters.field is None:
         return []
     about = {known.field for known in rules if known.rule == filters.rule}

@@ -1,4 +1,4 @@
-"""What narrows rejected rows down, as pages are asked for it."""
+"""Read filters of rejected rows from requests."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ LONGEST_SEARCH = 200
 
 
 def filters_of(request: HtmxRequest, given: Mapping[str, str]) -> EntryFilter:
-    """Raises FlowError for a pipeline or run that is not of this workspace, for a search by who sees no values, and for
-    a status or day that cannot be read: all rows would be shown, exported or deleted instead of those asked for."""
+    """Return the filters of a request. Raises FlowError for an unknown pipeline or run, for a search by a role that
+    sees no values, and for an invalid status or day: an ignored filter would show, export or delete all rows."""
     slug, run = given.get("pipeline"), given.get("run")
     search = given.get("search", "").strip()[:LONGEST_SEARCH]
     if search:

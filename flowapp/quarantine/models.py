@@ -57,7 +57,7 @@ class RowJob(models.Model):
 
     @property
     def job_rows(self) -> JobRows:
-        """The rows, or an empty list once they are forgotten."""
+        """The rows; empty once they have expired."""
         return JobRows() if self.rows is None else JobRows.from_json(self.rows)
 
 
@@ -88,7 +88,7 @@ class RowDecision(models.Model):
 
 
 class Retention(models.Model):
-    """The number of days for which a workspace keeps rejected rows. Without a row here they are kept until a user
+    """The number of days for which a workspace stores rejected rows. Without a record, they are stored until a user
     deletes them."""
 
     workspace = models.OneToOneField("accounts.Workspace", models.CASCADE, related_name="+")
@@ -105,10 +105,9 @@ class GroupKind(models.TextChoices):
 
 
 class ViolationGroup(models.Model):
-    """What violations are counted for: a pipeline, one of its rules or one of its fields.
+    """A group of violations: of a pipeline, of one of its rules, or of one of its fields.
 
-    Columns that do not make a group of this kind are empty. `key` is a hash of those that do.
-    """
+    Columns that do not identify a group of this kind are empty. `key` is a hash of those that do."""
 
     workspace = models.ForeignKey("accounts.Workspace", models.CASCADE, related_name="+")
     pipeline = models.ForeignKey("pipelines.Pipeline", models.CASCADE, related_name="+", db_index=False)
@@ -133,11 +132,10 @@ class Span(models.TextChoices):
 
 
 class ViolationTotal(models.Model):
-    """The violations of a group in the runs that were asked for on one day, or in a block of days, in UTC.
+    """The violations of a group in the runs queued on one day, or in a block of days, in UTC.
 
-    `runs` is the number of runs with violations, never 0; `newest` is when the newest of them was asked for. Workspace
-    and kind are those of the group: one index serves the sums over a workspace.
-    """
+    `runs` is the number of runs with violations, never 0; `newest` is when the newest of them was queued. Workspace and
+    kind repeat those of the group, so that one index serves the sums over a workspace."""
 
     workspace = models.ForeignKey("accounts.Workspace", models.CASCADE, related_name="+", db_index=False)
     group = models.ForeignKey(ViolationGroup, models.CASCADE, related_name="totals", db_index=False)

@@ -28,11 +28,12 @@ logger = logging.getLogger(__name__)
 BY_TIME = Decider("retention")
 MOST_DAYS = 36_500
 SECONDS = 20
-"""How long somebody who waits for a purge waits at the most; the scheduler goes on with the rest."""
+"""The time limit of a purge while a user waits; the scheduler continues it."""
 SECONDS_GOING_ON = 10
-"""For how long the scheduler does that in one go, for it has other chores."""
+"""The time limit of the scheduler, which has other tasks."""
 MOST_BY_TIME = 500_000
-"""Entries of one table that go at once when they are past their time: whoever does it has other chores."""
+"""The maximum number of expired entries that are deleted from one table at a time, because the scheduler has other
+tasks."""
 
 
 def rows_to_purge(workspace: Workspace, filters: EntryFilter, days: int) -> Counted:
@@ -49,7 +50,7 @@ def rows_to_purge(workspace: Workspace, filters: EntryFilter, days: int) -> Coun
 
 
 def counted_document(counted: Counted) -> dict[str, int | None]:
-    """For programs: a number that is not known is none, whatever is known of it."""
+    """Return the count as JSON. An incomplete count is `atLeast`, with null as the number of entries."""
     if counted.is_whole:
         return {"entries": counted.entries}
     return {"entries": None, "atLeast": counted.entries}
@@ -85,7 +86,7 @@ def purge(
 def _throw_away(
     sweep: _Sweep, reject_tables: Sequence[RejectTable], days: int, by: Decider, reason: str, *, goes_on: bool
 ) -> None:
-    """`goes_on` says that the scheduler is to delete what is left for want of time."""
+    """Delete entries and record the purge. With `goes_on`, the scheduler continues if time runs out."""
     left: dict[str, int] = {}
     try:
         sweep.over(reject_tables)

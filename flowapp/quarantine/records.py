@@ -1,4 +1,4 @@
-"""The input of runs over rejected rows, and the record of who decided what."""
+"""The input of runs over rejected rows, and the records of decisions."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from flowapp.quarantine.models import RowDecision, RowJob
 from flowapp.runs.models import Run
 
 BECAME, BROKE_OFF, LEFT = "became", "brokeOff", "left"
-"""What is added to the details of a decision once it is known: what its run did in numbers, that an export or a purge
-ended before its end, and where a purge has to go on: places, each with the last entry that was looked at."""
+"""Keys of a decision's details that are set later: the result counts of its run, that an export or a purge ended early,
+and the tables that a purge has not finished, each with the last entry read."""
 
 
 def rows_of(run: Run) -> RowsRef | None:
-    """The rejected rows that a run is about."""
+    """Return the rejected rows that a run processes; None if it is no such run."""
     job = RowJob.objects.filter(run=run).first()
     if job is None:
         return None
@@ -53,7 +53,7 @@ def note_decision(
     run: Run | None = None,
     details: dict[str, Any] | None = None,
 ) -> RowDecision:
-    """Keep who did what, when and why, in names and numbers. `by` is a `Decider`."""
+    """Record a decision, with names and numbers only. `by` is a `Decider`."""
     return RowDecision.objects.create(
         workspace=workspace,
         pipeline=pipeline,
@@ -70,19 +70,19 @@ def note_decision(
 
 
 def note_results(run: Run, counts: Mapping[str, int]) -> None:
-    """Add to the decision behind a run what became of its rows."""
+    """Add the result counts of a run to its decision."""
     for decision in RowDecision.objects.filter(run=run):
         decision.details = {**decision.details, BECAME: dict(counts)}
         decision.save(update_fields=["details"])
 
 
 def note_sent(decision: RowDecision, rows: int, *, is_whole: bool) -> None:
-    """Add to the note of an export how many entries went out, and whether those were all."""
+    """Record the number of exported entries, and whether the export is complete."""
     decision.rows = rows
     decision.details = {**decision.details, **({} if is_whole else {BROKE_OFF: True})}
     decision.save(update_fields=["rows", "details"])
 
 
 def note_purged(decision: RowDecision, rows: int, details: dict[str, Any]) -> None:
-    """Add to the note of a purge how many more entries have gone, and what is left to be done."""
+    """Add the number of deleted entries to a purge, and store its remaining tables."""
     RowDecision.objects.filter(pk=decision.pk).update(rows=F("rows") + rows, details=details)

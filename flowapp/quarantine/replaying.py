@@ -1,4 +1,4 @@
-"""Requests runs over rejected rows: replays, checks without a load, and expressions that fix."""
+"""Request runs over rejected rows: replays, checks without a load, and fixes by expression."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ from ir.expressions import ExpressionError, parse_expression
 from ir.load_modes import load_mode
 
 ALL = "all"
-"""For `overwrite`: every row may replace the one that has its key."""
+"""For `overwrite`: every row may replace the target row with its key."""
 
 
 @dataclass(slots=True)
 class _Group:
-    """Rows that one run can take: of one target, in one form."""
+    """Rows that one run can process: rows of one target in one form."""
 
     tables: dict[tuple[str, str], list[RejectedRow]] = field(default_factory=lambda: defaultdict(list))
     rows: list[RejectedRow] = field(default_factory=list)
@@ -55,12 +55,11 @@ def ask_for_runs(
     replace_typed: bool = False,
     send: bool = True,
 ) -> list[Run]:
-    """A run for each target and form of the chosen rows, of the newest version. Raises FlowError, and Failure where the
-    rows cannot be asked for.
+    """Request a run of the newest version for each target and form of the selected rows. Raises FlowError, and Failure
+    if a database does not respond.
 
-    `overwrite` are keys of rows that may replace those of the target with their key, or `all`; `replace_typed` says
-    that an expression may replace what was typed by hand.
-    """
+    `overwrite` are the keys of rows that may replace target rows with the same key, or `all`. `replace_typed` means
+    that an expression may replace manually entered values."""
     pipeline, spec = selection.pipeline, spec_of(kind)
     if spec.fixes:
         _require_expression(column, expression)
@@ -99,7 +98,7 @@ def ask_for_runs(
 
 
 def says_before_replay(pipeline: Pipeline, nodes: Collection[str]) -> list[str]:
-    """What a person should know of these targets before rows are replayed into them."""
+    """Return notes about these targets that users should read before a replay."""
     notes = []
     document = read_document(get_version(pipeline).document)
     for target in document.targets():
@@ -137,7 +136,8 @@ def _require_expression(column: str, expression: str) -> None:
 
 
 def _require_targets(pipeline: Pipeline, groups: dict[tuple[str, str], _Group], *, loads: bool) -> None:
-    """`loads` says that the rows are to be loaded, or to be checked as if they were."""
+    """Require that the newest version has the targets. `loads` means that the rows are loaded, or validated as for a
+    load."""
     document = read_document(get_version(pipeline).document)
     targets = {t.id: t for t in document.targets()}
     for (node, row_from), group in groups.items():
@@ -176,8 +176,8 @@ def _allowed(group: _Group, overwrite: Collection[str] | str) -> list[str]:
 
 
 def _rows_of(pipeline: Pipeline, group: _Group, column: str, overwrite: Collection[str] | str) -> JobRows:
-    """What a run over a group is about. A fix gets the revisions of its rows too: an expression that is requested twice
-    by two presses is computed once, for the second finds the rows changed."""
+    """Return the input of a run over a group. A fix also gets the revisions of its rows: if it is requested twice, the
+    second run finds the rows changed and skips them."""
     return JobRows(
         tables=tuple(
             TableRows(
@@ -195,14 +195,15 @@ def _rows_of(pipeline: Pipeline, group: _Group, column: str, overwrite: Collecti
 
 
 def _computed_by(pipeline: Pipeline, column: str, group: _Group) -> list[str]:
-    """The runs that have computed the column of these rows before: what else differs from the source was typed."""
+    """Return the runs that computed the column of these rows before. Other differences from the source were entered
+    manually."""
     runs = runs_here(pipeline.workspace, {row.fix_run for row in group.rows if row.fix_run})
     before = RowJob.objects.filter(run__in=map(UUID, runs), column=column).values_list("run_id", flat=True)
     return [str(run) for run in before]
 
 
 def _hashes(pipeline: Pipeline, rows: list[RejectedRow]) -> list[FileHash]:
-    """The SHA-256 of the files that the rows came from, where just one file of that name was loaded."""
+    """Return the SHA-256 of the rows' files, if exactly one file of that name was loaded."""
     names = {row.source_file for row in rows if row.source_file}
     found: dict[str, set[str]] = defaultdict(set)
     units = LoadUnit.objects.filter(pipeline=pipeline, name__in=names).exclude(state=UnitState.SKIPPED)

@@ -35,8 +35,8 @@ class RowResult:
 
 @dataclass(frozen=True, slots=True)
 class RowResults:
-    """A page of the list. `counted` is what the run has counted, `listed` what the whole list holds: where the two
-    differ, it is not known what became of some of the rows. `next` is the cursor of the rows behind, "" at the end."""
+    """A page of results. `counted` are the numbers that the run counted, `listed` the numbers of stored results; if
+    they differ, the results of some rows are unknown. `next` is the cursor of the next page, "" at the end."""
 
     rows: Sequence[RowResult]
     counted: Mapping[str, int]
@@ -93,7 +93,8 @@ def _standing(run: Run, listed: Sequence[StoredResult]) -> dict[tuple[str | None
 
 
 def result_document(row: RowResult) -> dict[str, Any]:
-    """A row as the API and the command line give it; like one of a check without a load, with its status today."""
+    """Return a result for the API and the command line, in the form of a check without a load plus the row's current
+    status."""
     listed = row.listed
     return {
         "key": row.key,

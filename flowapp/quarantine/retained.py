@@ -13,12 +13,12 @@ RETENTION = (
     Retention("Totals of violations by day", ViolationTotal, "starts", MOST_DAYS + BLOCK_DAYS),
 )
 ROW_IDS_DAYS = 7
-"""How long it is kept which rows a replay was about, by their ids."""
+"""The number of days for which the ids of a replay's rows are stored."""
 
 
 def forget_row_ids() -> None:
-    """A run that has ended needs them no more: what became of each row is told beside its table. What stays says what
-    the run was to do, and why."""
+    """Delete the row ids of finished runs. The results are stored beside the target's table, and the decision is
+    retained."""
     over = RowJob.objects.filter(rows__isnull=False, run__ended_at__lt=from_now(-ROW_IDS_DAYS * DAY))
     while keys := list(over.values_list("pk", flat=True)[:AT_ONCE]):
         RowJob.objects.filter(pk__in=keys).update(rows=None)

@@ -13,7 +13,8 @@ from ir.errors import FlowError
 
 
 def row_results(request: HtmxRequest, run: Run) -> dict[str, Any]:
-    """A page of the rows of a replay; an `error` where their database cannot be asked, for the run's numbers stand."""
+    """Return a page of the results of a replay's rows, or the error of their database, which does not hide the run's
+    page."""
     counted = run.stored_report.row_results
     if not counted:
         return {}
@@ -57,4 +58,4 @@ OVER_ROWS = (
     ),
 )
 DECIDED = frozenset(spec.kind for spec in OVER_ROWS if spec.over_rows and spec.over_rows.decides)
-"""Kinds of runs that carry out a decision about rejected rows."""
+"""Kinds of runs that apply a decision about rejected rows."""

@@ -46,13 +46,13 @@ from ir.errors import FlowError
 
 MOST_RUNS_OF_A_DAY = 10_000
 KEYS = ("id", "pipelineId", "runId", "rowId", "ruleId", "createdAt", "revision")
-"""By which entries are put in order and told apart."""
+"""The columns that order and identify entries."""
 
 
 @dataclass(frozen=True, slots=True)
 class EntryFilter:
-    """Which entries: all those of a pipeline or run, or of the workspace. `day` is the day on which their run was asked
-    for; `search` is text in the row, which only those may look for who see values."""
+    """A filter of entries: of a pipeline, a run or the workspace. `day` is the day on which the run was queued.
+    `search` is text in the row; only roles that see values may use it."""
 
     pipeline: Pipeline | None = None
     run: Run | None = None
@@ -65,11 +65,11 @@ class EntryFilter:
 
     @property
     def of_pipeline(self) -> Pipeline | None:
-        """The one pipeline whose entries these are; None where they are of all."""
+        """The pipeline of all matching entries; None if they may belong to several."""
         return self.run.pipeline if self.run else self.pipeline
 
     def words(self) -> dict[str, Any]:
-        """What may be kept of it: whether text was looked for, not which."""
+        """Return the filter for records: whether there was a search, without its text."""
         named = {
             "pipeline": self.pipeline and self.pipeline.slug,
             "run": self.run and str(self.run.pk),
@@ -85,8 +85,8 @@ class EntryFilter:
 
 @dataclass(frozen=True, slots=True)
 class Entries:
-    """Some entries, and the cursor of those that follow: "" where there are none. `is_partial` says that
-    a search stopped before it had looked at everything; the cursor goes on from there."""
+    """A page of entries. `next` is the cursor of the next page, "" at the end. `is_partial` means that a search stopped
+    before it had read all entries; `next` continues it."""
 
     entries: list[Entry]
     next: str = ""
@@ -94,11 +94,10 @@ class Entries:
 
 
 def page_entries(workspace: Workspace, *, cursor: str = "", limit: int = 50, **filters: Any) -> Entries:
-    """A page of the entries that `EntryFilter` says, of all their tables together.
+    """Return a page of the matching entries of all tables.
 
-    Raises Failure when one of their databases cannot be asked: a part is never shown as the whole. A cursor that makes
-    no sense gives the first page.
-    """
+    Raises Failure if a database does not respond, because a partial result would look complete. An invalid cursor
+    returns the first page."""
     return page_filtered(workspace, EntryFilter(**filters), cursor=cursor, limit=limit)
 
 
@@ -112,8 +111,8 @@ def page_filtered(
     columns: Sequence[str] = EVERY,
     previews: bool = False,
 ) -> Entries:
-    """As `page_entries`, in an `order` whose group is among `sortable_by`. `columns` are those that are told of an
-    entry, `KEYS` among them; with `previews` each has a `preview` of its row."""
+    """Like `page_entries`, with an `order` whose group is in `sortable_by`. `columns` selects columns of an entry and
+    includes `KEYS`; with `previews` each entry has a `preview` of its row."""
     if filters.status is not None and filters.status not in STATUSES:
         raise FlowError(
             "errors.status_unknown", f"There is no status {filters.status!r}.", hint=f"Statuses: {', '.join(STATUSES)}."
@@ -136,14 +135,14 @@ def page_filtered(
 
 
 def sortable_by(filters: EntryFilter) -> frozenset[Group]:
-    """What the entries of a filter can be grouped by: that for which their tables have an index."""
+    """Return the groups for which the tables have an index under these filters."""
     if filters.search or filters.replay or filters.day or filters.field is not None:
         return frozenset()
     return frozenset({"rule"} if filters.of_pipeline else {"rule", "pipeline"})
 
 
 def _merge(tables: Sequence[Iterable[Entry]], order: EntryOrder) -> Iterator[Entry]:
-    """The entries of several tables in one order, as each table has its own."""
+    """Merge the entries of several tables, each in `order`, into one iterator in that order."""
 
     def newest_last(entry: Entry) -> tuple[Any, ...]:
         return (_group_of(entry, order), entry["createdAt"], entry["id"])
@@ -161,13 +160,13 @@ def _group_of(entry: Entry, order: EntryOrder) -> str:
 
 
 def list_entries_of_row(workspace: Workspace, run: Run, row_id: str) -> list[Entry]:
-    """All rules that one row of a run violated, in the order in which they were noted."""
+    """Return the entries of one row of a run, in the order in which they were stored."""
     found = list(find_entries(workspace, run, [row_id]))
     return sorted(found, key=lambda entry: entry["id"])
 
 
 def find_entries(workspace: Workspace, run: Run, row_ids: Collection[str]) -> Iterator[Entry]:
-    """All entries of rows of a run, by their row ids."""
+    """Yield the entries of rows of a run, by their row ids."""
     nodes = _nodes_of(run)
     for reject_table, rejects, entries in _entries_at(workspace, {run: row_ids}):
         fields = rejects.source_fields([str(run.pk)], nodes)
@@ -175,7 +174,8 @@ def find_entries(workspace: Workspace, run: Run, row_ids: Collection[str]) -> It
 
 
 def find_entries_of_runs(workspace: Workspace, rows: Mapping[Run, Collection[str]]) -> Iterator[Entry]:
-    """All entries of rows of several runs, by their row ids. However many runs there are, a table is asked once."""
+    """Yield the entries of rows of several runs, by their row ids. Each table is queried once, however many runs there
+    are."""
     for reject_table, _, entries in _entries_at(workspace, rows):
         yield from _with_table(reject_table, entries)
 
@@ -203,7 +203,7 @@ def _nodes_of(run: Run) -> list[str]:
 
 
 def _in_order(entry: Entry, fields: Sequence[str]) -> Entry:
-    """With its row's values in the order that the run's source had: a jsonb has an order of its own."""
+    """Return the entry with its row's fields in the order of the source; jsonb does not store the order."""
     rows = {name: entry[name] for name in ("row", "fixedRow") if isinstance(entry[name], dict)}
     ordered = {
         name: {key: row[key] for key in dict.fromkeys((*fields, *row)) if key in row} for name, row in rows.items()
@@ -213,7 +213,7 @@ def _in_order(entry: Entry, fields: Sequence[str]) -> Entry:
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """What a table holds of a page. `looked_to` is the entry up to which was looked, None if to the end."""
+    """The entries of one table for a page. `looked_to` is the last entry that was read; None if all were read."""
 
     table: SharedTable
     entries: list[Entry]
@@ -251,7 +251,7 @@ Place = TypeVar("Place", RejectTable, SharedTable)
 
 
 def reach(workspace: Workspace, reject_tables: Iterable[Place]) -> Iterator[tuple[Place, Rejects]]:
-    """Each place with the rejected rows of its database, over one session for each connection."""
+    """Yield each table with the interface to its database, with one session per connection."""
     by_connection = sorted(reject_tables, key=lambda reject_table: reject_table.connection)
     for name, here in groupby(by_connection, key=lambda reject_table: reject_table.connection):
         with open_rejects(resolve(get_connection(workspace, name))) as rejects:
@@ -260,7 +260,7 @@ def reach(workspace: Workspace, reject_tables: Iterable[Place]) -> Iterator[tupl
 
 
 def entry_query_of(workspace: Workspace, filters: EntryFilter) -> EntryQuery:
-    """The same for one table. A day is told by the runs that were asked for on it."""
+    """Return the query of a filter for one table. A day is queried by the runs that were queued on it."""
     runs: tuple[str, ...] | None = None
     if filters.run is not None:
         runs = (str(filters.run.pk),)
@@ -272,10 +272,10 @@ def entry_query_of(workspace: Workspace, filters: EntryFilter) -> EntryQuery:
 
 
 def _runs_of_day(workspace: Workspace, filters: EntryFilter, day: date) -> tuple[str, ...]:
-    """The runs of a day, without those that are known to have kept no row. Raises FlowError where they are too many,
-    for the entries of some would pass for those of all."""
+    """Return the runs of a day, without those known to have stored no rejected row. Raises FlowError if there are too
+    many, because the entries of some runs would look like all."""
     start = timezone.make_aware(datetime.combine(day, time()))
-    end = timezone.make_aware(datetime.combine(day, time.max))  # the day after the last one of all does not exist
+    end = timezone.make_aware(datetime.combine(day, time.max))  # date.max has no next day
     runs = Run.objects.filter(workspace=workspace, queued_at__gte=start, queued_at__lte=end)
     if filters.pipeline is not None:
         runs = runs.filter(pipeline=filters.pipeline)
@@ -298,7 +298,7 @@ def owners_of(workspace: Workspace, shared: SharedTable) -> Owners:
 
 
 def runs_here(workspace: Workspace, runs: Iterable[str]) -> set[str]:
-    """Those of them that this workspace knows."""
+    """Return those of the run ids that belong to this workspace."""
     keys = [key for text in runs if (key := _uuid(text))]
     if not keys:
         return set()
@@ -317,7 +317,7 @@ def _encode(positions: Mapping[str, Position]) -> str:
 
 
 def read_cursor(cursor: str) -> dict[str, Position]:
-    """For each table the last entry that was shown; raises ValueError for a cursor that no page gave."""
+    """Return the last shown entry of each table. Raises ValueError for an invalid cursor."""
     try:
         positions = json.loads(base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4))) if cursor else {}
         found = {str(table): Position(int(last), str(group)) for table, (last, group) in positions.items()}
@@ -329,7 +329,7 @@ def read_cursor(cursor: str) -> dict[str, Position]:
 
 
 def _decode(cursor: str) -> dict[str, Position]:
-    """The same for a page, whose old bookmark shows the first one."""
+    """Read a cursor for a page; an invalid one, such as from an old bookmark, returns the first page."""
     try:
         return read_cursor(cursor)
     except ValueError:

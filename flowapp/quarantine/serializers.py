@@ -1,4 +1,4 @@
-"""Rejected rows as the API takes and sends them, and as the command line prints them."""
+"""Rejected rows in API requests and responses, and in command output."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class EntryPageSerializer(EntriesSerializer):
 
 
 class ViolationCountSerializer(WireSerializer[Any]):
-    """A group, by those of the first columns that make it."""
+    """The counts of a group. Columns that do not identify the group are absent."""
 
     pipeline = serializers.CharField(required=False)
     node = serializers.CharField(required=False)
@@ -83,7 +83,7 @@ class ViolationCountsSerializer(CamelSerializer[Any]):
 
 
 class RowResultSerializer(CamelSerializer[RowResult]):
-    """What became of one row of a replay, and its status today."""
+    """The result of one row of a replay, and its current status."""
 
     key = serializers.CharField(allow_null=True)
     id = serializers.IntegerField(source="listed.entry")
@@ -122,7 +122,7 @@ class PurgedSerializer(WireSerializer[Any]):
 
 
 class RowFilter(CamelSerializer[Any]):
-    """What narrows entries down."""
+    """The filters of entries."""
 
     pipeline = serializers.CharField(required=False)
     run = serializers.UUIDField(required=False)
@@ -164,7 +164,7 @@ class RowChangeRequest(CamelSerializer[Any]):
 
 
 class RowsRequest(CamelSerializer[Any]):
-    """Rows by their keys, or those that have something in common."""
+    """Rows by their keys, or all rows that match filters."""
 
     ids = serializers.ListField(child=serializers.CharField(), required=False, max_length=MOST_KEYS)
     filter = RowFilter(required=False)

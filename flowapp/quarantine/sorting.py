@@ -1,4 +1,4 @@
-"""The orders in which the list of rejected rows can be shown."""
+"""The orders of the list of rejected rows."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ COLUMNS = (
 
 
 def columns_of(filters: EntryFilter) -> dict[str, Column]:
-    """The columns that an index can sort these rows by, by name."""
+    """Return the columns by which an index can sort these rows, by name."""
     served = {"rejected", *sortable_by(filters)}
     return {column.name: column for column in COLUMNS if column.name in served}
 
@@ -30,5 +30,5 @@ def order_of(sorting: Sorting) -> EntryOrder:
 
 
 def sorting_of(text: str, filters: EntryFilter) -> Sorting:
-    """The sorting that an address asks for; the newest first where no index serves it."""
+    """Return the sorting in a URL; newest first if no index supports it."""
     return read_sorting(text, list(columns_of(filters).values()))

@@ -1,5 +1,5 @@
-"""The fields of a rejected row that a rule is about. A row is stored as the source gave it, and transforms may have
-renamed or made the field that the rule names."""
+"""Find the source fields of the field that a rule names. A rejected row is stored in the form of the source, and
+transforms may have renamed or made the field."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ir.pipeline import Pipeline
 
 
 class SourceFields:
-    """Finds them by the documents of the runs that rejected the rows."""
+    """Finds source fields from the documents of the runs that rejected the rows."""
 
     def __init__(self, workspace: Workspace, entries: Iterable[Entry]) -> None:
         runs = {UUID(str(entry["runId"])) for entry in entries}
@@ -27,7 +27,8 @@ class SourceFields:
         self._documents = {run: read[text] for run, text in texts.items()}
 
     def failing(self, entry: Entry) -> frozenset[str]:
-        """The fields of the row that the field of the entry is made of; that one itself if they are not known."""
+        """Return the fields of the row from which the entry's field is made, or the field itself if they are
+        unknown."""
         field, row = entry["field"], entry["row"]
         if field is None:
             return frozenset()
@@ -35,7 +36,7 @@ class SourceFields:
         return frozenset(name for name in made_of if isinstance(row, dict) and name in row) or frozenset((field,))
 
     def made_of(self, entry: Entry) -> tuple[str, ...]:
-        """The fields of the source that the field of the entry is made of, none if they are not known."""
+        """Return the source fields from which the entry's field is made; empty if they are unknown."""
         field = entry["field"]
         return self._sources(entry, field) if field is not None and entry["rowFrom"] == "source" else ()
 
@@ -47,8 +48,8 @@ class SourceFields:
 
 
 def with_origins(workspace: Workspace, entries: Iterable[Entry]) -> list[Entry]:
-    """The entries, each with its `origins`: the shown fields that the failing one is made of, where the row lacks that
-    one, and their values."""
+    """Return the entries with `origins`: if the row lacks the failing field, the displayed fields from which it is
+    made, with their values."""
     entries = list(entries)
     about = SourceFields(workspace, [entry for entry in entries if _lacks_field(entry)])
     return [{**entry, "origins": _origins(entry, about) if _lacks_field(entry) else ()} for entry in entries]

@@ -1,8 +1,7 @@
 """Totals of violations per pipeline, rule and field, for each day and for each block of days.
 
-They are what the counts page adds up: its cost depends on days, pipelines and rules, not on runs. They change in the
-transaction that changes the counts of a run, by the difference alone, so that a run recorded twice counts once.
-"""
+The page of counts adds them up, so that its cost depends on days, pipelines and rules, not on runs. They change in the
+transaction that changes the counts of a run, by the difference, so that a run recorded twice counts once."""
 
 from __future__ import annotations
 
@@ -21,14 +20,14 @@ from flowapp.quarantine.models import GroupKind, Span, ViolationGroup, Violation
 from flowapp.runs.models import LOADS, RuleCount, Run
 
 MOST_DAYS = 400
-"""Days that can be counted together: a year and more. Older totals are deleted."""
+"""The maximum number of days that can be counted together. Older totals are deleted."""
 BLOCK_DAYS = 10
-"""Days of a block. The sum over a long time adds up blocks, and single days only at its two ends."""
+"""The number of days of a block. The sum over a long time adds up blocks, and single days only at both ends."""
 
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """What violations are counted for; see `ViolationGroup`."""
+    """A group of violations; see `ViolationGroup`."""
 
     kind: GroupKind
     node: str = ""
@@ -44,7 +43,7 @@ class Group:
 
     @property
     def columns(self) -> dict[str, str | None]:
-        """The columns of `RuleCount` that all counts of the group share."""
+        """The columns of `RuleCount` with the same value in all counts of the group."""
         if self.kind == GroupKind.PIPELINE:
             return {}
         if self.kind == GroupKind.FIELD:
@@ -59,7 +58,7 @@ class Group:
 
 
 def change_totals(run: Run, before: Iterable[RuleCount], after: Iterable[RuleCount]) -> None:
-    """Replace what a run added to the totals. Call it in the transaction that replaces the counts of its rules, with
+    """Replace the part of a run in the totals. Call it in the transaction that replaces the counts of its rules, with
     the run locked."""
     if run.kind not in LOADS:
         return
@@ -71,13 +70,13 @@ def change_totals(run: Run, before: Iterable[RuleCount], after: Iterable[RuleCou
 
 
 def forget_run(instance: Run, origin: object, **_: object) -> None:
-    """Take what a run added out of the totals before it is deleted. Those of a deleted pipeline go with it."""
+    """Subtract a run from the totals before it is deleted. The totals of a deleted pipeline are deleted with it."""
     if instance.kind in LOADS and not isinstance(origin, Pipeline):
         change_totals(instance, RuleCount.objects.filter(run=instance), ())
 
 
 def _violations(rules: Iterable[RuleCount]) -> Counter[Group]:
-    """The violations of a run in each group that it adds to."""
+    """Return the violations of a run in each of its groups."""
     found = Counter[Group]()
     for rule in rules:
         if rule.violations:
@@ -111,8 +110,8 @@ def _change(run: Run, changed: Mapping[Group, tuple[int, int]]) -> None:
 
 
 def _locked_totals(run: Run, changed: Mapping[Group, tuple[int, int]]) -> list[ViolationTotal]:
-    """The totals of the run's day, locked, those that are new at zero. Of days that are no longer kept, a run that
-    counts less finds none."""
+    """Return the locked totals of the run's day; new totals start at zero. If the day has expired, a run that lowers
+    its counts finds no totals."""
     groups = _stored_groups(run, changed)
     spans = tuple(_spans_of(run.queued_at.astimezone(UTC).date()))
     ViolationTotal.objects.bulk_create(
@@ -141,7 +140,7 @@ def _locked_totals(run: Run, changed: Mapping[Group, tuple[int, int]]) -> list[V
 
 
 def _stored_groups(run: Run, groups: Iterable[Group]) -> dict[str, ViolationGroup]:
-    """The groups by their keys, with those that are new."""
+    """Return the groups by their keys; create missing ones."""
     by_key = {group.key: group for group in groups}
     stored = ViolationGroup.objects.filter(pipeline_id=run.pipeline_id, key__in=by_key)
     found = {group.key: group for group in stored}
@@ -187,13 +186,13 @@ def _spans_of(day: date) -> Iterator[tuple[Span, date]]:
 
 
 def block_of(day: date) -> date:
-    """The first day of the block that the day lies in."""
+    """Return the first day of the block that contains the day."""
     return day - timedelta(days=day.toordinal() % BLOCK_DAYS)
 
 
 def spans_between(first: date, last: date, of: str = "") -> Q:
-    """The totals that add up to the days from the first to the last one, each day once. `of` is the prefix of their
-    columns in a query of another table."""
+    """Return a filter for the totals that together cover the days from first to last, each day once. `of` is the prefix
+    of their columns in a query of another table."""
     start = block_of(first + timedelta(days=BLOCK_DAYS - 1))
     end = block_of(last + timedelta(days=1))
     if start >= end:

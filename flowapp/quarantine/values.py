@@ -1,4 +1,4 @@
-"""The values of rejected rows, which are raw source data, for those who may see them."""
+"""Values of rejected rows, which are raw source data, for roles that may see them."""
 
 from __future__ import annotations
 
@@ -14,9 +14,8 @@ from flowapp.accounts.roles import may_see_values
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A field of a rejected row. `text` is None for NULL; `failing` says that a rule about this field failed, `fixed`
-    what somebody has put in its place, and `is_absent` that the row lacks it, as with a column that a transform made.
-    """
+    """A field of a rejected row. `text` is None for NULL. `failing` means that a rule about this field failed, `fixed`
+    is the value of a fix, and `is_absent` means that the row lacks the field, such as a column made by a transform."""
 
     name: str
     text: str | None
@@ -28,8 +27,8 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class GridCell:
-    """A cell as it may be typed over. `was` is what the source gave, if somebody has fixed it since; NULL is None.
-    `is_entered` says that `value` could not be saved."""
+    """An editable cell. `was` is the value from the source if it was fixed since; None is NULL. `is_entered` means that
+    `value` was entered and could not be saved."""
 
     name: str
     value: str | None
@@ -41,27 +40,27 @@ class GridCell:
 
     @property
     def has_lines(self) -> bool:
-        """A one-line field would take the line breaks out."""
+        """Return whether the value has line breaks, which a one-line field would remove."""
         return "\n" in (self.value or "") or "\r" in (self.value or "")
 
     def is_other(self, typed: str) -> bool:
-        """Whether what a form sent is another value. Browsers send every line break as CR LF; an empty field is NULL
-        where there was one."""
+        """Return whether a submitted value differs. Browsers send every line break as CR LF, and NULL as an empty
+        field."""
         return _lines(typed) != _lines(self.value or "")
 
     def meant(self, typed: str) -> str | None:
-        """What to put in for what a form sent: who empties a cell that the source gave as NULL wants the NULL back."""
+        """Return the value to store: an emptied cell is NULL if the source had NULL."""
         return None if typed == "" and self.was is None else typed
 
     def with_typed(self, given: Mapping[str, str], key: str) -> GridCell:
-        """The same with what a form that was refused holds for it."""
+        """Return the cell with the value that a refused form submitted."""
         typed = given.get(f"cell|{key}|{self.name}")
         return self if typed is None or not self.is_other(typed) else replace(self, value=typed, is_entered=True)
 
 
 @dataclass(frozen=True, slots=True)
 class GridRow:
-    """A rejected row for fixing: by one of its entries. `failing` are the fields that its rule is about."""
+    """A rejected row in the grid, identified by one of its entries. `failing` are the fields of its rule."""
 
     entry: Entry
     key: str
@@ -80,7 +79,7 @@ class GridRow:
 
 
 def standing_of(row: RejectedRow) -> str:
-    """Why nobody can fix or load the row, "" if somebody can."""
+    """Return the reason why the row cannot be fixed or loaded, "" if it can."""
     if row.status in ("ignored", "replayed", SUPERSEDED):
         return row.status
     return "" if row.disposition == "dropped" else row.disposition
@@ -95,7 +94,7 @@ def grid_row(entry: Entry, failing: frozenset[str] = frozenset()) -> GridRow:
 
 
 def entry_document(entry: Entry, role: str) -> dict[str, Any]:
-    """An entry for the API; rows are null where the role does not show values, and `valuesHidden` says so."""
+    """Return an entry for the API. Rows are null if the role does not see values; `valuesHidden` is then true."""
     seen = may_see_values(role)
     shown = {name: value for name, value in entry.items() if name not in _INTERNAL}
     values = {name: entry[name] if seen else None for name in ("row", "fixedRow")}
@@ -108,7 +107,7 @@ def entry_document(entry: Entry, role: str) -> dict[str, Any]:
 
 
 _INTERNAL = frozenset({"table_name"})
-"""What programs need not know of an entry."""
+"""Columns of an entry that the API does not return."""
 
 
 def _time(moment: datetime | None) -> str | None:
@@ -116,7 +115,8 @@ def _time(moment: datetime | None) -> str | None:
 
 
 def cells_of(entries: list[Entry], failing: Set[str]) -> list[Cell]:
-    """The fields of a row with all rules it failed, failing ones first; a field that the row lacks has no value."""
+    """Return the fields of a row, failing ones first. `entries` are the entries of the row; a field that the row lacks
+    has no value."""
     row = entries[0]["row"]
     fields = row if isinstance(row, dict) else {"": row}
     fixed = entries[0].get("fixedRow") or {}
@@ -136,5 +136,5 @@ def cells_of(entries: list[Entry], failing: Set[str]) -> list[Cell]:
 
 
 def text_of(value: Any) -> str | None:
-    """A value of a row as people read it; None for NULL."""
+    """Return a value of a row as text; None for NULL."""
     return value if value is None or isinstance(value, str) else json.dumps(value, ensure_ascii=False)

@@ -35,7 +35,7 @@ from flowapp.web.errors import status_of
 from flowapp.web.htmx import HtmxRequest, render_page
 
 REJECTED = sorted(NOT_LOADED - {"filtered"})
-"""What a replay says of the rows that it counts as rejected."""
+"""The results that a replay counts as rejected."""
 
 DAYS = (1, 7, 30, 90)
 USUAL_DAYS = 30
@@ -44,7 +44,7 @@ USUAL_DAYS = 30
 @require_GET
 @page()
 def home(request: HtmxRequest) -> HttpResponse:
-    """Counts from the control database: no warehouse is asked."""
+    """Show the counts from the control database, without queries to target databases."""
     days = _days(request.GET.get("days", ""))
     slug = request.GET.get("pipeline", "")
     pipeline = get_pipeline(request.workspace, slug) if slug else None
@@ -71,7 +71,7 @@ def _days(text: str) -> int:
 @require_GET
 @page()
 def rows(request: HtmxRequest) -> HttpResponse:
-    """The rejected rows of a pipeline or a run, for one rule or field if one is named."""
+    """List the rejected rows of a pipeline or a run, filtered by rule, field and more."""
     if "filter" in request.GET:
         return _filtered(request)
     filters = filters_of(request, request.GET)
@@ -116,22 +116,22 @@ def rows(request: HtmxRequest) -> HttpResponse:
 
 
 def _filtered(request: HtmxRequest) -> HttpResponse:
-    """The address of what the boxes say: a box that is left empty narrows nothing, whereas a link may name a field
-    whose name is empty."""
+    """Redirect to the URL of the submitted filter form. An empty field of the form does not filter, whereas an empty
+    `field` in a link means fields with an empty name."""
     chosen = {name: value for name, value in request.GET.items() if value and name not in ("filter", "cursor")}
     return redirect(f"{reverse('quarantine:rows', args=[request.workspace.slug])}?{urlencode(chosen)}")
 
 
 def _names(request: HtmxRequest, entries: Sequence[Entry]) -> dict[str, str]:
-    """The rules that these entries name, as people know them; a replay tells those that a row failed then."""
+    """Return the display names of the rules in these entries, including those that rows failed in a replay."""
     rules = {rule for entry in entries for rule in (entry["ruleId"], *(entry["replayRules"] or ()))}
     runs = {run for entry in entries for run in (entry["runId"], entry["replayRun"]) if run}
     return names_of(request.workspace, runs, rules)
 
 
 def _rows_it_had(request: HtmxRequest, run: Run) -> HttpResponse:
-    """A run over rejected rows keeps none of its own: what it kept back stays with the run that rejected it. Which rows
-    a replay has counted as rejected stands on its own page alone: a later one may have loaded them."""
+    """Redirect from a run over rejected rows, which stores no rows of its own: to its results if it is a replay, else
+    to the rows of its pipeline."""
     words = run_kind_of(run).over_rows
     if words and words.loads:
         rejected = [result for result in REJECTED if run.stored_report.row_results.get(result)]
@@ -145,7 +145,7 @@ def _rows_it_had(request: HtmxRequest, run: Run) -> HttpResponse:
 @require_GET
 @page()
 def row(request: HtmxRequest, run: UUID, row_id: str) -> HttpResponse:
-    """One row in full, with every rule that it failed in that run."""
+    """Show one row with all rules that it violated in that run."""
     found = get_run(request.workspace, run)
     context: dict[str, Any] = {"run": found, "row_id": row_id, "sees_values": may_see_values(request.role)}
     try:

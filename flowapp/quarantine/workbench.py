@@ -1,4 +1,4 @@
-"""The pages on which rejected rows are worked on: choosing, fixing, deciding, replaying, taking away."""
+"""The pages for work on rejected rows: select, fix, decide, replay, export and purge."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ from flowapp.web.htmx import HtmxRequest, render_page
 from ir.errors import FlowError
 
 GRID_ROWS, GRID_CELLS = 50, 800
-"""Rows and cells that are shown for fixing by hand; decisions are about all chosen rows. A form that sends more than
-1,000 fields is refused."""
+"""The maximum numbers of rows and cells in the grid; decisions apply to all selected rows. Forms with more than 1,000
+fields are refused."""
 DECISIONS_SHOWN = 100
 VERBS = {"ignore": "ignored", "reopen": "open again", "revert": "unchanged"}
 
@@ -46,7 +46,8 @@ VERBS = {"ignore": "ignored", "reopen": "open again", "revert": "unchanged"}
 @require_POST
 @page(role="editor")
 def select(request: HtmxRequest) -> HttpResponse:
-    """Freeze what was ticked, or all that is alike, and go to work on it; back to the rows where that cannot be."""
+    """Store the selected rows, or all matching rows, as a selection, and open it. After an error, return to the
+    rows."""
     try:
         if request.POST.get("all"):
             chosen = choose_alike(request.workspace, filters_of(request, request.POST), decider(request))
@@ -67,7 +68,7 @@ def selection(request: HtmxRequest, selection: UUID) -> HttpResponse:
 
 
 def _show(request: HtmxRequest, found: Selection, refused: FlowError | None = None, at: str = "") -> HttpResponse:
-    """The workbench; after something was `refused`, with that where it was asked for and all that was typed."""
+    """Render a selection. After a refused action, show the error beside the action `at` and all submitted values."""
     context: dict[str, Any] = {
         "selection": found,
         "pipeline": found.pipeline,
@@ -83,7 +84,7 @@ def _show(request: HtmxRequest, found: Selection, refused: FlowError | None = No
 
 
 def _grid(selection: Selection, typed: Mapping[str, str]) -> dict[str, Any]:
-    """The first rows with their cells, how many there are of each status, and what to know before a replay."""
+    """Return the first rows with their cells, the number of rows of each status, and notes about a replay."""
     statuses: dict[str, int] = {}
     standing: Counter[str] = Counter()
     fixes = 0
@@ -94,7 +95,7 @@ def _grid(selection: Selection, typed: Mapping[str, str]) -> dict[str, Any]:
         for row in part.rows:
             statuses[row.status] = statuses.get(row.status, 0) + 1
             standing[standing_of(row)] += 1
-            # The row of a run that loaded nothing is fixed by the next good run: there is nothing to take back.
+            # A row of a run that loaded nothing is fixed by the next successful run, so there is no fix to revert.
             fixes += row.status == "fixed" and not standing_of(row)
             nodes.add(row.node)
         shown = part.rows[: GRID_ROWS - len(entries)]
@@ -123,14 +124,14 @@ def _grid(selection: Selection, typed: Mapping[str, str]) -> dict[str, Any]:
 @require_POST
 @page(role="editor")
 def as_they_are(request: HtmxRequest, selection: UUID) -> HttpResponse:
-    """The same rows as an expression has left them: what it did was asked for, and is seen next."""
+    """Accept the current rows into the selection after an expression has changed them."""
     return _again(request, _get(request, selection))
 
 
 @require_POST
 @page(role="editor")
 def fix(request: HtmxRequest, selection: UUID) -> HttpResponse:
-    """Put in the cells of the grid that were changed."""
+    """Save the changed cells of the grid."""
     found = _get(request, selection)
     cells = _typed(found, {name: str(value) for name, value in request.POST.items() if name.startswith("cell|")})
     if not cells:
@@ -145,8 +146,8 @@ def fix(request: HtmxRequest, selection: UUID) -> HttpResponse:
 
 
 def _typed(selection: Selection, given: dict[str, str]) -> dict[tuple[str, str], dict[str, str | None]]:
-    """The cells that are not as they were. Where somebody else has changed a row meanwhile, so has its revision, and
-    the row is left as it is."""
+    """Return the changed cells. If another user has changed a row meanwhile, its revision differs and the row is
+    skipped."""
     cells: dict[tuple[str, str], dict[str, str | None]] = {}
     by_key: dict[str, dict[str, str]] = {}
     for name, value in given.items():
@@ -166,7 +167,8 @@ def _typed(selection: Selection, given: dict[str, str]) -> dict[tuple[str, str],
 @require_POST
 @page(role="editor")
 def compute(request: HtmxRequest, selection: UUID) -> HttpResponse:
-    """Let a worker compute an expression for a field of all rows; what was typed by hand stays unless it is ticked."""
+    """Queue a run that sets a field of all rows to the value of an expression. Manually entered values stay unless the
+    user chooses to replace them."""
     return _run(
         request,
         selection,
@@ -187,14 +189,14 @@ def recheck(request: HtmxRequest, selection: UUID) -> HttpResponse:
 @require_POST
 @page(role="editor")
 def replay(request: HtmxRequest, selection: UUID) -> HttpResponse:
-    """`overwrite` are the keys of the rows that were ticked."""
+    """Queue a replay. `overwrite` lists the keys of the selected rows that may replace target rows."""
     return _run(request, selection, RunKind.REPLAY, "replay", overwrite=request.POST.getlist("overwrite"))
 
 
 @require_POST
 @page(role="editor")
 def change(request: HtmxRequest, selection: UUID) -> HttpResponse:
-    """Ignore all rows, or take that or their fixes back."""
+    """Ignore all rows, reopen ignored rows, or revert fixes."""
     found, verb = _get(request, selection), request.POST.get("verb", "")
     if verb not in VERBS:
         raise Http404("Unknown decision.")
@@ -209,7 +211,7 @@ def change(request: HtmxRequest, selection: UUID) -> HttpResponse:
 @require_POST
 @page(role="editor")
 def work_on(request: HtmxRequest, run: UUID, row_id: str) -> HttpResponse:
-    """A row by itself."""
+    """Open a selection of one row."""
     return _to(request, choose_by_keys(request.workspace, [f"{run}:{row_id}"], decider(request)))
 
 
@@ -226,7 +228,7 @@ def export(request: HtmxRequest) -> HttpResponseBase:
 @require_http_methods(["GET", "POST"])
 @page(role="admin")
 def purging(request: HtmxRequest) -> HttpResponse:
-    """What is kept for how long, and throwing it away: first it says what would go."""
+    """Show the retention and the audit log. Purging first shows the number of entries that it would delete."""
     context: dict[str, Any] = {
         "kept_days": retention_of(request.workspace),
         "audit_log": list_audit_log(request.workspace, DECISIONS_SHOWN),
@@ -261,8 +263,8 @@ def purging(request: HtmxRequest) -> HttpResponse:
 
 
 def _days_in(text: str) -> int | None:
-    """A number of days as somebody typed it, None where it is none. Of too many digits, which Python would not read, it
-    is one that is too big."""
+    """Return the entered number of days; None if it is no number. A number with too many digits returns one above the
+    limit."""
     if not text.isdecimal():
         return None
     return int(text) if len(text) < 10 else MOST_DAYS + 1
@@ -283,7 +285,7 @@ def _to(request: HtmxRequest, selection: Selection) -> HttpResponseRedirect:
 
 
 def _again(request: HtmxRequest, selection: Selection) -> HttpResponse:
-    """The same rows, as they are now: whoever changed them has seen them."""
+    """Update the revisions of the selection, because the user has just seen the changed rows."""
     parts = [
         {
             "connection": part.connection,
@@ -299,7 +301,7 @@ def _again(request: HtmxRequest, selection: Selection) -> HttpResponse:
 
 
 def _run(request: HtmxRequest, key: UUID, kind: RunKind, at: str, **options: Any) -> HttpResponse:
-    """`at` is the part of the page that asks for it."""
+    """Request a run over the selection. `at` is the part of the page that shows an error."""
     found = _get(request, key)
     reason = request.POST.get("reason", "")
     try:

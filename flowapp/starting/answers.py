@@ -1,4 +1,4 @@
-"""What a person changed in a form whose other values follow what was detected."""
+"""The changes that a user made in a form with detected values."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from ir.diagnostics import Diagnostic
 
 @dataclass(frozen=True, slots=True)
 class Answers:
-    """A submitted form. Each field comes with the value that the page showed, `was-NAME`, and `given` lists the fields
-    that were changed before. A field that is neither changed nor given is detected anew."""
+    """A submitted form. Each field also sends its displayed value as `was-NAME`, and `given` lists the fields that were
+    changed before. A field that is neither changed nor given is detected again."""
 
     data: QueryDict = field(default_factory=QueryDict)
 
     def given(self, name: str) -> str | None:
-        """The value that a person chose, None if the field has the detected one."""
+        """Return the value that the user chose; None if the field has the detected value."""
         shown = self.data.get(f"was-{name}")
         if shown is None:
             return None
@@ -29,7 +29,7 @@ class Answers:
         return detected if chosen is None else chosen.strip()
 
     def is_on(self, name: str, detected: bool) -> bool:
-        """The value of a checkbox."""
+        """Return the value of a checkbox."""
         chosen = self.given(name)
         return detected if chosen is None else chosen == ON
 
@@ -45,7 +45,7 @@ class Choice:
 
 @dataclass(slots=True)
 class Setting:
-    """A field as its template shows it. Without `choices` it is a text field."""
+    """A field for its template. Without `choices` it is a text field."""
 
     name: str
     label: str
@@ -73,7 +73,7 @@ def make_setting(
     suggestions: str = "",
     example: str = "",
 ) -> Setting:
-    """A field with its value among the choices."""
+    """Return a field with its value among the choices."""
     if choices and value not in [choice.value for choice in choices]:
         choices = (*choices, Choice(value, value or "– Choose –"))
     return Setting(name, label, value, answers.given(name) is not None, choices, help, suggestions, example)

@@ -1,4 +1,4 @@
-"""The columns that a page shows of a source with many, and what the form keeps of the others."""
+"""Pages of the columns of a wide source, and hidden form fields for the other columns."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ MOST_SHOWN = 100
 """Columns per page: a row of the form has about 60 elements, and browsers take seconds for 100,000."""
 WITH_NOTES = "notes"
 PARTS = ("target", "type", "formats", "separators", "included", "key")
-"""The fields of a column, as they end behind its prefix."""
+"""The form fields of a column, without their prefix."""
 
 
 @dataclass(frozen=True, slots=True)
 class ColumnPage:
-    """`rows` are shown. `shows` and `find` are the values of the fields that choose them. `kept` are the fields of the
-    other columns that a person changed, as (name, value); `unseen_errors` are names of columns with an error that are
-    not shown."""
+    """A page of columns. `rows` are displayed. `shows` and `find` are the values of the fields that select them. `kept`
+    are the changed fields of the other columns, as (name, value), for hidden inputs; `unseen_errors` are the names of
+    other columns with an error."""
 
     rows: list[ColumnRow]
     shows: str
@@ -35,13 +35,13 @@ class ColumnPage:
         return bool(self.choices)
 
     def cells(self, rows: Sequence[Sequence[tuple[Cell, Column]]]) -> list[list[tuple[Cell, Column]]]:
-        """The cells of the columns that are shown, of these rows of the file."""
+        """Return the cells of the displayed columns, for these rows of the file."""
         shown = {row.column.prefix for row in self.rows}
         return [[(cell, column) for cell, column in row if column.prefix in shown] for row in rows]
 
 
 def page_of_columns(answers: Answers, rows: list[ColumnRow]) -> ColumnPage:
-    """The page that the form asks for; the first if it asks for none that exists."""
+    """Return the page that the form selects; the first if it selects none that exists."""
     if len(rows) <= MOST_SHOWN:
         return ColumnPage(rows, "", "", (), [], [])
     find = answers.data.get("find", "").strip()
@@ -57,7 +57,7 @@ def page_of_columns(answers: Answers, rows: list[ColumnRow]) -> ColumnPage:
 
 
 def _pages(rows: Sequence[ColumnRow], find: str) -> Iterator[tuple[str, tuple[str, list[ColumnRow]]]]:
-    """The pages by the value that chooses them, with their labels."""
+    """Yield the pages by the value that selects them, with their labels."""
     found = [row for row in rows if find.casefold() in f"{row.column.name}\n{row.column.target_name}".casefold()]
     of = f"{len(found):,}" if not find else f"{len(found):,} found"
     for first in range(0, max(1, len(found)), MOST_SHOWN):
@@ -74,8 +74,8 @@ def _has_error(row: ColumnRow) -> bool:
 
 
 def _kept(answers: Answers, row: ColumnRow) -> Iterator[tuple[str, str]]:
-    """The changed fields of a column that is not shown. Its part in the key is kept also if it is unchanged, because
-    whoever changes one column of the key decides about all of them."""
+    """Yield the changed fields of a column that is not displayed. Its part in the key is sent even if unchanged,
+    because a change of one key column makes the whole key a choice of the user."""
     prefix = row.column.prefix
     changed = {name: answers.given(name) for name in (f"{prefix}-{part}" for part in PARTS)}
     fields = {name: value for name, value in changed.items() if value is not None}

@@ -1,4 +1,4 @@
-"""The columns of a file: the detected types, changed by a person, and the columns of the table that they become."""
+"""The columns of a file: the detected types with the user's changes, and the columns of the target table."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ WHOLE_SEPARATORS = (
     Choice(". ", "1 234"),
     Choice(".'", "1'234"),
 )
-"""The same for whole numbers."""
+"""The same pairs for whole numbers."""
 DATE_FORMATS = (
     ("%d.%m.%Y", "31.12.2025"),
     ("%d/%m/%Y", "31/12/2025"),
@@ -57,12 +57,12 @@ DATE_FORMATS = (
 )
 """Formats that the form offers, with an example."""
 REPLACED_BY_FIT = ("column.misfits",)
-"""Problems of detection that the fit of the chosen type replaces."""
+"""Problems of detection that are superseded by testing the chosen type."""
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column of the file as the pipeline reads it. `prefix` begins the names of its fields in the form."""
+    """A column of the file as the pipeline reads it. `prefix` is the prefix of its fields in the form."""
 
     prefix: str
     name: str
@@ -83,7 +83,7 @@ class Column:
         return self.kind in NUMBERS
 
     def source_column(self) -> dict[str, Any]:
-        """The column in the document of a source."""
+        """Return the column for the document of a source."""
         column: dict[str, Any] = {"name": self.name, "type": self.type}
         if self.formats and self.kind in DATES:
             column["format"] = self.formats[0] if len(self.formats) == 1 else list(self.formats)
@@ -95,14 +95,14 @@ class Column:
 
 
 def choose_columns(answers: Answers, detected: Iterable[DetectedColumn]) -> list[Column]:
-    """The detected columns with what a person changed. A change applies as long as the file has the column."""
+    """Return the detected columns with the user's changes. A change applies as long as the file has the column."""
     return [_choose(answers, f"c{position}", column) for position, column in enumerate(detected)]
 
 
 def _of_column(answers: Answers, prefix: str, name: str) -> Answers:
-    """The answers, if the form showed the same column at this position."""
+    """Return the answers if the form showed the same column at this position."""
     shown = answers.data.get(f"{prefix}-name", "")
-    # Browsers send each line end as CR LF.
+    # Browsers send each line break as CR LF.
     return answers if shown.splitlines() == name.splitlines() else NOBODY
 
 
@@ -135,8 +135,8 @@ def _separators(text: str) -> str:
 
 
 def readable_columns(columns: Iterable[Column]) -> list[SourceColumn]:
-    """The columns for a trial. Formats that cannot be read are left out here: the document's diagnostics report
-    them."""
+    """Return the columns for a test with sample rows. Invalid formats are omitted, because the document's diagnostics
+    report them."""
     read = []
     for column in columns:
         plain = column.source_column()
@@ -148,7 +148,7 @@ def readable_columns(columns: Iterable[Column]) -> list[SourceColumn]:
 
 @dataclass(slots=True)
 class ColumnRow:
-    """A column as the page shows it."""
+    """A column on the page."""
 
     column: Column
     target: Setting
@@ -170,7 +170,7 @@ def column_rows(
 
 
 def table_rows(answers: Answers, columns: Sequence[Column], keys: Sequence[str]) -> list[ColumnRow]:
-    """The columns of a table, whose types are known."""
+    """Return the columns of a table, whose types are known."""
     return [_row(answers, column, None, (), keys) for column in columns]
 
 
@@ -200,11 +200,11 @@ _ISO = {
     "timestamp": "ISO (2025-12-31 23:59:59)",
     "timestamptz": "ISO (2025-12-31T23:59:59Z)",
 }
-"""What stands for no format of its own."""
+"""The label of the ISO format, which is the default."""
 
 
 def _written(answers: Answers, column: Column) -> Setting | None:
-    """How the values of a column are written, for types that can be written in several ways."""
+    """Return the field for the format of a column's values, for types with several formats."""
     prefix = column.prefix
     if column.kind in DATES:
         text = " | ".join(column.formats)
@@ -229,7 +229,7 @@ def _misfits(column: Column, fit: ColumnFit | None) -> str:
 
 
 def given_keys(answers: Answers, columns: Sequence[Column]) -> list[str] | None:
-    """The key columns that a person chose, by their names in the file; None if nobody did."""
+    """Return the key columns that the user chose, by their names in the file; None if the user chose none."""
     fields = {column.name: f"{column.prefix}-key" for column in columns}
     own = {name: _of_column(answers, column.prefix, column.name) for name, column in zip(fields, columns, strict=True)}
     if all(own[name].given(field) is None for name, field in fields.items()):
@@ -238,5 +238,5 @@ def given_keys(answers: Answers, columns: Sequence[Column]) -> list[str] | None:
 
 
 def sample_rows(fit: Fit, columns: Sequence[Column]) -> list[list[tuple[Cell, Column]]]:
-    """The first rows, each cell with its column."""
+    """Return the first rows, each cell with its column."""
     return [list(zip(row, columns, strict=True)) for row in fit.rows]

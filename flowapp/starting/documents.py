@@ -1,4 +1,4 @@
-"""The document of a new pipeline, and the field of the form that a diagnostic belongs to."""
+"""Build the document of a new pipeline, and find the form field of a diagnostic."""
 
 from __future__ import annotations
 
@@ -21,10 +21,9 @@ REJECT, FAIL = "reject", "fail"
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """How the rows are loaded. `key`, `watermark` and `order_by` name columns of the table.
+    """How rows are loaded. `key`, `watermark` and `order_by` name columns of the table.
 
-    `from_table` says that the source is a table: it can leave rows out, and its empty texts are meant.
-    """
+    `from_table` means that the source is a table: it can select rows, and its empty texts are values."""
 
     mode: str
     key: tuple[str, ...] = ()
@@ -39,7 +38,7 @@ class Load:
 
 
 def make_document(slug: str, name: str, source: Node, columns: Sequence[Column], place: Place, load: Load) -> Node:
-    """A pipeline that reads the source, renames and drops columns, keeps rejected rows, and loads the table."""
+    """Return a pipeline that reads the source, renames and drops columns, stores rejected rows, and loads the table."""
     nodes = [source, *_transforms(columns), *_checks(place, load), _target(place, columns, load)]
     for before, node in pairwise(nodes):
         node["inputs"] = [before["id"]]
@@ -48,7 +47,7 @@ def make_document(slug: str, name: str, source: Node, columns: Sequence[Column],
 
 
 def file_source(folder: str, pattern: str, fmt: Node, columns: Sequence[Column], load: Load) -> Node:
-    """A node that reads files. In a pipeline that fails at misfits, a row that cannot be read fails it, too."""
+    """Return a node that reads files. A pipeline that fails on invalid values also fails on unreadable rows."""
     on_bad_row = {} if load.rejects or fmt["type"] == "parquet" else {"onBadRow": "abort"}
     config = {"path": folder, "pattern": {"type": "glob", "value": pattern}, "format": {**fmt, **on_bad_row}}
     declared = {"columns": [column.source_column() for column in columns]} if columns else {}
@@ -76,7 +75,8 @@ def _transforms(columns: Sequence[Column]) -> list[Node]:
 
 
 def _checks(place: Place, load: Load) -> list[Node]:
-    """Where rejected rows are kept. A row without a key cannot be loaded, so it is rejected."""
+    """Return the validate node with the table of rejected rows. Rows without a key cannot be loaded, so they are
+    rejected."""
     if not load.rejects:
         return []
     rules = [{"type": "notNull", "field": column, "onFail": "skip"} for column in load.key]
@@ -110,7 +110,7 @@ _TARGET_FIELDS = {"loadMode": "mode", "upsertKey": "mode", "watermarkColumn": "w
 
 
 def field_of(document: Node, path: Pointer, columns: Sequence[Column]) -> str:
-    """The name of the field that a place of the document is filled from; "" if it is from none."""
+    """Return the name of the form field from which a position of the document is filled; "" if there is none."""
     if path[:1] in (("id",), ("metadata",)):
         return "name"
     if len(path) < 3 or path[0] != "nodes":

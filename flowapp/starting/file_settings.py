@@ -1,4 +1,4 @@
-"""The settings of a file: what a person chose, as detection takes it, and the fields of the form."""
+"""The settings of a file: the user's choices as detection accepts them, and the fields of the form."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ EVERY_ENCODING = (
 
 
 def given_settings(answers: Answers) -> GivenSettings:
-    """The settings that detection must keep."""
+    """Return the settings that the user chose, which detection does not change."""
     header, nulls = answers.given("header"), answers.given("nullValues")
     return GivenSettings(
         type=answers.given("type"),
@@ -58,7 +58,7 @@ def split_words(text: str) -> tuple[str, ...]:
 
 
 def list_settings(answers: Answers, fmt: Format | None) -> Iterator[Setting]:
-    """The fields of a format. If nothing could be detected, those of delimited text with what was chosen."""
+    """Yield the fields of a format; without a detected format, those of delimited text with the user's choices."""
     yield make_setting(answers, "type", "Format", fmt.type if fmt else answers.text("type", "csv"), TYPES)
     if fmt is not None and not isinstance(fmt, Delimited):
         return

@@ -1,4 +1,4 @@
-"""A pipeline from a file: what was detected, what a person changed, and the document that follows."""
+"""Propose a pipeline from a file: detected settings, the user's changes, and the resulting document."""
 
 from __future__ import annotations
 
@@ -36,8 +36,7 @@ NO_FIT = Fit((), ())
 
 @dataclass(slots=True)
 class Proposal:
-    """A pipeline that loads the file. `page` are the columns that are shown, `others` diagnostics that belong to no
-    field."""
+    """A pipeline that loads the file. `page` are the displayed columns, `others` the diagnostics without a field."""
 
     detection: Detection
     problems: list[Problem]
@@ -56,8 +55,7 @@ class Proposal:
 
 @dataclass(slots=True)
 class FileStart:
-    """What the page shows: settings of the file, and a proposal. If the file cannot be read with these settings,
-    `error` says why."""
+    """The settings of the file and a proposal. If the file cannot be read with these settings, `error` says why."""
 
     path: str
     settings: list[Setting]
@@ -76,7 +74,7 @@ class FileStart:
 
 
 def start_from_file(workspace: Workspace, path: str, answers: Answers) -> FileStart:
-    """Read the file with the settings of the form and propose the rest. Raises FlowError if there is no such file."""
+    """Read the file with the settings of the form and propose the rest. Raises FlowError if the file does not exist."""
     head = read_head(workspace, path)
     files = _files_setting(workspace, path, answers)
     try:
@@ -101,7 +99,7 @@ def _propose(
     names = {column.name: column.target_name for column in columns if column.is_included}
     chosen = given_keys(answers, columns)
     keys = _proposed_keys(place, names, detection.keys) if chosen is None else chosen
-    # Who changes the key wants to upsert, also while no column is chosen.
+    # A user who changes the key wants to upsert, even while no column is selected.
     is_upsert = chosen is not None or bool(keys)
     load = Load(
         mode=answers.text("mode", "upsert" if is_upsert else "append"),
@@ -128,8 +126,8 @@ def _source(start: FileStart, detection: Detection, columns: Sequence[Column], l
 
 
 def _proposed_keys(place: Place, names: Mapping[str, str], found: Sequence[Key]) -> list[str]:
-    """The key of the table if it exists, else a column that tells the rows apart and is likely to be meant so, if there
-    are others to update."""
+    """Return the key of the existing table, else a column that identifies rows and is likely to be a key, if other
+    columns exist."""
     if place.destination is not None:
         return existing_key(place, names)
     likely = next((key for key in found if key.is_unique and key.is_likely and names.keys() > set(key.columns)), None)
@@ -143,8 +141,8 @@ def _missing_in_table(place: Place, names: Iterable[str]) -> list[str]:
 
 
 def _files_setting(workspace: Workspace, path: str, answers: Answers) -> Setting:
-    """Whether the pipeline reads this file alone or all that end like it. Other files may differ, so all are proposed
-    only if there is no other."""
+    """Return the choice between this file and all files with a similar name. Other files may have another format, so
+    all files are proposed only if there are no others yet."""
     folder, _, file = path.rpartition("/")
     matching = list_folder(workspace, folder).matching(_pattern(file))
     where = f"the folder {folder}" if folder else "the workspace's folder"
@@ -162,7 +160,7 @@ def _pattern(name: str) -> str:
 
 
 def _show_diagnostics(start: FileStart, workspace: Workspace, columns: Sequence[Column]) -> None:
-    """Put each diagnostic at its field."""
+    """Attach each diagnostic to its field."""
     if (proposal := start.proposal) is None:
         return
     settings = (*start.settings, start.files, *proposal.load.settings())

@@ -1,4 +1,4 @@
-"""A pipeline from a table of a connection."""
+"""Propose a pipeline from a table of a connection."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ NO_CHOICE = Choice("", "– None –")
 
 @dataclass(slots=True)
 class TableStart:
-    """What the page shows: the columns of the source, and the table to load."""
+    """The columns of the source and the table to load, for the page."""
 
     connection: str
     source: TableName
@@ -53,9 +53,9 @@ class TableStart:
 
 
 def start_from_table(workspace: Workspace, connection: str, source: TableName, answers: Answers) -> TableStart:
-    """Propose a pipeline that reads the table. Raises FlowError if there is no such table."""
+    """Propose a pipeline that reads the table. Raises FlowError if the table does not exist."""
     found = _inspect(workspace, connection, source)
-    # A source never reads the columns that loads have filled.
+    # Sources never read the columns that Flow adds to loaded tables.
     read = [column for column in found.columns if column.name not in FILLED]
     columns = choose_columns(answers, [_described(column.name, str(column.type)) for column in read])
     place = choose_place(workspace, answers, f"{source.table}_copy")
@@ -90,7 +90,7 @@ def _inspect(workspace: Workspace, connection: str, source: TableName) -> Destin
 
 
 def _described(name: str, kind: str) -> DetectedColumn:
-    """A column whose type the database knows."""
+    """Return a column with the type that the database reports."""
     return DetectedColumn(name, name, kind, (), None, None, 0.0, 0, None, None, (), "")
 
 
@@ -100,7 +100,7 @@ def _key_of(found: Destination, names: dict[str, str]) -> list[str]:
 
 
 def _order_settings(answers: Answers, mode: str, columns: Sequence[Column]) -> list[Setting]:
-    """The columns that a load mode goes by."""
+    """Return the fields for the columns that a load mode uses for order."""
     ordered = [c.target_name for c in columns if c.is_included and c.kind in _ORDERED]
     choices = (NO_CHOICE, *(Choice(name, name) for name in ordered))
     if LOAD_MODES.get(mode) is None:

@@ -1,4 +1,4 @@
-"""A pipeline from a document that somebody has: an export, or one of another workspace."""
+"""Create a pipeline from an existing document, such as an export of another workspace."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ir.limits import MAX_BYTES
 
 
 def read_upload(file: UploadedFile[bytes]) -> str:
-    """The text of a document's file. Raises FlowError."""
+    """Return the text of an uploaded document. Raises FlowError."""
     data: bytes = file.read(MAX_BYTES + 1)
     if len(data) > MAX_BYTES:
         raise FlowError("import.too_large", f"The document is larger than {MAX_BYTES:,} bytes.", hint="Choose another.")
@@ -26,8 +26,8 @@ def read_upload(file: UploadedFile[bytes]) -> str:
 
 
 def import_document(workspace: Workspace, text: str, author: User, role: str) -> PipelineVersion:
-    """Save a JSON or TOML document as a new pipeline. Raises InvalidPipeline with all diagnostics, VersionConflict if
-    there is a pipeline of its id, and FlowError."""
+    """Save a JSON or TOML document as a new pipeline. Raises InvalidPipeline with all diagnostics, VersionConflict if a
+    pipeline has its id, and FlowError."""
     if not is_storable(text):
         raise _not_text()
     syntax = syntax_of(text)

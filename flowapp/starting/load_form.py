@@ -20,7 +20,7 @@ ON_MISFIT = (
 
 @dataclass(slots=True)
 class LoadForm:
-    """`slug` is the id that the pipeline will have, `key` the columns of the table that identify a row."""
+    """The fields. `slug` is the id of the new pipeline, `key` the columns of the table that identify a row."""
 
     place: Place
     place_settings: list[Setting]
@@ -36,7 +36,7 @@ class LoadForm:
 
 
 def make_load_form(workspace: Workspace, answers: Answers, place: Place, load: Load, name: str) -> LoadForm:
-    """The fields with what was chosen or proposed; `name` is proposed for the pipeline."""
+    """Return the fields with chosen or proposed values; `name` is the proposed name of the pipeline."""
     modes = available_modes(from_table=load.from_table)
     named = make_setting(answers, "name", "Name of the pipeline", answers.text("name", name))
     return LoadForm(
@@ -52,6 +52,6 @@ def make_load_form(workspace: Workspace, answers: Answers, place: Place, load: L
 
 
 def available_modes(*, from_table: bool) -> list[LoadMode]:
-    """The load modes that a new pipeline can have. A watermark needs a source that can leave rows out."""
+    """Return the load modes of a new pipeline. A watermark needs a source that can select rows."""
     modes = (mode for mode in LOAD_MODES.values() if not mode.follows_stream)
     return [mode for mode in modes if from_table or not mode.keeps_watermark]

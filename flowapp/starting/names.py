@@ -1,4 +1,4 @@
-"""Names proposed from a file's path: for its table, its folder and its pipeline."""
+"""Propose names from a file's path: of the table, the folder and the pipeline."""
 
 from __future__ import annotations
 
@@ -13,13 +13,14 @@ from flowapp.uploads.selectors import list_read_folders
 from ir.names import MAX_BYTES
 
 _PERIOD = re.compile(r"(?:[-_. ]*\d+)+$")
-"""What distinguishes the files of one folder: a date, a number."""
+"""The part of a name that differs between the files of one folder: a date or a number."""
 _OTHER = re.compile(r"[\W_]+", re.ASCII)
 _TRANSLITERATED = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss"})
 
 
 def table_name(path: str) -> str:
-    """`in/Orders-2026-01.csv` becomes `orders`. A file that is called by a date alone has the name of its folder."""
+    """Return a table name: `in/Orders-2026-01.csv` becomes `orders`. A file whose name is only a date gets the name of
+    its folder."""
     folder, _, name = path.rpartition("/")
     for text in (name.rpartition(".")[0] or name, folder.rpartition("/")[2]):
         plain = _OTHER.sub("_", _PERIOD.sub("", text).lower().translate(_TRANSLITERATED)).strip("_")
@@ -33,13 +34,14 @@ def title(table: str) -> str:
 
 
 def free_folder(workspace: Workspace, file: str) -> str:
-    """A folder of the workspace for the files of a new pipeline: neither there nor read by another."""
+    """Return a folder of the workspace for the files of a new pipeline that neither exists nor is read by another
+    pipeline."""
     taken = {*list_folder(workspace, "").folders, *list_read_folders(workspace)}
     return free_name(table_name(file), taken, "_")
 
 
 def free_slug(workspace: Workspace, name: str) -> str:
-    """An id for a new pipeline of that name; "" if the name holds no letter that an id can have."""
+    """Return an id for a new pipeline of that name; "" if the name has no usable letter."""
     base = slug_of(name)
     if not base:
         return ""
@@ -48,7 +50,7 @@ def free_slug(workspace: Workspace, name: str) -> str:
 
 
 def free_name(base: str, taken: Container[str], between: str) -> str:
-    """The name itself, or with the lowest number that makes it new."""
+    """Return the name, with the lowest number that makes it unique if it is taken."""
     name, number = base, 1
     while name in taken:
         number += 1

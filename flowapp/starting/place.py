@@ -1,4 +1,4 @@
-"""Where the rows go: the connection and the table, as chosen or proposed."""
+"""The target of the new pipeline: the connection and the table, chosen or proposed."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ SCHEMA = "public"
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A table of a connection. `destination` is the table as it is in the database, None if there is none or if nobody
-    could look; `silent` says why nobody could."""
+    """A table of a connection. `destination` is the existing table, None if there is none or if the database did not
+    respond, for the reason `silent`."""
 
     connection: str
     schema: str
@@ -30,17 +30,17 @@ class Place:
 
     @property
     def rejects_table(self) -> str:
-        """The table for rejected rows, as documents name it."""
+        """Return the table for rejected rows, in the form of documents."""
         return TableName("dlq", self.table or "rejected").written
 
     def target(self, **more: Any) -> dict[str, Any]:
-        """The node that loads the table."""
+        """Return the node that loads the table."""
         location = {"connection": self.connection, "schema": self.schema, "table": self.table}
         return {"id": "load", "kind": "target", "inputs": [], "connector": CONNECTOR, **location, **more}
 
 
 def choose_place(workspace: Workspace, answers: Answers, table: str) -> Place:
-    """The table that a person chose, or the proposed one of the first connection."""
+    """Return the table that the user chose, or the proposed one of the first connection."""
     known = target_connections(workspace)
     connection = answers.text("connection", known[0] if known else "")
     schema, table = answers.text("schema", SCHEMA), answers.text("table", table)
@@ -50,7 +50,7 @@ def choose_place(workspace: Workspace, answers: Answers, table: str) -> Place:
 
 
 def target_connections(workspace: Workspace) -> tuple[str, ...]:
-    """The names of the connections that a target can have."""
+    """Return the names of the connections that targets can use."""
     return find_destinations(workspace, None).names_for({"kind": "target", "connector": CONNECTOR})
 
 
@@ -73,7 +73,8 @@ def place_settings(answers: Answers, place: Place) -> list[Setting]:
 
 
 def existing_key(place: Place, names: Mapping[str, str]) -> list[str]:
-    """The columns of the file that are the table's own key. `names` are the table's columns by those of the file."""
+    """Return the columns of the file that are the key of the existing table. `names` maps columns of the file to
+    columns of the table."""
     if place.destination is None:
         return []
     by_target = {target: source for source, target in names.items()}

@@ -1,4 +1,4 @@
-"""Templates: what a new pipeline may begin with, for somebody to fill in."""
+"""Templates: initial nodes of a new pipeline."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ Changes = Mapping[str, Mapping[str, Any]]
 
 
 class Template(NamedTuple):
-    """`kinds` are those of the nodes in their order; `changes` are what differs from a new node, by kind."""
+    """A template. `kinds` are the kinds of its nodes in order; `changes` are the differences from a new node, by
+    kind."""
 
     label: str
     help: str

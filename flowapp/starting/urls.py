@@ -1,4 +1,4 @@
-"""The pages that start a pipeline, below `/w/<workspace>/`."""
+"""URLs of the pages that create pipelines, below `/w/<workspace>/`."""
 
 from __future__ import annotations
 

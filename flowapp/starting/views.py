@@ -1,4 +1,4 @@
-"""The pages that start a pipeline: from a file, from a table, from a document, or from nothing."""
+"""The pages that create pipelines: from a file, from a table, from a document, or blank."""
 
 from __future__ import annotations
 
@@ -39,10 +39,10 @@ from ir.diagnostics import InvalidPipeline
 from ir.errors import FlowError
 
 CREATE, RUN, CONNECT = "create", "run", "connect"
-"""What the buttons of a form ask for."""
+"""The values of a form's buttons."""
 MOST_TABLES = 500
 MOST_SHOWN = 8
-"""Files that the first page lists."""
+"""The maximum number of files on the first page."""
 
 
 @never_cache
@@ -53,7 +53,7 @@ def home(request: HtmxRequest) -> HttpResponse:
 
 
 class Way(NamedTuple):
-    """A way to start a pipeline, other than from a file that is sent."""
+    """A way to create a pipeline other than from an uploaded file."""
 
     url: str
     label: str
@@ -80,7 +80,7 @@ def _render_home(request: HtmxRequest, error: FlowError | None = None) -> HttpRe
 @require_POST
 @page("editor")
 def upload(request: HtmxRequest) -> HttpResponse:
-    """Put the file into a folder of its own, so that no other pipeline loads it."""
+    """Store an uploaded file in a new folder, so that no other pipeline loads it."""
     try:
         file = uploaded_file(request)
         uploaded = keep_upload(request.workspace, free_folder(request.workspace, file.name or ""), file, request.user)
@@ -93,7 +93,7 @@ def upload(request: HtmxRequest) -> HttpResponse:
 @require_GET
 @page("editor")
 def files(request: HtmxRequest) -> HttpResponse:
-    """The files and folders that are there."""
+    """List the files and folders of the workspace."""
     context = {"listing": list_folder(request.workspace, request.GET.get("folder", "")), "all_files": ALL_FILES}
     return render_page(request, "starting/files.html", context)
 
@@ -102,8 +102,8 @@ def files(request: HtmxRequest) -> HttpResponse:
 @require_http_methods(["GET", "POST"])
 @page(ROWS_VIEW)
 def from_file(request: HtmxRequest) -> HttpResponse:
-    """The settings of a file with its rows, and the pipeline that they make. Each change comes back with the rows read
-    anew; `action` creates the pipeline."""
+    """Show the settings of a file with its first rows, and the resulting pipeline. Each change reads the rows again;
+    `action` creates the pipeline."""
     answers = Answers(request.POST or request.GET)
     action, status = request.POST.get("action", ""), 200
     if action == CONNECT:
@@ -123,7 +123,7 @@ def from_file(request: HtmxRequest) -> HttpResponse:
 
 
 def _connect_warehouse(request: HtmxRequest) -> None:
-    """Add the connection that the page offers to admins of a workspace without one."""
+    """Add the connection to the bundled database that the page offers to admins of a workspace without connections."""
     if not _offers_embedded(request):
         raise RoleTooLow(request.role, "admin", request.workspace)
     connect_warehouse(request.workspace)
@@ -150,7 +150,7 @@ def _to_editor(request: HtmxRequest, pipeline: Pipeline) -> HttpResponse:
 @require_http_methods(["GET", "POST"])
 @page("editor")
 def blank(request: HtmxRequest) -> HttpResponse:
-    """A pipeline without nodes, or with those of a template."""
+    """Create a pipeline without nodes, or with those of a template."""
     form = NewPipeline(request.POST or None)
     template = request.POST.get("begin", BLANK)
     if form.is_valid() and template in TEMPLATES:
@@ -169,7 +169,7 @@ def blank(request: HtmxRequest) -> HttpResponse:
 @require_GET
 @page("editor")
 def tables(request: HtmxRequest) -> HttpResponse:
-    """The tables of a connection."""
+    """List the tables of a connection."""
     known, chosen = target_connections(request.workspace), request.GET.get("connection", "")
     context: dict[str, Any] = {"connections": known, "connection": chosen or (known[0] if len(known) == 1 else "")}
     if name := context["connection"]:
@@ -185,7 +185,7 @@ def tables(request: HtmxRequest) -> HttpResponse:
 @require_http_methods(["GET", "POST"])
 @page("editor")
 def from_table(request: HtmxRequest) -> HttpResponse:
-    """The columns of a table, and the pipeline that reads it."""
+    """Show the columns of a table, and the pipeline that reads it."""
     asked = request.GET
     source = TableName(asked.get("schema", ""), asked.get("table", ""))
     start = start_from_table(request.workspace, asked.get("connection", ""), source, Answers(request.POST))

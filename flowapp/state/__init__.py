@@ -1,1 +1,1 @@
-"""Moves the state of pipelines between installations: runs, files, load records and watermarks, as JSON Lines."""
+"""Move the state of pipelines between installations: runs, files, load records and watermarks, as JSON Lines."""

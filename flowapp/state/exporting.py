@@ -1,4 +1,4 @@
-"""Writes the state of pipelines into a file."""
+"""Write the state of pipelines to a file."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ COUNTERS = ("fence_counter", "run_counter", "trial_counter", "forgotten_token", 
 
 
 def export_state(workspace: Workspace, pipelines: Iterable[Pipeline], path: Path) -> Counter[str]:
-    """Write the state of these pipelines; returns how many records of each kind. The file appears once it is whole.
+    """Write the state of these pipelines; return the number of records of each kind. The file appears once it is
+    complete.
 
-    Raises FlowError while one of them has an unfinished run, and Failure where a target cannot be read.
-    """
+    Raises FlowError while one of them has an unfinished run, and Failure if a target cannot be read."""
     chosen = list(pipelines)
     for pipeline in chosen:
         refuse_unfinished(pipeline)
@@ -101,14 +101,14 @@ def _export_pipeline(pipeline: Pipeline, writer: Writer) -> Counter[str]:
 
 
 def _refuse_if_run_meanwhile(pipeline: Pipeline) -> None:
-    """What was written first would not fit what was written last."""
+    """Raise FlowError if a run started during the export, because the parts of the file would not be consistent."""
     refuse_unfinished(pipeline)
     if Pipeline.objects.values_list("fence_counter", flat=True).get(pk=pipeline.pk) != pipeline.fence_counter:
         raise FlowError("pipeline.busy", f"Pipeline {pipeline.slug!r} ran during the export.", hint="Export it again.")
 
 
 def target_connections(pipeline: Pipeline) -> dict[str, Connection]:
-    """The databases that the newest version loads, by the names of their connections."""
+    """Return the databases that the newest version loads, by the names of their connections."""
     if not pipeline.latest_number:
         return {}
     document = read_document(get_version(pipeline).document)

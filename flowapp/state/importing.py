@@ -1,4 +1,4 @@
-"""Reads the state of pipelines from a file: runs as a union by id, the later change of everything else."""
+"""Read the state of pipelines from a file. Runs are merged by id; for everything else the later change wins."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ RUNS_AT_ONCE, FILES_AT_ONCE = 50, 500
 
 @dataclass
 class Imported:
-    """What an import has added to one pipeline, or would add. `error` says why nothing was."""
+    """What an import added to one pipeline, or would add. `error` is the reason if nothing was added."""
 
     pipeline: str
     runs: int = 0
@@ -41,10 +41,9 @@ class Imported:
 
 
 def import_state(workspace: Workspace, path: Path, *, dry_run: bool = False) -> list[Imported]:
-    """Import each pipeline of a file in a transaction of its own. Importing it again changes nothing.
+    """Import each pipeline of a file in its own transaction. A repeated import changes nothing.
 
-    Raises FlowError, before anything is imported, for a file that is damaged or of another workspace.
-    """
+    Raises FlowError, before anything is imported, for a file that is damaged or of another workspace."""
     first = verify(path)
     _require_same_workspace(workspace, first)
     records = read(path)
@@ -66,7 +65,7 @@ def _require_same_workspace(workspace: Workspace, first: Record) -> None:
 
 
 def _by_pipeline(records: Iterator[Record]) -> Iterator[tuple[Record, Iterator[Record]]]:
-    """Each pipeline with the records behind it. Those that its caller leaves are passed over."""
+    """Yield each pipeline with its records. Records that the caller does not read are skipped."""
     head: Record | None = next(records)
 
     def members() -> Iterator[Record]:
@@ -124,7 +123,7 @@ _PHASES = {"run": "runs", "file": "files", "watermark": "target", "load_record":
 
 
 def _raise_counters(pipeline: Pipeline, head: Record) -> None:
-    """Later loads need higher tokens than those that the targets know. A request to load everything again is moved to
+    """Raise the fence counter above the tokens in the targets. A request to load everything again is only imported into
     a pipeline that has not loaded anything here."""
     if pipeline.forgotten_token is None and not pipeline.commits.exists():
         pipeline.forgotten_token, pipeline.forgotten_reason = head["forgotten_token"], head["forgotten_reason"]
@@ -163,7 +162,7 @@ def _write_target(
 
 
 def _still_counting(pipeline: Pipeline, records: Iterator[Record]) -> Iterator[Record]:
-    """Load records without those that were forgotten here, whose files load again."""
+    """Yield the load records without those that were forgotten here, because their files will load again."""
     for batch in in_batches(records):
         runs = {record["run_id"] for record in batch}
         forgotten = CommitRecord.objects.filter(pipeline=pipeline, run__in=runs).exclude(forgotten_at=None)

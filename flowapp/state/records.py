@@ -1,8 +1,7 @@
-"""The lines of a state file, and the columns of the control database that they hold.
+"""The lines of a state file, and the columns of the control database in them.
 
-No secret, no encrypted text and no row value is among them. A file has a first line that says what it is, the lines of
-one pipeline after the other, and a last line with the number of lines before it and their SHA-256.
-"""
+They contain no secret, no encrypted text and no row value. The first line of a file describes it, the lines of each
+pipeline follow, and the last line has the number of lines before it and their SHA-256."""
 
 from __future__ import annotations
 
@@ -49,7 +48,7 @@ def dump(row: models.Model) -> Record:
 
 
 def load(model: type[models.Model], record: Record) -> Record:
-    """The columns of a record with their types. Raises FlowError if it is not one of this version."""
+    """Return the columns of a record with their types. Raises FlowError if the record is not of this version."""
     try:
         return {field.name: field.to_python(record[field.name]) for field in columns_of(model)}
     except (KeyError, TypeError, ValueError, ValidationError) as error:
@@ -61,7 +60,7 @@ def malformed(message: str) -> FlowError:
 
 
 class Writer:
-    """Writes lines, and at the end their number and SHA-256."""
+    """Writes lines, and finally their number and SHA-256."""
 
     def __init__(self, file: TextIO) -> None:
         self._file, self._hash, self.lines = file, hashlib.sha256(), 0
@@ -78,7 +77,7 @@ class Writer:
 
 
 def _text(value: object) -> str:
-    """Times keep their microseconds: what was changed last depends on them."""
+    """Convert a value to JSON. Times include microseconds, because an import compares them."""
     if isinstance(value, datetime):
         return value.isoformat()
     if isinstance(value, UUID):
@@ -87,7 +86,8 @@ def _text(value: object) -> str:
 
 
 def verify(path: Path) -> Record:
-    """Read the file line by line; return its first line. Raises FlowError unless it is whole and unchanged."""
+    """Read the file line by line and return its first line. Raises FlowError unless the file is complete and
+    unchanged."""
     digest, first, last = hashlib.sha256(), None, None
     lines = 0
     with _opened(path) as file:

@@ -1,4 +1,4 @@
-"""Adds imported runs and files to the control database."""
+"""Add imported runs and files to the control database."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ir.errors import FlowError
 
 
 def add_runs(pipeline: Pipeline, records: list[Record], notes: list[str]) -> int:
-    """Add the runs that are not here yet, with their counts. A number that another run has here is replaced."""
+    """Add the runs that do not exist here, with their counts. A run whose number is taken here gets a new number."""
     ids = [_uuid(record["id"]) for record in records]
     known = dict(Run.objects.filter(pk__in=ids).values_list("pk", "pipeline_id"))
     if any(owner != pipeline.pk for owner in known.values()):
@@ -64,15 +64,15 @@ def add_runs(pipeline: Pipeline, records: list[Record], notes: list[str]) -> int
 
 
 def _retried(pipeline: Pipeline, records: list[Record], ids: list[UUID]) -> dict[str, UUID]:
-    """The runs whose missing targets these load. They stay known as retried, so that nothing loads them once more."""
+    """Return the partially loaded runs that these runs retried, so that nothing retries them again."""
     named = [_uuid(record["retryOf"]) for record in records if record["retryOf"]]
     here = Run.objects.filter(pk__in=named, pipeline=pipeline).values_list("pk", flat=True)
     return {str(key): key for key in (*here, *(key for key in ids if key in named))}
 
 
 def add_files(pipeline: Pipeline, records: list[Record], notes: list[str]) -> int:
-    """Add the files that are not here yet. A file that is known here is loaded if it is so in either place, unless
-    someone has asked here to load it again."""
+    """Add the files that do not exist here. A file that exists here becomes loaded if it is loaded in the export,
+    unless a user has requested here to load it again."""
     here = {
         _key(unit): unit
         for unit in LoadUnit.objects.filter(pipeline=pipeline, sha256__in=[record["sha256"] for record in records])
@@ -97,7 +97,7 @@ def add_files(pipeline: Pipeline, records: list[Record], notes: list[str]) -> in
 
 
 def _key(unit: LoadUnit) -> tuple[str, str]:
-    """Bytes are known once, and once more under each name under which they were skipped."""
+    """Return the key of a unit: its bytes, plus the name if the bytes were skipped under it."""
     return unit.sha256, unit.name if unit.state == UnitState.SKIPPED else ""
 
 

@@ -1,4 +1,4 @@
-"""The API's routes for suggestions. All of them show values of rows, or lead to them."""
+"""API routes for suggestions. They return values of rows."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""What of a draft is needed to sample its source: the nodes from the source to a validate node, and where to keep the
-sample. The rest of the draft may be unfinished."""
+"""Extract the part of a draft that sampling needs: the path from the source to a validate node, and the database for
+the sample. The rest of the draft may be unfinished."""
 
 from __future__ import annotations
 
@@ -45,8 +45,8 @@ def draft_to_sample(view: DraftView, slug: str) -> str:
 
 
 def _branches_as_filters(nodes: list[Node]) -> list[Node]:
-    """The nodes before the last one, with a filter in the place of each branch node: the other branches lead to nodes
-    that take no part."""
+    """Return the nodes before the last one, with a filter in place of each branch node, because the other branches are
+    not part of the path."""
     return [
         {"id": node["id"], "kind": "transform", "inputs": node["inputs"], "ops": [_filter(node, str(reader.get("id")))]}
         if node.get("kind") == "branch"
@@ -56,7 +56,8 @@ def _branches_as_filters(nodes: list[Node]) -> list[Node]:
 
 
 def _filter(branch: Node, reader: str) -> Node:
-    """The condition of the rows that go to a reader: those of no branch before it, and its own."""
+    """Return a filter with the condition of the rows for one reader: true for its branch and false for the branches
+    before it."""
     found = [one for one in branch.get("branches") or () if isinstance(one, dict)]
     before = list(takewhile(lambda one: one.get("to") != reader, found))
     terms = [f"NOT coalesce(({one.get('where')}), FALSE)" for one in before]

@@ -1,4 +1,4 @@
-"""Runs that look at rows of the source, so that rules can be suggested."""
+"""The run kind that samples rows of the source for suggestions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What stored samples of a target suggest: proposed rules, and how many rows would violate a rule."""
+"""Suggestions from stored samples of a target: proposed rules, and the number of rows that would violate a rule."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ SOURCE, LOAD = "source", "load"
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """Rows that were stored together: by the last sampling of the source, or by one load."""
+    """Rows that were stored together, by the last sampling of the source or by one load."""
 
     kind: str
     rows: tuple[SampleRow, ...]
@@ -108,7 +108,7 @@ def is_going_on(run: Run | None) -> bool:
 
 
 def is_outdated(sample: Sample, document: str) -> bool:
-    """Whether a sample of the source is older than the parts of the draft that it depends on."""
+    """Return whether a sample of the source is older than the parts of the draft on which it depends."""
     return bool(sample.kind == SOURCE and sample.run and sample.run.draft_document not in ("", document))
 
 
@@ -138,7 +138,7 @@ def read_rule(spec: Any) -> RowRule:
         raise FlowError(
             "rule.invalid", f"{where or kind}: {first['msg']}.", hint="See the schema of the rule."
         ) from None
-    # An error that the types do not find, such as an invalid pattern, would end the trial.
+    # The types do not detect every error, such as an invalid pattern, which would end the trial.
     for found in rule.check(ROOT):
         if found.severity == "error":
             raise FlowError(found.code, found.message, hint=found.hint)

@@ -1,4 +1,4 @@
-"""Samples and what they speak for, as the API and the command line send them."""
+"""Samples and their suggestions in API responses and command output."""
 
 from __future__ import annotations
 

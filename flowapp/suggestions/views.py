@@ -120,7 +120,7 @@ def take(request: HtmxRequest, slug: str, node: str) -> HttpResponse:
 @require_POST
 @page(role=ROWS_VIEW)
 def take_selected(request: HtmxRequest, slug: str, node: str) -> HttpResponse:
-    """Put the selected ones of the proposals that the page offered into the draft."""
+    """Add the selected proposals of the page to the draft."""
     pipeline = get_pipeline(request.workspace, slug)
     offered, selected = request.POST.getlist("offered"), set(request.POST.getlist("proposal"))
     chosen = [_read(offer) for number, offer in enumerate(offered) if str(number) in selected]

@@ -1,4 +1,4 @@
-"""By what a row is looked for."""
+"""The form of the page "Where did my row go?"."""
 
 from __future__ import annotations
 

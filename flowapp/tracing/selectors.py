@@ -1,4 +1,4 @@
-"""Where a row went: its target's table, rejected rows and kept samples, by the values of some columns."""
+"""Find a row by the values of some columns: in its target's table, in rejected rows and in stored samples."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ EXCLUDED = {
     "rows_suppressed": "older than the table's row, or suppressed by a trigger",
     "rows_rejected": "rejected",
 }
-"""Why rows are not in a target, in words, by the name of the count."""
+"""The reasons why rows are not in a target, by the name of their count."""
 
 
 @dataclass(frozen=True, slots=True)

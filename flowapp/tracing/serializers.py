@@ -1,4 +1,4 @@
-"""Where a row went, as the API and the command line send it."""
+"""Results of "Where did my row go?" in API responses and command output."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class TraceRequest(CamelSerializer[Any]):
 
 
 class RejectionSerializer(WireSerializer[Any]):
-    """Why a row was rejected."""
+    """The reason why a row was rejected."""
 
     node = serializers.CharField(source="nodeId", allow_null=True)
     rule = serializers.CharField(source="ruleId")

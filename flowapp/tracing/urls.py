@@ -1,4 +1,4 @@
-"""The pages of "Where did my row go?", below `/w/<workspace>/`."""
+"""URLs of "Where did my row go?", below `/w/<workspace>/`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""The page "Where did my row go?". What was typed is a row's values: it is posted, and stands in no address."""
+"""The page "Where did my row go?". The entered values are row values, so forms send them by POST and no URL contains
+them."""
 
 from __future__ import annotations
 
@@ -21,7 +22,7 @@ from ir.errors import FlowError
 @require_GET
 @page(role=ROWS_VIEW)
 def home(request: HtmxRequest) -> HttpResponse:
-    """Ask for the pipeline."""
+    """Show the form, or let the user choose a pipeline first."""
     if text := request.GET.get("pipeline", ""):
         return redirect("tracing:pipeline", request.workspace.slug, find_pipeline(request.workspace, text).slug)
     names = list_pipeline_names(request.workspace, with_version=True)

@@ -1,4 +1,4 @@
-"""What the workspace's folder contains, for choosing a file or a folder."""
+"""List the workspace's folder, so that users can choose a file or a folder."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from ir.errors import FlowError
 from ir.patterns import glob_matcher
 
 MOST_ENTRIES = 1000
-"""At most so many entries of a folder are read."""
+"""The maximum number of entries that are read from a folder."""
 
 
 @dataclass(frozen=True, slots=True)
 class FileEntry:
-    """`path` starts at the workspace's folder."""
+    """A file. `path` is relative to the workspace's folder."""
 
     path: str
     size: int
@@ -34,7 +34,7 @@ class FileEntry:
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """`folders` and `files` of one folder, the newest file first. `is_cut` says that there are more entries."""
+    """The `folders` and `files` of one folder, newest file first. `is_cut` means that there are more entries."""
 
     folder: str
     folders: tuple[str, ...] = ()
@@ -43,18 +43,19 @@ class Listing:
 
     @property
     def parents(self) -> list[tuple[str, str]]:
-        """The folders on the way to this one, each with its name."""
+        """Return the parent folders of this one, each with its name."""
         parts = self.folder.split("/") if self.folder else []
         return [("/".join(parts[: i + 1]), name) for i, name in enumerate(parts)]
 
     def matching(self, pattern: str) -> list[FileEntry]:
-        """The files whose names a glob matches, as a source reads it."""
+        """Return the files whose names match a glob, as a source matches it."""
         matches = glob_matcher(pattern)
         return [file for file in self.files if matches(file.name)]
 
 
 def list_folder(workspace: Workspace, folder: str) -> Listing:
-    """List a folder of the workspace without hidden entries and links. Raises FlowError if there is none."""
+    """List a folder of the workspace without hidden entries and links. Raises FlowError if the folder does not
+    exist."""
     folder = "/".join(part for part in folder.split("/") if part not in ("", "."))
     place = path_inside(workspace, folder) if folder else settings.FILES_ROOT / workspace.slug
     try:
@@ -84,7 +85,7 @@ def _join(folder: str, name: str) -> str:
 
 
 def _is_text(name: str) -> bool:
-    """Whether a name is UTF-8: others cannot stand in a document."""
+    """Return whether a name is UTF-8, because documents cannot contain other names."""
     try:
         Path(name).name.encode()
     except UnicodeEncodeError:

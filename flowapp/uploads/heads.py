@@ -1,4 +1,4 @@
-"""Read the first bytes of a file in the workspace's folder: detect its settings, or try settings on its rows."""
+"""Read the first bytes of a file in the workspace's folder, to detect its settings or to test settings on its rows."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from ir.nodes import Source, SourceColumn
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """The first bytes of a file; `path` starts at the workspace's folder."""
+    """The first bytes of a file. `path` is relative to the workspace's folder."""
 
     path: str
     data: bytes

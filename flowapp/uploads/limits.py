@@ -1,4 +1,4 @@
-"""How large a body may be, by who sends it where: files come from those who may upload them, and nobody else."""
+"""The maximum size of a request's body. Only routes and users that may upload files get the large limit."""
 
 from __future__ import annotations
 

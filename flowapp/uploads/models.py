@@ -1,4 +1,4 @@
-"""Files that people have sent."""
+"""Files that users uploaded."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reading what was uploaded, and folders that people may mean."""
+"""Queries for uploads, and for folders that users may mean."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Files that people send: to disk while they arrive, then into the workspace's folder in one step, over nothing."""
+"""Store uploaded files: on disk while they arrive, then in the workspace's folder in one step, without replacing a
+file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The API's routes for watermarks."""
+"""API routes for watermarks."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class Watermarks(APIView):
 
 
 class WatermarkCheck(APIView):
-    """What a change of a watermark would do."""
+    """The effect of a change of a watermark."""
 
     @extend_schema(request=WatermarkCheckRequest, responses=WatermarkCheckSerializer)
     def post(self, request: Request, slug: str, node: str) -> Response:

@@ -1,4 +1,4 @@
-"""What the next load does with a watermark, in sentences."""
+"""Describe in sentences what the next load does with a watermark."""
 
 from __future__ import annotations
 

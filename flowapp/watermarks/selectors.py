@@ -1,4 +1,4 @@
-"""Reads watermarks from their databases, with their history, or else the last known copy."""
+"""Read watermarks and their history from their databases, or the last known copy."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ def saved_watermark(pipeline: Pipeline, node: str) -> SavedWatermark | None:
 
 
 def saved_watermarks(pipeline: Pipeline) -> list[SavedWatermark]:
-    """Return those of all targets of the newest version; none if this version of Flow does not accept it any more."""
+    """Return the watermarks of all targets of the newest version; none if this version of Flow cannot parse it."""
     try:
         targets = list_watermark_targets(pipeline)
     except InvalidPipeline:

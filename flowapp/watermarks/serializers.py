@@ -1,4 +1,4 @@
-"""Watermarks as the API and the command line send them."""
+"""Watermarks in API responses and command output."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ class WatermarkWarningSerializer(CamelSerializer[Any]):
 
 @extend_schema_field({"type": ["string", "number"]})
 class LagField(serializers.JSONField):
-    """A duration for times, a number for numbers."""
+    """A duration if the watermark is a time, a number if it is a number."""
 
 
 class WatermarkSerializer(CamelSerializer[Watermark]):
-    """Where the next load of one target begins."""
+    """The watermark of one target."""
 
     pipeline = serializers.CharField(source="target.pipeline.slug")
     node = serializers.CharField(source="target.node.id")

@@ -1,4 +1,4 @@
-"""Changes watermarks in their databases, and records the reason."""
+"""Change watermarks in their databases, and record the reason."""
 
 from __future__ import annotations
 
@@ -15,11 +15,10 @@ from ir.errors import FlowError
 def set_watermark(
     target: WatermarkTarget, value: str, reason: str, by: str, *, revision: str | None = None
 ) -> Watermark:
-    """Make the next load begin at that value. With `revision` it is only changed as it was read.
+    """Make the next load begin at that value. With `revision`, fail if the watermark has changed since that revision.
 
     Raises FlowError if the value does not have the column's type, the reason is missing or the watermark has another
-    revision, and Failure if the database cannot be reached or another load holds the table.
-    """
+    revision, and Failure if the database cannot be reached or another load holds the table."""
     _require_reason(reason)
     target_database.set_watermark(
         connection_of(target),

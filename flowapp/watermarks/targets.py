@@ -1,4 +1,4 @@
-"""Which targets of a pipeline follow a watermark, and whose watermark each of them is."""
+"""The targets of a pipeline that have a watermark."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ir.pipeline import Pipeline as Document
 
 @dataclass(frozen=True, slots=True)
 class WatermarkTarget:
-    """A target with a watermark. `reads_files` says that its source gives files, each of which is loaded once."""
+    """A target with a watermark. `reads_files` means that its source gives files, each of which is loaded once."""
 
     pipeline: Pipeline
     node: Target
@@ -50,7 +50,7 @@ def _reads_files(document: Document, target: Target) -> bool:
 
 
 def find_watermark_target(pipeline: Pipeline, node: str) -> WatermarkTarget:
-    """Raises FlowError `watermark.unknown`."""
+    """Return the target. Raises FlowError `watermark.unknown`."""
     targets = list_watermark_targets(pipeline)
     for target in targets:
         if target.node.id == node:

@@ -1,4 +1,4 @@
-"""The pages of watermarks, below `/w/<workspace>/`."""
+"""URLs of the watermark pages, below `/w/<workspace>/`."""
 
 from __future__ import annotations
 

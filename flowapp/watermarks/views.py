@@ -1,4 +1,4 @@
-"""The page of one watermark: where the next load begins, what changed it, and changing it."""
+"""The page of one watermark: where the next load begins, its history, and the form that changes it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The pages of `docs/` in the browser, and links to them from messages, codes and form fields."""
+"""Render the pages of `docs/`, and link to them from messages, codes and form fields."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def _folder() -> Path:
 
 @cache
 def _paths() -> dict[str, Path]:
-    """The file of each page by its name; a folder's README has the folder's name."""
+    """Return the file of each page by its name; a folder's README has the folder's name."""
     paths = sorted(_folder().rglob("*.md"))
     named = {path.parent.name if path.stem == INDEX else path.stem: path for path in paths}
     named[INDEX] = named.pop(_folder().name)
@@ -55,7 +55,7 @@ def list_names() -> list[str]:
 
 @cache
 def list_groups() -> tuple[PageGroup, ...]:
-    """The pages that the index lists, by its headings."""
+    """Return the pages of the index, grouped by its headings."""
     groups: list[tuple[str, list[Page]]] = []
     for heading, title, name in _GROUP.findall(_paths()[INDEX].read_text()):
         if heading:
@@ -66,27 +66,28 @@ def list_groups() -> tuple[PageGroup, ...]:
 
 
 def title_of(name: str) -> str:
-    """The first heading of a page."""
+    """Return the first heading of a page."""
     return _paths()[name].read_text().partition("\n")[0].removeprefix("# ").replace("`", "")
 
 
 @cache
 def read_page(name: str) -> SafeString | None:
-    """A page as HTML, or None if there is none of that name. HTML in its text is displayed as text."""
+    """Return a page as HTML, or None if there is no page of that name. HTML in its text is displayed as text."""
     path = _paths().get(name)
     if path is None:
         return None
     parser = MarkdownIt("js-default")
     parser.add_render_rule("link_open", _render_link)
     html = _with_anchors(parser.render(path.read_text(), {"folder": path.parent.relative_to(_folder())}))
-    # The keyboard can scroll what is wider than the page.
+    # A focusable region, so that the keyboard can scroll wide content.
     return mark_safe(html.replace("<pre>", '<pre tabindex="0">'))  # noqa: S308
 
 
 def _render_link(
     renderer: RendererHTML, tokens: Sequence[Token], index: int, options: OptionsDict, env: MutableMapping[str, Any]
 ) -> str:
-    """A link to a file of `docs/` leads to its page. Other files of the project have no page and no link."""
+    """Render a link. A link to a file of `docs/` leads to its page. Links to other files have no target, because these
+    files have no page."""
     token = tokens[index]
     target, hash_sign, section = str(token.attrs["href"]).partition("#")
     if target and ":" not in target:
@@ -96,7 +97,7 @@ def _render_link(
 
 
 def _name_of(path: PurePosixPath) -> str:
-    """The name of the page in a file of `docs/`; '' if there is none."""
+    """Return the name of the page of a file in `docs/`; '' if there is none."""
     name = path.parent.name if path.stem == INDEX and path.parent.name else path.stem
     return name if path.suffix == ".md" and name in _paths() else ""
 
@@ -130,12 +131,12 @@ def page_url(name: str) -> str:
 
 
 def field_url(definition: str, name: str) -> str:
-    """Where the reference of the document describes a field."""
+    """Return the URL at which the reference of the document describes a field."""
     return f"{page_url('document')}#{slug_of(definition)}-{name.lower()}"
 
 
 def code_link(code: str) -> SafeString:
-    """The code, with a link to its description if there is one."""
+    """Return the code, linked to its description if there is one."""
     if anchor_of(code) not in _code_anchors():
         return format_html("<code>{}</code>", code)
     return format_html('<a href="{}#{}"><code>{}</code></a>', page_url("errors"), anchor_of(code), code)
@@ -147,7 +148,7 @@ def _code_anchors() -> frozenset[str]:
 
 
 def link_docs(text: str) -> SafeString:
-    """The text, escaped, with a link wherever it names a page of `docs/`."""
+    """Return the text, escaped, with links in place of the names of pages of `docs/`."""
     parts: list[tuple[str | SafeString]] = []
     end = 0
     for found in NAMED.finditer(text):

@@ -1,4 +1,4 @@
-"""The pages of a workspace, as its menu and its search list them."""
+"""The pages of a workspace for its menu and its search."""
 
 from __future__ import annotations
 

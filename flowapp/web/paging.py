@@ -104,7 +104,7 @@ def _decode(rows: QuerySet[Row], cursor: str, order: Sequence[str]) -> _Position
 
 
 def is_value_of(column: Field[Any, Any], value: Any) -> bool:
-    """Whether a database can compare the column with the value."""
+    """Return whether a database can compare the column with the value."""
     try:
         found = column.to_python(value)
         column.run_validators(found)

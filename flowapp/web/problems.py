@@ -18,7 +18,7 @@ ERRORS_PAGE = "/docs/errors/"
 
 
 def problem(status: int, code: str, detail: str, *, hint: str = "", **more: Any) -> dict[str, Any]:
-    """`code` is stable and for programs, `detail` and `hint` are for people."""
+    """Return a problem body. `code` is stable and for programs, `detail` and `hint` are for people."""
     kind = {"type": "about:blank", "title": HTTPStatus(status).phrase}
     if known := ERROR_CODES.get(code):
         kind = {"type": f"{ERRORS_PAGE}#{anchor_of(code)}", "title": known.title}

@@ -1,4 +1,4 @@
-"""Answers to requests that Django never sees."""
+"""Responses to requests that are refused before Django reads them."""
 
 from __future__ import annotations
 

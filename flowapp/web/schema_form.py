@@ -1,7 +1,6 @@
-"""From a JSON Schema and a document to the fields of a form, and from what was typed back to JSON.
+"""Convert a JSON Schema and a document to the fields of a form, and submitted text back to JSON.
 
-Nothing is refused here: a value that does not fit goes into the document as typed, where the one parser validates it.
-"""
+Nothing is refused here: invalid values are written to the document, and the parser reports them."""
 
 from __future__ import annotations
 
@@ -24,7 +23,7 @@ TEXT_OR_OBJECT = ["string", "object"]
 
 ROW_WIDGETS = ("text", "select", "checkbox")
 ROW_FIELDS = 3
-"""How many fields, of which widgets, stand beside each other in one row."""
+"""The number of fields in one row, and the widgets that can share a row."""
 FOLD = "More settings"
 _NUMBER = re.compile(r"-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?")
 
@@ -38,9 +37,9 @@ class Option:
 
 @dataclass
 class Field:
-    """A field as its template shows it. `template` is that of its widget; `children` are fields below it, `folded` the
-    advanced ones among them, under the title `fold`. `tag` is the kind of a list's item. `example` stands in an empty
-    text field. `definition` is the title of the schema definition that has the field."""
+    """A field for its template. `template` is that of its widget; `children` are its fields below, `folded` the
+    advanced ones among them, under the title `fold`. `tag` is the kind of a list's item. `example` is the placeholder
+    of an empty text field. `definition` is the title of the schema definition that contains the field."""
 
     name: str
     label: str
@@ -76,30 +75,30 @@ class Field:
 
     @property
     def described_by(self) -> str:
-        """The ids of the texts that describe the field, for `aria-describedby`."""
+        """Return the ids of the texts that describe the field, for `aria-describedby`."""
         texts = (("help", self.help), ("notes", self.diagnostics))
         return " ".join(f"{self.slug}-{name}" for name, text in texts if text)
 
     @property
     def slug(self) -> str:
-        """An HTML id that depends only on the field's place in the document."""
+        """Return an HTML id that depends only on the field's position in the document."""
         return "f" + re.sub(r"[^A-Za-z0-9]", lambda sign: f"_{ord(sign[0]):x}_", self.path)
 
     @property
     def filled(self) -> list[Field]:
-        """The child fields that are shown at once: all, or if there are many lists those with items."""
+        """Return the child fields that are shown at once: all, or if there are many lists, those with items."""
         return [child for child in self.children if child not in self.empty_lists]
 
     @property
     def empty_lists(self) -> list[Field]:
-        """The empty lists that can be opened, if there are many lists."""
+        """Return the empty lists that can be opened, if there are many lists."""
         if len(self.children) < MANY_LISTS or any(child.widget != "items" for child in self.children):
             return []
         return [child for child in self.children if not child.children and not child.diagnostics]
 
     @property
     def is_empty(self) -> bool:
-        """Whether the field is a choice without options."""
+        """Return whether the field is a choice without options."""
         return self.widget == "select" and not any(option.value for option in self.options)
 
     @property
@@ -108,12 +107,12 @@ class Field:
 
     @property
     def folded_count(self) -> int:
-        """The number of advanced fields that are set."""
+        """Return the number of advanced fields that are set."""
         return sum(child.set_count for child in self.folded)
 
     @property
     def set_count(self) -> int:
-        """The number of values that it holds: of a list its items, else one or none."""
+        """Return the number of values: the items of a list, else one or none."""
         return len(self.children) if self.widget == "items" else int(self.present)
 
     @property
@@ -122,7 +121,7 @@ class Field:
 
     @property
     def columns(self) -> list[Field]:
-        """The fields of the first item, if every item of the list fits into one row of a table."""
+        """Return the fields of the first item if every item of the list fits into one row of a table."""
         rows = [item.children for item in self.children if item.widget == "item" and not item.value]
         is_table = len(rows) == len(self.children) and all(_fits_a_row(row) for row in rows)
         return rows[0] if rows and is_table else []
@@ -222,7 +221,7 @@ class FormMaker:
                 return "text"
 
     def take(self, at: Pointer, *, below: bool) -> list[Diagnostic]:
-        """Take the diagnostics of a place. Each is shown at one place only."""
+        """Remove and return the diagnostics of a position, because each is shown at one position only."""
         mine = [d for d in self.left if d.path == at or (below and d.path[: len(at)] == at)]
         self.left = [d for d in self.left if d not in mine]
         return mine
@@ -315,7 +314,7 @@ class FormMaker:
         ]
 
     def _is_offered(self, name: str, tag: str, chosen: Any) -> bool:
-        """Whether it can be chosen here, or is: what does not run in this release is not offered."""
+        """Return whether the value can be chosen here or is already chosen. Unavailable kinds are not offered."""
         return tag == chosen or self.rules.is_available(name, tag)
 
 
@@ -331,7 +330,7 @@ MAKERS: dict[str, Callable[[FormMaker, Field, Schema, Resolved, Any], None]] = {
     "union": FormMaker._make_union,
     "items": FormMaker._make_items,
 }
-"""By widget."""
+"""The functions that complete a field, by widget."""
 
 
 def _fold_advanced(made: Field, fields: Sequence[Field]) -> None:
@@ -401,19 +400,19 @@ def _is_scalar(kind: str | list[str]) -> bool:
 
 
 def _label(name: str, schema: Schema) -> str:
-    """The title with its unit."""
+    """Return the title with its unit."""
     title, unit = schema.get("title", name), schema.get("unit")
     return f"{title} ({unit})" if unit else title
 
 
 def _named(schema: Schema, value: Any) -> str:
-    """The label of a value in the form."""
+    """Return the label of a value in the form."""
     shown = _shown(value)
     return str(schema.get("labels", {}).get(shown, shown))
 
 
 def _example(schema: Schema) -> str:
-    """The first example, if it fits into one line of text."""
+    """Return the first example, if it fits into one line of text."""
     example = next(iter(schema.get("examples", ())), "")
     return f"Example: {example}" if isinstance(example, str) and example else ""
 
@@ -423,7 +422,7 @@ def _first_line(schema: Schema) -> str:
 
 
 def _typed(value: Any, kind: str | list[str]) -> str:
-    """The text that `read_value` turns into this value."""
+    """Return the text that `read_value` converts to this value."""
     shown = _shown(value)
     if (
         kind != TEXT_OR_OBJECT

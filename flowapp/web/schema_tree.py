@@ -1,8 +1,7 @@
-"""Walks a JSON Schema along a document: which schema holds at a place, given what stands there.
+"""Find the schema of a position in a document, depending on the document's values.
 
-Knows references, unions told apart by a tag, `X or list of X`, `text or object`, and what an `if`
-adds. Knows nothing of pipelines.
-"""
+Supports references, tagged unions, `X or list of X`, `text or object`, and properties added by `if`. Contains no
+knowledge of pipelines."""
 
 from __future__ import annotations
 
@@ -35,7 +34,8 @@ class Resolved:
 
 
 class SchemaTree:
-    """A schema whose definitions have their title as `definition`: a use of one may have a title of its own."""
+    """A schema whose definitions have their title as `definition`, because a use of a definition may have its own
+    title."""
 
     def __init__(self, document: Schema) -> None:
         named = {name: {"definition": schema.get("title", ""), **schema} for name, schema in document["$defs"].items()}
@@ -65,8 +65,8 @@ class SchemaTree:
         return Resolved({**found, **_words(flat)}, tag, by_name)
 
     def at(self, schema: Schema, value: Any, steps: Iterable[str | int]) -> tuple[Schema, Any]:
-        """Return the schema at a place below another one, and the value there; raises KeyError if the place cannot
-        exist."""
+        """Return the schema at a position below another one, and the value there. Raises KeyError if the position
+        cannot exist."""
         for step in steps:
             schema = self._step(schema, value, step)
             value = _member(value, step)
@@ -130,7 +130,7 @@ _EMPTY: dict[str, Any] = {"string": "", "array": [], "boolean": False, "integer"
 
 
 def _words(schema: Schema) -> Schema:
-    """The texts of a use of a schema, which take precedence over those of the schema itself."""
+    """Return the texts of a use of a schema, which take precedence over those of the schema itself."""
     names = ("title", "description", "default", "examples", "group", "advanced")
     return {name: schema[name] for name in names if name in schema}
 

@@ -1,4 +1,4 @@
-"""Sorting of lists by column. The order is part of the address: `?sort=queued`, or `?sort=-queued` for the opposite."""
+"""Sorting of lists by column. The URL contains the order: `?sort=queued`, or `?sort=-queued` for the opposite."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column that a list can be sorted by. `order` are the fields of its usual order, as `take_page` takes them;
-    `starts_high` says that this order begins with the highest value."""
+    """A column by which a list can be sorted. `order` are the fields of its default order, as for `take_page`;
+    `starts_high` means that this order begins with the highest value."""
 
     name: str
     order: tuple[str, ...]
@@ -18,8 +18,8 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Sorting:
-    """The chosen column, in its usual order or in the opposite one. `is_default` is the order of a list that nobody has
-    sorted."""
+    """The selected column, in its default order or reversed. `is_default` means that the user has not sorted the
+    list."""
 
     column: Column
     is_reversed: bool = False
@@ -34,18 +34,18 @@ class Sorting:
         return f"-{self.column.name}" if self.is_reversed else self.column.name
 
     def next_of(self, name: str) -> str:
-        """What the header of a column asks for: its usual order first, then the opposite."""
+        """Return the sort parameter of a column's header: its default order first, then the opposite."""
         return f"-{name}" if self.text == name else name
 
     def aria_of(self, name: str) -> str:
-        """The value of `aria-sort` for the header of a column."""
+        """Return the value of `aria-sort` for the header of a column."""
         if name != self.column.name:
             return "none"
         return "descending" if self.column.starts_high is not self.is_reversed else "ascending"
 
 
 def read_sorting(text: str, columns: Sequence[Column]) -> Sorting:
-    """The sorting that an address asks for; by the first column where it names none of them."""
+    """Return the sorting in a URL; the first column if it names none of them."""
     known = {column.name: column for column in columns}
     column = known.get(text.removeprefix("-"))
     if column is None:

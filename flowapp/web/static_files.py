@@ -1,4 +1,4 @@
-"""Static files: addresses that carry a hash of the file, so that browsers keep it and never see an old one; serving."""
+"""Serve static files. Their URLs contain a hash of the file, so that browsers cache them and never use an old one."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ _COMPRESSED: dict[tuple[str, str], bytes] = {}
 
 
 def compressed(url: str, etag: str, content: bytes) -> bytes:
-    """Compressed once per process: there are few files and they do not change."""
+    """Return the compressed content. Cached per process, because there are few files and they do not change."""
     if (url, etag) not in _COMPRESSED:
         _COMPRESSED[url, etag] = gzip.compress(content, mtime=0)
     return _COMPRESSED[url, etag]

@@ -1,4 +1,4 @@
-"""`flow errors`: rows in quarantine, and working on them."""
+"""`flow errors`: list rejected rows, and decide about them."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ RESULT_COLUMNS = {
     "status": "IS NOW",
 }
 MEMORY_BYTES = 16 << 20
-"""What an export holds in memory; more goes through a file."""
+"""The size up to which an export is held in memory; a larger one is written to a temporary file."""
 
 
 def add_parser(commands: Any) -> None:
@@ -140,14 +140,14 @@ def _selection(args: Namespace) -> Selection:
 
 
 def _by_id(row: str) -> str:
-    """The row's key where it names its run as people do: `nyc-flights/5:…`."""
+    """Return the row's key with the run's id in place of a run name such as `nyc-flights/5`."""
     from flowapp.runs.selectors import find_run
 
     run, _, row_id = row.partition(":")
     return f"{find_run(current_workspace(), run).pk}:{row_id}" if "/" in run else row
 
 
-# --- looking ------------------------------------------------------------------------------------------------------
+# --- list ---------------------------------------------------------------------------------------------------------
 
 
 def list_errors(args: Namespace) -> Outcome:
@@ -186,7 +186,8 @@ def _show_entries(console: Console, entries: list[dict[str, Any]], limit: int, i
 
 
 def _rule_names(entries: list[dict[str, Any]]) -> dict[str, str]:
-    """The rules without an id of their own by type and field; `--rule` takes ids, which a row in full tells."""
+    """Return names for rules without an id of their own, from type and field. `--rule` accepts ids, which `flow errors
+    show` prints."""
     from flowapp.runs.rule_names import names_of
 
     return names_of(current_workspace(), {e["runId"] for e in entries}, {e["ruleId"] for e in entries})
@@ -249,7 +250,7 @@ def _show_row(console: Console, entries: list[dict[str, Any]], line: int | None)
     show_table(console, CELL_COLUMNS, cells)
 
 
-# --- deciding -----------------------------------------------------------------------------------------------------
+# --- decide -------------------------------------------------------------------------------------------------------
 
 
 def fix_row(args: Namespace) -> Outcome:
@@ -393,7 +394,7 @@ def _show_results(
         show_lines(console, [f"There are more: --limit {limit * 10}"])
 
 
-# --- taking away --------------------------------------------------------------------------------------------------
+# --- export and purge ---------------------------------------------------------------------------------------------
 
 
 def export(args: Namespace) -> Outcome:
@@ -402,7 +403,7 @@ def export(args: Namespace) -> Outcome:
 
     workspace, filters = current_workspace(), _filters(args)
     entries = list_all(workspace, filters)
-    # What cannot be asked for is no export that broke off.
+    # Query before recording: without a response from the databases there is no export.
     first, fields = list(islice(entries, 1)), fields_of(workspace, filters)
     sending = Sending(workspace, filters, args.format, Decider("the command line"))
     found = sending.count(chain(first, entries))
@@ -410,7 +411,7 @@ def export(args: Namespace) -> Outcome:
         shown = [{k: v for k, v in entry.items() if k != "tenant"} for entry in sending.note(found)]
         return Outcome({"errors": shown}, lambda console: None)
 
-    # Read while the databases are there, printed past the console, which would wrap it.
+    # Read while the databases are open. The console would wrap lines, so it is not used for output.
     buffer = SpooledTemporaryFile(max_size=MEMORY_BYTES, mode="w+", newline="")  # noqa: SIM115 - `_copy_out` closes it
     buffer.writelines(sending.note(FORMATS[args.format][0](found, fields)))
     return Outcome({}, lambda console: _copy_out(buffer))

@@ -1,5 +1,5 @@
-"""Values of rejected rows in a list. Of these there are hundreds on a page: a template for each would take longer than
-to ask for all of them."""
+"""Values of rejected rows in a list. A page has hundreds of them, and a template for each would take longer than the
+query."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _CUT = SafeString('<em title="The page of the row shows all of it">… cut</em>'
 
 @register.filter
 def beginning(cut: Cut) -> SafeString:
-    """A value as it begins: NULL, an empty text and one that is cut are told apart from what a row may hold."""
+    """Render the beginning of a value. NULL, empty text and cut text look different from any value."""
     if not cut.text:
         return NULL if cut.text is None else EMPTY
     return format_html('<span class="row-value">{}</span>{}', cut.text, _CUT if cut.is_cut else "")
@@ -27,7 +27,7 @@ def beginning(cut: Cut) -> SafeString:
 
 @register.filter
 def other_fields(preview: RowPreview) -> SafeString:
-    """The first fields of a row beside the one that fails, and how many more there are."""
+    """Render the first fields of a row besides the failing one, and the number of further fields."""
     return format_html_join(" · ", "{}{} {}", _parts(preview))
 
 

@@ -27,10 +27,10 @@ WORDS = {
     "not_replayable": "not loaded: cannot be replayed",
 }
 _WOULD = {"loaded": "would be loaded", "fails": "still fails a rule"}
-"""Where nothing has happened yet."""
+"""The words for results that have not happened yet."""
 
 
 @register.filter
 def became(result: str, changes_nothing: bool) -> str:
-    """The words of a result, or, of a run that `changes_nothing`, of what a replay would do."""
+    """Return the words for a result; for a run that `changes_nothing`, what a replay would do."""
     return (_WOULD.get(result) if changes_nothing else None) or WORDS.get(result, WORDS["not_replayable"])

@@ -1,4 +1,4 @@
-"""`flow state`: moves the state of pipelines to another installation."""
+"""`flow state`: move the state of pipelines to another installation."""
 
 from __future__ import annotations
 

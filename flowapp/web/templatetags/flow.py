@@ -1,4 +1,4 @@
-"""What templates of all apps share: icons, numbers, times and states."""
+"""Filters and tags for the templates of all apps: icons, numbers, times and states."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def known_icons() -> frozenset[str]:
 @register.simple_tag
 @cache
 def icon(name: str, extra: str = "") -> SafeString:
-    """An icon beside words, hidden from screen readers; `extra` are more classes."""
+    """Render an icon beside text, hidden from screen readers; `extra` are more classes."""
     if name not in known_icons():
         raise template.TemplateSyntaxError(
             f"There is no icon {name!r}; add it to static/src/icons.json and run `npm run build`."
@@ -164,7 +164,7 @@ def duration_of_ms(milliseconds: int | None) -> str:
 
 @register.filter
 def on_fail(value: str) -> str:
-    """What a rule or check does when it fails, as forms call it: `skip` as `reject row`."""
+    """Return the label of `onFail`, as in forms: `skip` becomes `reject row`."""
     return ON_FAIL_LABELS[value]
 
 
@@ -192,7 +192,7 @@ _OUTCOMES = {"dropped": "rejected", "loaded": "loaded with a warning", "not_load
 
 @register.filter
 def outcome(disposition: str) -> str:
-    """What happened to a row that violated a rule."""
+    """Return the outcome of a row that violated a rule."""
     return _OUTCOMES[disposition]
 
 
@@ -219,7 +219,7 @@ def state_badge(state: str | None) -> SafeString:
 
 @register.simple_tag
 def shortcut(keys: str, action: str) -> SafeString:
-    """A line of the list of keyboard shortcuts. `keys` are joined by +, such as `Ctrl+K`."""
+    """Render a line of the list of keyboard shortcuts. `keys` are joined by +, such as `Ctrl+K`."""
     pressed = format_html_join(" ", "<kbd>{}</kbd>", ((key,) for key in keys.split("+")))
     return format_html('<div class="shortcut"><dt>{}</dt><dd>{}</dd></div>', action, pressed)
 

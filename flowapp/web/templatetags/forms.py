@@ -1,4 +1,4 @@
-"""What the templates of forms made from a schema need."""
+"""Template filters of forms that are generated from a schema."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def as_json(value: Any) -> str:
 
 @register.filter
 def fix_label(fix: Patch) -> str:
-    """What a fix does, in a few words: `Use blue_green`, `Set upsertKey to id, day`, `Remove orderBy`."""
+    """Describe a fix in a few words: `Use blue_green`, `Set upsertKey to id, day`, `Remove orderBy`."""
     if len(fix) != 1:
         return "Fix this"
     (step,) = fix

@@ -1,4 +1,4 @@
-"""Headers of the columns that a list can be sorted by."""
+"""Headers of columns by which a list can be sorted."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ICONS = {"ascending": "chevron-up", "descending": "chevron-down"}
 
 @register.simple_tag(takes_context=True)
 def sort_header(context: template.Context, title: str, name: str, classes: str = "") -> SafeString:
-    """A header cell with the link that sorts by its column; `sorting` of the context is the current order."""
+    """Render a header cell with the link that sorts by its column. `sorting` in the context is the current order."""
     sorting: Sorting = context["sorting"]
     aria = sorting.aria_of(name)
     return format_html(
