@@ -1,4 +1,4 @@
-"""The API's routes for runs."""
+"""API routes for runs."""
 
 from __future__ import annotations
 
@@ -55,10 +55,9 @@ class Runs(ListAPIView[Run]):
 class RunsOfPipeline(APIView):
     @extend_schema(request=RunRequest, responses={202: RunSummarySerializer, 409: ProblemSerializer})
     def post(self, request: Request, slug: str) -> Response:
-        """Queue a run of the newest version; or a preview, which loads nothing and tells what a run would change.
+        """Queue a run of the newest version, or a preview, which loads nothing and returns what a run would change.
 
-        `refuse` answers 409 when a run is under way or waits.
-        """
+        `refuse` returns 409 if a run of the pipeline is running or queued."""
         pipeline = get_pipeline(request.workspace, slug)
         body = RunRequest(data=request.data)
         body.is_valid(raise_exception=True)
@@ -70,14 +69,15 @@ class RunsOfPipeline(APIView):
 class OneRun(APIView):
     @extend_schema(responses=RunSerializer)
     def get(self, request: Request, run: UUID) -> Response:
-        """The run as `flow run --json` prints it; the samples of a preview are null for roles that see no values."""
+        """Return the run as `flow run --json` prints it. The samples of a preview are null for roles that see no
+        values."""
         return Response(run_json(get_run(request.workspace, run), sees_values=may_see_values(request.role)))
 
 
 class CancelRun(APIView):
     @extend_schema(request=None, responses={202: RunSummarySerializer, 409: ProblemSerializer})
     def post(self, request: Request, run: UUID) -> Response:
-        """Ask a run to end: what is queued ends at once, what runs within seconds."""
+        """Cancel a run. A queued run ends at once, a running one within seconds."""
         cancelled = cancel_run(get_run(request.workspace, run))
         return Response(RunSummarySerializer(cancelled).data, status.HTTP_202_ACCEPTED)
 
@@ -85,7 +85,7 @@ class CancelRun(APIView):
 class RetryRun(APIView):
     @extend_schema(request=None, responses={202: RunSummarySerializer, 409: ProblemSerializer})
     def post(self, request: Request, run: UUID) -> Response:
-        """Queue a run that loads the missing targets of a partially loaded run. 409 where another run has done so."""
+        """Queue a run that loads the missing targets of a partially loaded run. 409 if it has been retried already."""
         retry = retry_missing(get_run(request.workspace, run), Trigger.API, user=author_of(request))
         return Response(RunSummarySerializer(retry).data, status.HTTP_202_ACCEPTED)
 
@@ -93,7 +93,7 @@ class RetryRun(APIView):
 class ApproveRun(APIView):
     @extend_schema(request=ApproveRequest, responses={202: RunSerializer, 409: ProblemSerializer})
     def post(self, request: Request, run: UUID) -> Response:
-        """Approve a held run, so that a worker loads what it has staged. 409 for all but the first who decides."""
+        """Approve a held run, so that a worker loads its staged rows. 409 if it has been decided already."""
         found, body = get_run(request.workspace, run), ApproveRequest(data=request.data)
         body.is_valid(raise_exception=True)
         approved = approve_run(found, decider_of(request), **body.validated_data)
@@ -103,7 +103,7 @@ class ApproveRun(APIView):
 class DiscardRun(APIView):
     @extend_schema(request=DiscardRequest, responses={200: RunSerializer, 409: ProblemSerializer})
     def post(self, request: Request, run: UUID) -> Response:
-        """Give up what a held run has staged. 409 for all but the first who decides."""
+        """Reject a held run and delete its staged rows. 409 if it has been decided already."""
         found, body = get_run(request.workspace, run), DiscardRequest(data=request.data)
         body.is_valid(raise_exception=True)
         discarded = discard_run(found, decider_of(request), **body.validated_data)
@@ -111,14 +111,14 @@ class DiscardRun(APIView):
 
 
 def decider_of(request: Request) -> Decider:
-    """A token decides under its own name, on behalf of whoever made it."""
+    """Return the person who decides. A token decides under its own name, on behalf of its creator."""
     return Decider(str(request.user), author_of(request))
 
 
 class RunHookAgain(APIView):
     @extend_schema(request=None, responses={202: HookSerializer, 409: ProblemSerializer})
     def post(self, request: Request, run: UUID, hook: str) -> Response:
-        """Let a worker run a post-hook again that failed or was not run. The load is not repeated."""
+        """Queue a post-hook that failed or was not run. The load is not repeated."""
         hook_run = ask_for_hook(get_run(request.workspace, run), hook)
         return Response(HookSerializer(hook_run.to_json()).data, status.HTTP_202_ACCEPTED)
 

@@ -8,7 +8,7 @@ from django.db.models.signals import post_delete
 from flowapp.registrations import Registers
 
 RUN_OUTCOMES = "runs' ends"
-"""The thread of what asks the targets of runs that others wait for."""
+"""The thread of tasks that query the targets of runs for which others wait."""
 
 
 class RunsConfig(Registers, AppConfig):

@@ -1,4 +1,4 @@
-"""The attempts of a run that failed and were made again: why, and when the next one was due."""
+"""Attempts of a run that failed and were retried."""
 
 from __future__ import annotations
 
@@ -16,8 +16,9 @@ from ir.errors import FlowError
 
 @dataclass(frozen=True, slots=True)
 class FailedAttempt:
-    """An attempt that failed at `failed`. `due` is when the next attempt could begin. `number` counts the attempts that
-    the pipeline allows, `attempt` all claims: a lost worker does not count, nor does a wait for files."""
+    """A failed attempt. `due` is when the next attempt could begin. `number` counts the attempts that the pipeline
+    allows, `attempt` counts all claims: a lost worker and a wait for files do not count against the pipeline's
+    limit."""
 
     number: int
     attempt: int
@@ -38,12 +39,13 @@ class FailedAttempt:
 
 
 def is_transient(error: FlowError) -> bool:
-    """Whether trying again may help, as the catalogue of errors says. An unknown code is permanent."""
+    """Return whether a retry may help, by the error's code. An unknown code is permanent."""
     return error.code in ERROR_CODES and ERROR_CODES[error.code].is_transient
 
 
 def with_failure(run: Run, error: FlowError, seconds: float, *, counts: bool = True) -> list[dict[str, Any]]:
-    """Return the failed attempts of a run, with the one that has just failed and is made again in that time."""
+    """Return the failed attempts of a run, including the one that has just failed. It is retried in the given
+    seconds."""
     now = timezone.now()
     failed = FailedAttempt(
         number=run.failures + 1,

@@ -19,10 +19,10 @@ from flowapp.runs.services import queue_preview, queue_run
 LOOK_SECONDS = 0.1
 CHECK_SECONDS = 1.0
 UNTAKEN_SECONDS = 30.0
-"""How long a run that is due may lie with the workers before this process executes it."""
+"""The time for which workers may leave a due run unclaimed before this process executes it."""
 
 ShowState = Callable[[str, str], None]
-"""Is told the run's state and step."""
+"""Receives the run's state and step."""
 
 
 def has_live_worker() -> bool:

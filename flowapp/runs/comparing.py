@@ -1,4 +1,4 @@
-"""A run beside the last run of its pipeline that loaded rows: what is different, and what stands out."""
+"""Compare a run with the last run of its pipeline that loaded rows."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from flowapp.runs.run_kinds import run_kind_of
 from ir.words import duration_text
 
 MARKED_PCT = 20
-"""A number that differs by so many percent is marked."""
+"""The difference in percent from which a number is marked."""
 MEASURES = {"rows_read": "Rows read", "rows_loaded": "Rows loaded", "rows_rejected": "Rows rejected"}
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """One number of both runs; `unit` is `rows` or `s`. None is a number that nobody knows."""
+    """One number of both runs; `unit` is `rows` or `s`. None is an unknown number."""
 
     title: str
     before: float | None
@@ -68,8 +68,8 @@ class Comparison:
 
 
 def compare_with_previous(run: Run, nodes: Sequence[Mapping[str, Any]]) -> Comparison | None:
-    """Compare a run that has ended with the one before it; `nodes` are its own, as `run_document` has them. None where
-    there is nothing to compare, as after a run that found nothing new."""
+    """Compare a finished run with the one before it. `nodes` are its own, in the form of `run_document`. None if there
+    is nothing to compare, such as for a run that found nothing new."""
     if run.ended_at is None or run.nothing_new or not run_kind_of(run).loads:
         return None
     previous = _previous(run)

@@ -1,4 +1,4 @@
-"""Which runs need a connection."""
+"""Find the runs that need a connection."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ MOST_SHOWN = 3
 
 
 def refuse_removal(connection: Connection) -> None:
-    """Raises FlowError while a run needs the connection."""
+    """Raise FlowError while a run needs the connection."""
     if runs := runs_needing(connection.workspace, connection.name):
         raise FlowError(
             "connection.busy",
@@ -24,7 +24,8 @@ def refuse_removal(connection: Connection) -> None:
 
 
 def runs_needing(workspace: Workspace, name: str) -> list[Run]:
-    """The runs that have not ended and whose version names the connection. Some may be settled with its help alone."""
+    """Return the unfinished runs whose version names the connection. Some can only be finalized through the
+    connection."""
     active = Run.objects.filter(workspace=workspace, state__in=ACTIVE).select_related("pipeline", "version")
     return [run for run in active.order_by("queued_at", "number") if name in connections_in(run.document)]
 

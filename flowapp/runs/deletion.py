@@ -1,4 +1,4 @@
-"""Runs of pipelines that are to be deleted or archived, and what names runs that were."""
+"""Checks and cleanup for the deletion of runs, and for pipelines that are deleted or archived."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from ir.errors import FlowError
 
 
 def refuse_unfinished(pipeline: Pipeline) -> None:
-    """Raises FlowError while the pipeline has unfinished runs."""
+    """Raise FlowError while the pipeline has unfinished runs."""
     if Run.objects.filter(pipeline=pipeline, ended_at=None).exists():
         raise FlowError("pipeline.busy", f"Pipeline {pipeline.slug!r} has unfinished runs.", hint="Cancel them first.")
 
 
 def forget_deleted(instance: Run, origin: object, **_: object) -> None:
-    """Take a deleted run out of the alert that names it. The alerts of a deleted pipeline are deleted with it, so that
-    its runs, which may be very many, need no query each."""
+    """Remove a deleted run from the alert that names it. The alerts of a deleted pipeline are deleted with it, so its
+    runs, of which there may be very many, need no query each."""
     if not isinstance(origin, Pipeline):
         forget_run(instance.pk)

@@ -52,7 +52,7 @@ def execute_claimed(
     run = Run.objects.select_related("pipeline", "version", "workspace").get(pk=claim.run_id)
     try:
         minutes = read_document(run.document).error_handling.max_minutes
-    except FlowError as error:  # A newer release, or one that allowed more, has saved this version.
+    except FlowError as error:  # saved by a newer release, or by one that allowed more
         end_badly(claim, run, error)
         return error
     renewer = LeaseRenewer(claim, minutes * 60)
@@ -68,7 +68,7 @@ def execute_claimed(
 
 
 def _attempt(claim: Claim, run: Run, engine: Engine, renewer: LeaseRenewer, can_wait: bool) -> FlowError | None:
-    """Run the attempt; every exception in here ends only this attempt."""
+    """Execute the attempt. An exception ends only this attempt."""
     try:
         if run.cancel_requested:
             return cancelled()
@@ -94,7 +94,7 @@ def _attempt(claim: Claim, run: Run, engine: Engine, renewer: LeaseRenewer, can_
 
 
 def _carry_out(engine: Engine, job: RunJob, claim: Claim, run: Run, renewer: LeaseRenewer) -> RunReport:
-    """Let the engine make the attempt, whose last step ends with it."""
+    """Let the engine execute the attempt, and close its last step."""
     events = DatabaseEvents(claim, run)
     try:
         return engine(job, make_ports(claim, run, renewer, events))

@@ -1,4 +1,4 @@
-"""Events of runs for the apps above, called in the transaction that records them."""
+"""Hooks of runs for apps above, called in the transaction that records an event."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from flowapp.hook import Hook
 from flowapp.runs.models import RuleCount, Run
 
 load_committed: Hook[[Run, LoadCommit], None] = Hook()
-"""A load transaction is known to have committed; it is told again when more is known of it."""
+"""A load transaction has committed. Called again when more of it is known."""
 rows_counted: Hook[[Run, Mapping[str, int]], None] = Hook()
-"""A run over rejected rows has counted what became of them."""
+"""A run over rejected rows has counted the results of its rows."""
 rules_counted: Hook[[Run, Sequence[RuleCount], Sequence[RuleCount]], None] = Hook()
-"""The counts of a run's rules have changed, from the first ones to the second ones."""
+"""The counts of a run's rules have changed from the first sequence to the second."""

@@ -1,4 +1,4 @@
-"""What the list of runs can be narrowed by."""
+"""The filter form of runs."""
 
 from __future__ import annotations
 

@@ -33,9 +33,9 @@ from ir.words import duration_text
 
 STAGE = "postHook"
 QUEUED_SECONDS = 300
-"""How long a worker may take to begin; then anybody may ask again."""
+"""The time in which a worker must begin; after it, users can request the hook again."""
 RUNNING_SECONDS = 2700
-"""Longer than any hook may take: a worker that died in one does not bar the hook for ever."""
+"""Longer than any hook may take, so that a dead worker does not block the hook forever."""
 
 
 _running: set[Interruption] = set()
@@ -156,7 +156,7 @@ def _execute(run: Run, hook: HookReport) -> HookReport:
         with _interruptible() as interruption:
             report = rerun_hook(job, target, target_hook, counts, interruption)
         if report.state == "succeeded":
-            # After the marker in the target, which is what counts.
+            # Stored after the marker in the target, which decides.
             commit = CommitRecord.objects.get(run=run, node=target.id)
             commit.hooks_done = [*commit.hooks_done, target_hook.id]
             commit.save(update_fields=["hooks_done"])

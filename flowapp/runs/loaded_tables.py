@@ -1,4 +1,4 @@
-"""The tables that a run loaded, and their first rows as they are now."""
+"""The tables that a run loaded, and their current first rows."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class LoadedTable:
 
 
 def list_loaded_tables(run: Run) -> list[LoadedTable]:
-    """The tables that the run has committed to; none where this release cannot read its document."""
+    """Return the tables with a commit of the run; none if this release cannot parse its document."""
     nodes = set(CommitRecord.objects.filter(run=run).values_list("node", flat=True))
     if not nodes:
         return []
@@ -39,7 +39,7 @@ def _table(target: Target) -> LoadedTable:
 
 
 def get_loaded_table(run: Run, node: str) -> LoadedTable:
-    """The table of one target. Raises FlowError."""
+    """Return the table of one target. Raises FlowError."""
     for table in list_loaded_tables(run):
         if table.node == node:
             return table
@@ -51,5 +51,5 @@ def get_loaded_table(run: Run, node: str) -> LoadedTable:
 
 
 def first_rows_of(run: Run, table: LoadedTable) -> FirstRows:
-    """Read the table as it is now, with the rows of other runs. Raises Failure or FlowError."""
+    """Read the first rows of the table as it is now, including rows of other runs. Raises Failure or FlowError."""
     return read_first_rows(resolve(get_connection(run.workspace, table.connection)), table.name)

@@ -1,4 +1,4 @@
-"""The log of a run: in pages, as more lines on the run's page, and as a text file."""
+"""The log of a run: pages, older lines for the run's page, and a text file."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from flowapp.web.sorting import read_sorting
 @require_GET
 @page()
 def log(request: HtmxRequest, run: UUID) -> HttpResponse:
-    """A page of the log; asked for by htmx, lines that go before those of the run's page."""
+    """Show a page of the log. For htmx, return only the lines, to insert before those of the run's page."""
     sorting = read_sorting(request.GET.get("sort", ""), LOG_COLUMNS)
     found = page_log(run_found := get_run(request.workspace, run), request.GET.get("cursor", ""), sorting.order)
     context = {"run": run_found, "found": found, "sorting": sorting, "log": found.rows[::-1], "older": found.next}
@@ -28,7 +28,7 @@ def log(request: HtmxRequest, run: UUID) -> HttpResponse:
 @require_GET
 @page()
 def log_text(request: HtmxRequest, run: UUID) -> HttpResponse:
-    """The whole log as a download, the oldest line first."""
+    """Return the whole log as a download, oldest line first."""
     found = get_run(request.workspace, run)
     lines = list_log(found).values_list("at", "level", "node", "message")
     text = "".join(starmap(_as_text, lines.iterator()))
@@ -39,6 +39,6 @@ def log_text(request: HtmxRequest, run: UUID) -> HttpResponse:
 
 
 def _as_text(at: datetime, level: str, node: str, message: str) -> str:
-    """One line: a message of several goes on indented."""
+    """Format one entry; further lines of its message are indented."""
     message = message.replace("\n", "\n    ")
     return f"{at.replace(tzinfo=None).isoformat(timespec='microseconds')}Z {level} {node or '-'} {message}\n"

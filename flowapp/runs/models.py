@@ -32,14 +32,14 @@ class State(models.TextChoices):
 
 CLAIMABLE = (State.QUEUED, State.WAITING, State.APPROVED)
 OCCUPYING = (State.RUNNING, State.HELD, State.APPROVED)
-"""States in which a run keeps the other runs of its pipeline waiting: what is staged is older than what they would
-read, and its files are in its hands."""
+"""States in which a run blocks the other runs of its pipeline: its staged rows are older than what they would read, and
+it holds its files."""
 ACTIVE = (*CLAIMABLE, State.RUNNING, State.HELD)
 ENDED = tuple(state for state in State if state not in ACTIVE)
 RESTING = (*ENDED, State.HELD)
-"""States in which nothing happens by itself, or not soon."""
+"""States that do not change, or not soon, without a user."""
 UNSUCCESSFUL = (State.FAILED, State.PARTIALLY_LOADED)
-"""States of runs that ended with an error: some targets of a partially loaded run have their rows, others do not."""
+"""States of runs that ended with an error. Some targets of a partially loaded run are loaded, others are not."""
 LOADED = (State.SUCCEEDED, State.SUCCEEDED_WITH_WARNINGS, State.LOADED_HOOK_FAILED)
 
 
@@ -64,12 +64,12 @@ class RunKind(models.TextChoices):
 
 
 COUNTED = (RunKind.LOAD, RunKind.RESTORE, RunKind.REPLAY)
-"""Kinds that count as runs of their pipeline: one at a time, numbered from 1, shown as its last one, worth an alert.
-All other kinds share a series of numbers of their own."""
+"""Kinds that count as runs of their pipeline: one at a time, numbered from 1, shown as its last run, and with alerts.
+All other kinds share a separate series of numbers."""
 
 
 LOADS = (RunKind.LOAD,)
-"""Kinds that load what comes from the source."""
+"""Kinds that load the source."""
 
 
 TRIALS = tuple(kind for kind in RunKind if kind not in COUNTED)
@@ -179,7 +179,7 @@ class Run(models.Model):
             models.Index("workspace", Coalesce("seconds", -1.0), "id", name="run_by_seconds"),
             models.Index("workspace", Coalesce("rows_loaded", -1), "id", name="run_by_loaded"),
             models.Index("workspace", Coalesce("rows_rejected", -1), "id", name="run_by_rejected"),
-            # In a state that few runs with such a number have, the indexes above would be walked to their ends.
+            # In these states, few runs have such a number, and a query would read the indexes above to their ends.
             models.Index("workspace", "state", Coalesce("seconds", -1.0), "id", name="run_by_state_seconds"),
             models.Index("workspace", "state", Coalesce("rows_loaded", -1), "id", name="run_by_state_loaded"),
             models.Index("workspace", "state", Coalesce("rows_rejected", -1), "id", name="run_by_state_rejected"),
@@ -194,7 +194,7 @@ class Run(models.Model):
 
     @property
     def stored_report(self) -> StoredReport:
-        """What the newest attempt reported, or an empty report."""
+        """The report of the newest attempt, or an empty one."""
         return StoredReport() if self.report is None else StoredReport.from_json(self.report)
 
     @property
@@ -206,12 +206,12 @@ class Run(models.Model):
 
     @property
     def version_number(self) -> int | None:
-        """The version's number, None for a draft."""
+        """The version's number; None for a draft."""
         return self.version.number if self.version else None
 
     @property
     def counts(self) -> bool:
-        """Whether this is a run of its pipeline, and its number one of theirs."""
+        """Whether the run counts as a run of its pipeline, with a number of that series."""
         return self.kind in COUNTED
 
     @property
@@ -226,7 +226,7 @@ class Run(models.Model):
 
     @property
     def name(self) -> str:
-        """The name that the command line takes: `orders/12`, `orders/preview-3`. Numbers are per pipeline."""
+        """The name on the command line: `orders/12`, `orders/preview-3`. Numbers are per pipeline."""
         return f"{self.pipeline.slug}/{self.short_name}"
 
 
@@ -243,7 +243,7 @@ class NodeRun(models.Model):
     rows_out = models.BigIntegerField(default=0)
     rows_read = models.BigIntegerField(null=True)
     rows_filtered = models.BigIntegerField(null=True)
-    # Rows that went to other branches.
+    # Rows that were passed to other branches.
     rows_elsewhere = models.BigIntegerField(null=True)
     rows_rejected = models.BigIntegerField(null=True)
     # The rows that this node itself rejected; also set for the nodes before a target.
@@ -258,9 +258,9 @@ class NodeRun(models.Model):
     rows_unchanged = models.BigIntegerField(null=True)
     rows_warned = models.BigIntegerField(null=True)
     duration_ms = models.BigIntegerField(default=0)
-    # One entry per join of the node: counts, and what it looked rows up in.
+    # One entry per join of the node: counts, and the reference it read.
     joins = models.JSONField(default=list)
-    # The rows that went to each branch of a branch node.
+    # The number of rows of each branch of a branch node.
     branches = models.JSONField(default=list)
 
     class Meta:
@@ -277,8 +277,8 @@ class NodeRun(models.Model):
 
 
 class RuleCount(models.Model):
-    """How often one rule was violated in the newest attempt of a run, of how many rows that it `evaluated`; zero is
-    kept too. Of implicit rules it is not known how many rows they looked at."""
+    """How often one rule was violated in the newest attempt of a run, of the rows that it `evaluated`. Rules without
+    violations are stored too. For implicit rules, `evaluated` is unknown."""
 
     workspace = models.ForeignKey("accounts.Workspace", models.PROTECT, related_name="+")
     run = models.ForeignKey(Run, models.CASCADE, related_name="rules")
@@ -336,7 +336,7 @@ class HeldLoad(models.Model):
     @property
     def held(self) -> HoldRecord:
         """Why the load is held, what it would change, and what is staged."""
-        from flowapp.runs.hold_record import HoldRecord  # it needs executors.api, which loads pyarrow
+        from flowapp.runs.hold_record import HoldRecord  # its import loads pyarrow
 
         return HoldRecord.from_json(self.record)
 

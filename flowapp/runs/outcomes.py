@@ -39,7 +39,7 @@ BUSY_SECONDS = 5.0
 DEFER_SECONDS = 10.0
 LONGEST_BACKOFF = 3600.0
 JITTER = 0.25
-"""The random part of a wait, at most, as a share of it."""
+"""The maximum random part of a wait, as a share of the wait."""
 LOSSES_FORGIVEN = 1
 
 
@@ -198,7 +198,7 @@ def finalize(claim: Claim, run: Run, outcome: State, error: FlowError) -> None:
             save_commit(run, commit)
         # The engine has marked faulty files as failed; the next run may load all others.
         release_units(run, UnitState.PENDING, "" if outcome == State.CANCELLED else error.message)
-        # Some rows are loaded: the run must not look as if nothing were.
+        # Some targets are loaded: a failed or cancelled state would say that none is.
         state = State.PARTIALLY_LOADED if commits else outcome
         _end(claim, run, state, {}, error)
         # Raise the alert with the state change: a crash in between would leave a failed run without an alert.
@@ -215,7 +215,7 @@ def finalize(claim: Claim, run: Run, outcome: State, error: FlowError) -> None:
 
 
 def _partly(run: Run, commits: Sequence[LoadCommit]) -> str:
-    """The beginning of the alert for a run of which some targets are loaded."""
+    """Return the beginning of the alert for a run that has loaded only some targets."""
     if not commits:
         return ""
     loaded = sorted({commit.node for commit in commits})

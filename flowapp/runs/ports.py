@@ -72,11 +72,11 @@ class DatabaseEvents:
             raise self._claim.lost()
 
     def step_rows(self, name: str, rows: int) -> None:
-        """Stored with the next step, which begins at once."""
+        """Count the rows of the current step. They are stored with the next step, which begins at once."""
         self._timeline.count(name, rows)
 
     def close(self) -> None:
-        """End the last step with the attempt. A claim that is lost stores nothing."""
+        """Close the last step of the attempt. Without the claim, nothing is stored."""
         self._timeline.close()
         self._claim.held().update(timeline=self._timeline.to_json())
 

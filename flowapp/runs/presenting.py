@@ -1,4 +1,4 @@
-"""A run for its page: the row balance, the steps, the nodes, and the run before it."""
+"""Prepare a run for its page: the row balance, the steps, the nodes, and a comparison with the previous run."""
 
 from __future__ import annotations
 
@@ -24,13 +24,12 @@ from ir.errors import FlowError
 from ir.load_modes import load_mode
 
 _EXCLUDED = ("rowsReplaced", "rowsBehindMark", "rowsSuppressed")
-"""What a target leaves out itself; its filtered rows are those of the nodes before it."""
+"""Rows that a target excludes itself. Its filtered rows were filtered by the nodes before it."""
 
 
 @dataclass(frozen=True, slots=True)
 class NodeRow:
-    """A node of the run's version. `counts` is None while it has not finished, and for nodes that only
-    joins read."""
+    """A node of the run's version. `counts` is None while it has not finished, and for nodes that only joins read."""
 
     id: str
     kind: str
@@ -40,12 +39,12 @@ class NodeRow:
 
     @property
     def rejected(self) -> int | None:
-        """The rows that broke a rule here, None where none is evaluated."""
+        """The rows that violated a rule at this node; None if the node evaluates no rules."""
         return (self.counts or {}).get("rowsRejectedHere")
 
     @property
     def excluded(self) -> int:
-        """The rows that came in and neither went out nor broke a rule here."""
+        """The rows that came in and were neither passed on nor rejected at this node."""
         counts = self.counts or {}
         return sum(
             counts.get(key) or 0 for key in (_EXCLUDED if self.kind == "target" else ("rowsFiltered", "rowsElsewhere"))
@@ -54,7 +53,7 @@ class NodeRow:
 
 @dataclass(frozen=True, slots=True)
 class HookRow:
-    """`again` says that it may be run again; `under_way` that somebody has asked for that, and it is not given up."""
+    """A hook. `again` means that users can rerun it; `under_way` means that a rerun is requested or running."""
 
     hook: dict[str, Any]
     again: bool
@@ -62,7 +61,7 @@ class HookRow:
 
 
 def present_run(run: Run, *, sees_values: bool = False) -> dict[str, Any]:
-    """The context of the run's page. A constant number of queries, whatever the run has done."""
+    """Return the context of the run's page, with a constant number of queries."""
     document = run_document(run, sees_values=sees_values)
     newest = page_log(run)
     return {
@@ -95,7 +94,7 @@ def present_run(run: Run, *, sees_values: bool = False) -> dict[str, Any]:
 
 
 def _watermark_nodes(run: Run) -> list[str]:
-    """The targets that follow a watermark."""
+    """Return the targets that have a watermark."""
     try:
         targets = read_document(run.document).targets()
     except FlowError:
@@ -112,7 +111,7 @@ def _hooks(run: Run) -> list[HookRow]:
 
 
 def _row_balances(run: Run, document: dict[str, Any]) -> list[tuple[dict[str, Any], RowBalance, LoadedTable | None]]:
-    """Each target with its numbers and its table, if something is committed to it."""
+    """Return each target with its row balance, and its table if a load of it has committed."""
     tables = {table.node: table for table in list_loaded_tables(run)}
     counted = [node for node in document["nodes"] if node.get("rowsLoaded") is not None]
     return [(node, row_balance_of(node), tables.get(node["id"])) for node in counted]
@@ -135,8 +134,8 @@ def _nodes(run: Run, document: dict[str, Any]) -> list[NodeRow]:
 
 
 def _saved_nodes(run: Run) -> tuple[dict[str, str], frozenset[str]]:
-    """The kinds of the nodes of the run's version, in its order, and which of them only joins read; none where this
-    release cannot read it."""
+    """Return the kinds of the nodes of the run's version, in their order, and the nodes that only joins read; empty if
+    this release cannot parse the document."""
     try:
         pipeline = read_document(run.document)
     except FlowError:

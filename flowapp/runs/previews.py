@@ -1,4 +1,4 @@
-"""The counts of a preview for its page: row balances and bars."""
+"""Prepare the counts of a preview for its page: row balances and bars."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ KINDS = {
     "deleted": "deleted",
     "suppressed": "older than in the table",
 }
-"""What becomes of rows, by the names of the counts, in words. The first four are always told."""
+"""The outcomes of rows as text, by the names of the counts. The first four are always shown."""
 ALWAYS_SHOWN = 4
 
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """`width` is in percent of the longest of its kind."""
+    """A bar. `width` is in percent of the longest bar of its kind."""
 
     kind: str
     words: str
@@ -30,7 +30,7 @@ class Bar:
 
 
 def present_effects(document: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The effects of `run_document`, each with its equation and its bars."""
+    """Return the effects of `run_document`, each with its row balance and bars."""
     nodes = {node["id"]: node for node in document["nodes"]}
     return [
         {
@@ -49,7 +49,7 @@ def _counts(effect: Mapping[str, Any]) -> list[tuple[str, str, int]]:
 
 
 def _columns(keys: Mapping[str, Any] | None) -> list[Bar]:
-    """The columns that change, those of the most rows first."""
+    """Return a bar for each column that changes, the column with the most rows first."""
     changed = keys["changedColumns"].items() if keys else ()
     return _bars(("updated", name, rows) for name, rows in sorted(changed, key=lambda pair: -pair[1]))
 

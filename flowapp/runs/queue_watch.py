@@ -86,7 +86,7 @@ _OR_ASK = ", or ask the administrator of this installation."
 
 def _concerned(waiting: QuerySet[Run]) -> list[tuple[Workspace, int]]:
     """Return each workspace with its number of waiting runs, and the installation's first workspace, whose admins can
-    fix it. No workspace learns more of another's runs than that there are some."""
+    fix the problem. A workspace learns of others only that runs wait."""
     counts = dict(waiting.order_by().values_list("workspace").annotate(Count("pk")))
     if not counts:
         return []

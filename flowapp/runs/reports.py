@@ -1,4 +1,4 @@
-"""Writing what the engine counted. Callers hold the run's lease in a transaction."""
+"""Store what the engine counted. Callers hold the run's lease in a transaction."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from flowapp.runs.stored_report import StoredReport
 
 
 def save_report(run: Run, report: RunReport) -> dict[str, Any]:
-    """Write nodes and rules as rows, over those of earlier attempts, and the values of rows that a preview or a check
-    without a load has seen; returns the columns of the run, for its caller to write."""
+    """Store nodes and rules as rows in place of those of earlier attempts, and the row values that a preview or a check
+    has read. Return the changed columns of the run, for the caller to save."""
     for position, node in enumerate(report.nodes):
         save_node(run, node, position)
     NodeRun.objects.filter(run=run).exclude(node__in=[node.id for node in report.nodes]).delete()
@@ -48,27 +48,27 @@ def _save_rules(run: Run, rules: Sequence[RuleCount]) -> None:
 
 
 ROWS = ""
-"""What samples of rejected rows are kept under: they belong to no node."""
+"""The node name under which samples of rejected rows are stored, because they belong to no node."""
 
 
 def _keep_values(run: Run, node: str, values: Any) -> None:
-    """Keep values of rows apart, for a short while."""
+    """Store row values separately, for a short time."""
     changes = {"workspace_id": run.workspace_id, "encrypted": encrypt(json.dumps(values)), "at": Now()}
     EffectSample.objects.update_or_create(run=run, node=node, defaults=changes)
 
 
 def save_node(run: Run, report: NodeReport, position: int) -> None:
-    """Write a node's counts over those of an earlier attempt."""
+    """Store a node's counts in place of those of an earlier attempt."""
     values = asdict(report)
     node = values.pop("id")
-    del values["taken"], values["is_partial"]  # of use only while the counts of targets are added up
+    del values["taken"], values["is_partial"]  # only needed while the counts of targets are added up
     NodeRun.objects.update_or_create(
         run=run, node=node, defaults={**values, "workspace_id": run.workspace_id, "position": position}
     )
 
 
 def save_commit(run: Run, commit: LoadCommit) -> None:
-    """Note a load transaction; noting it again changes nothing but what was done since."""
+    """Record a load transaction. If it is recorded already, only what is known since changes."""
     known = {
         "hooks_done": list(commit.hooks_done),
         "rows_loaded": commit.counts.loaded,

@@ -1,7 +1,6 @@
-"""How long runs and what they have counted are kept.
+"""The retention of runs and their counts.
 
-Runs that loaded something, commits and committed files are kept: what was loaded is to be answered for.
-"""
+Runs that loaded something, commits and committed files are not deleted, because they document what was loaded."""
 
 from __future__ import annotations
 
@@ -17,9 +16,9 @@ from flowapp.runs.models import COUNTED, EffectSample, Run, RunLog
 from ir.words import counted
 
 SAMPLE_HOURS = 1
-"""How long the values that a preview has shown are kept."""
+"""The number of hours for which the row values of a preview are stored."""
 SAMPLES = Retention("Row values shown by previews", EffectSample, "at", SAMPLE_HOURS / 24)
-"""Deleted more often than all else, for they are the data itself."""
+"""Deleted more often than all other records, because they contain row values."""
 RETENTION = (
     Retention("Skipped files", LoadUnit, "changed_at", 90, Q(state=UnitState.SKIPPED)),
     Retention("Log lines of runs", RunLog, "at", 30),

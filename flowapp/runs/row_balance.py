@@ -1,4 +1,4 @@
-"""Outcome of the rows that a target was given: `read 10 = loaded 7 + rejected 2 + filtered 1`."""
+"""The row balance of a target: `read 10 = loaded 7 + rejected 2 + filtered 1`."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ TERMS = {
     "rowsBehindMark": "below the watermark",
     "rowsSuppressed": "suppressed",
 }
-"""What becomes of the rows that were read. The first three are always told."""
+"""The outcomes of the rows read. The first three are always shown."""
 ALWAYS_SHOWN = 3
 
 
 @dataclass(frozen=True, slots=True)
 class RowBalance:
-    """`terms` are (word, rows); `holds` says whether they add up to the rows read."""
+    """A row balance. `terms` are (word, rows); `holds` is whether they add up to the rows read."""
 
     read: int
     terms: tuple[tuple[str, int], ...]
@@ -37,7 +37,7 @@ class RowBalance:
 
 
 def row_balance_of(node: Mapping[str, Any]) -> RowBalance:
-    """The equation of a target, given as `flow run --json` prints a node."""
+    """Return the row balance of a target, given in the form of `flow run --json`."""
     terms = [(word, node.get(key) or 0) for key, word in TERMS.items()]
     shown = [term for index, term in enumerate(terms) if term[1] or index < ALWAYS_SHOWN]
     read = node.get("rowsRead") or 0
@@ -45,7 +45,8 @@ def row_balance_of(node: Mapping[str, Any]) -> RowBalance:
 
 
 def effect_words(effect: Mapping[str, Any]) -> str:
-    """What a load would do to its table: `10 rows now + 3 inserted - 2 deleted = 11 rows after; 4 updated, …`"""
+    """Describe what a load would do to its table: `10 rows now + 3 inserted - 2 deleted = 11 rows after; 4 updated,
+    …`"""
     now, inserted, deleted = effect["rowsBefore"], effect["rowsInserted"], effect["rowsDeleted"]
     shown = f"{effect['rowsUpdated']:,} updated, {effect['rowsUnchanged']:,} unchanged"
     if older := effect["rowsSuppressed"]:

@@ -1,4 +1,4 @@
-"""`expectedRowCountDelta`: whether a load is as big as those before it. It warns; it never fails a run."""
+"""`expectedRowCountDelta`: compare the row count of a load with previous loads. It warns; it never fails a run."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from ir.nodes.target import ExpectedRowCountDelta
 from ir.words import counted
 
 LEAST_RUNS = 3
-"""With fewer earlier loads there is nothing to expect yet."""
+"""The minimum number of earlier loads."""
 
 
 @dataclass(frozen=True, slots=True)
 class RowCountRange:
-    """How many rows a load may have, from the mean of the `runs` loads before it; None is no bound."""
+    """The expected number of rows of a load, from the mean of the `runs` loads before it. None is no bound."""
 
     mean: float
     runs: int
@@ -38,8 +38,8 @@ class RowCountRange:
 
 
 def watch_row_counts(run: Run, report: RunReport) -> None:
-    """Compare what each target of a loaded run got with its band; beyond it the report gets a warning and an alert is
-    raised. Nothing new is no load, and is not compared."""
+    """Compare the row count of each target of a loaded run with its range. Outside it, add a warning to the report and
+    raise an alert. A run without new data is not compared."""
     if not run_kind_of(run).loads:
         return
     for target in read_document(run.document).targets():
@@ -50,7 +50,7 @@ def watch_row_counts(run: Run, report: RunReport) -> None:
 
 
 def row_count_range(run: Run, target: Target, expected: ExpectedRowCountDelta) -> RowCountRange | None:
-    """The band around the loads before this run; None while there are too few of them."""
+    """Return the expected range from the loads before this run; None if there are too few of them."""
     before = (
         CommitRecord.objects.filter(pipeline=run.pipeline_id, node=target.id)
         .filter(run__state__in=LOADED, run__kind__in=LOADS)

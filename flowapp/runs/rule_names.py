@@ -10,11 +10,12 @@ from flowapp.runs.models import RuleCount
 
 _MADE_UP = re.compile(r"r-[0-9a-f]{12}")
 _IMPLICIT = re.compile(r"(type|notNull|length|text|order|expression|missing|members):(.*)", re.DOTALL)
-"""Ids of what a target demands of its columns."""
+"""Ids of rules that follow from the columns of a target."""
 
 
 def rule_name(rule: str, kind: str, field: str | None) -> str:
-    """`email on contact` where Flow has made the id up, `type on amount` of a target's column, else the id."""
+    """Return the rule's id, or a name if Flow generated the id: `email on contact`, or `type on amount` for a column of
+    a target."""
     if implicit := _IMPLICIT.fullmatch(rule):
         return "{} on {}".format(*implicit.groups())
     if not _MADE_UP.fullmatch(rule):
@@ -23,7 +24,7 @@ def rule_name(rule: str, kind: str, field: str | None) -> str:
 
 
 def names_of(workspace: Workspace, runs: Collection[str], rules: Collection[str]) -> dict[str, str]:
-    """The names of those of the rules whose ids are made up, as these runs have counted them."""
+    """Return the names of rules with generated ids, as these runs have counted them."""
     implicit = {rule: rule_name(rule, "", None) for rule in rules if _IMPLICIT.fullmatch(rule)}
     made_up = {rule for rule in rules if _MADE_UP.fullmatch(rule)}
     if not made_up:

@@ -1,4 +1,4 @@
-"""The kinds of run: one table that says how each is executed and which page shows it. Apps above register theirs."""
+"""The kinds of runs: a table with their engine and their page. Apps above register their kinds."""
 
 from __future__ import annotations
 
@@ -37,15 +37,14 @@ class OverRows:
 
 @dataclass(frozen=True, slots=True)
 class RunKindSpec:
-    """`page` is a template, `fragment` the part of it that changes while the run goes on.
+    """A kind of run. `page` is its template, `fragment` the part of it that changes during the run.
 
-    `loads` says that it loads what comes from the source: it goes through all nodes, and its success says that the
-    pipeline works again. `shows_effects` says that the result is what a load would change; `backup` gives what a run
-    puts back, `rows` the rejected rows that it is about, `over_rows` how its page speaks of them, and
-    `page_context` what its page shows beside what every run's shows. `fixes` says that
-    it computes an expression for them, `changes_nothing` that it changes nothing anywhere. `tag` marks it in
-    lists, and `again` is what the button says that runs the pipeline after it.
-    """
+    `loads` means that it loads the source through all nodes, so that its success resolves the pipeline's alerts.
+    `shows_effects` means that its result is what a load would change. `fixes` means that it computes an expression for
+    rejected rows, `changes_nothing` that it has no effect. `backup` returns the backup that a run restores, `rows` the
+    rejected rows that it processes; `over_rows` describes such a run on its page. `page_context` returns the additional
+    context of its page. `tag` marks it in lists, and `again` is the label of the button that runs the pipeline after
+    it."""
 
     kind: RunKind
     page: str
@@ -98,7 +97,7 @@ _RUN_KINDS: dict[RunKind, RunKindSpec] = {}
 
 
 def register(*specs: RunKindSpec) -> None:
-    """Add kinds of run. Raises ValueError for a kind that is registered already."""
+    """Add kinds of runs. Raises ValueError if a kind is already registered."""
     for spec in specs:
         if spec.kind in _RUN_KINDS:
             raise ValueError(f"The kind {spec.kind} is registered already.")

@@ -1,4 +1,4 @@
-"""Reading runs."""
+"""Queries for runs."""
 
 from __future__ import annotations
 
@@ -49,9 +49,9 @@ COLUMNS = (
     Column("loaded", ("-sorted_loaded", "-id"), starts_high=True),
     Column("rejected", ("-sorted_rejected", "-id"), starts_high=True),
 )
-"""What the list can be sorted by. A run without a number comes after those with 0."""
+"""The columns that the list can be sorted by. Runs without a number come after those with 0."""
 LONGEST_NUMBER = 18
-"""Digits of a run's number; an id may be of digits alone, and has more."""
+"""The maximum number of digits of a run's number; ids have more."""
 MOST_NAMES = 10
 
 
@@ -64,8 +64,8 @@ def list_runs(
     since: datetime | None = None,
     until: datetime | None = None,
 ) -> QuerySet[Run]:
-    """Newest first, without previews. `since` and `until` bound the moment at which a run was asked for, both
-    included."""
+    """List runs, newest first, without previews. `since` and `until` limit the time at which a run was queued, both
+    inclusive."""
     filters = {
         "pipeline": pipeline,
         "state": state,
@@ -78,7 +78,7 @@ def list_runs(
 
 
 def with_sort_values(runs: QuerySet[Run]) -> QuerySet[Run]:
-    """The expressions of the indexes that the columns of the list are sorted by."""
+    """Annotate the expressions by which the list is sorted and which have an index."""
     return runs.annotate(
         sorted_seconds=Coalesce("seconds", -1.0),
         sorted_loaded=Coalesce("rows_loaded", -1),
@@ -91,8 +91,8 @@ def _with_names(runs: QuerySet[Run]) -> QuerySet[Run]:
 
 
 def sum_loads(runs: Iterable[Run]) -> dict[UUID, dict[str, int | None]]:
-    """`loaded` and `rejected` rows of all targets of each run, by the run's key; of a run that ended before its load
-    the rejected ones alone. Three queries at most."""
+    """Return the `loaded` and `rejected` rows of all targets of each run, by the run's key; for a run that ended before
+    its load, only the rejected ones. At most three queries."""
     keys = {run.pk for run in runs}
     targets = NodeRun.objects.filter(run__in=keys).exclude(rows_loaded=None)
     sums = targets.values("run").annotate(loaded=Sum("rows_loaded"), rejected=Sum("rows_rejected"))
@@ -126,7 +126,7 @@ def _count_without_rows(evaluated: bool, violations: int | None) -> int | None:
 
 
 def run_ahead(run: Run) -> Run | None:
-    """The run of the same pipeline that a queued one waits for. A run that does not count waits for none."""
+    """Return the run of the same pipeline for which a queued run waits; None for a run that does not count."""
     if not run.counts:
         return None
     ahead = Run.counted.filter(pipeline_id=run.pipeline_id, state__in=ACTIVE, number__lt=run.number)
@@ -134,7 +134,7 @@ def run_ahead(run: Run) -> Run | None:
 
 
 def get_run(workspace: Workspace, run_id: UUID | str) -> Run:
-    """A run of this workspace, of any kind; raises FlowError."""
+    """Return a run of this workspace, of any kind. Raises FlowError."""
     try:
         runs = Run.objects.filter(workspace=workspace).select_related("restore__backup__run", "retry_of")
         return _with_names(runs).get(pk=UUID(str(run_id)))
@@ -145,8 +145,8 @@ def get_run(workspace: Workspace, run_id: UUID | str) -> Run:
 
 
 def find_run(workspace: Workspace, named: str) -> Run:
-    """A run by its name, such as `orders/12` or `orders/preview-3`, by what follows the slash alone where no other
-    pipeline has such a run, or by its id; raises FlowError."""
+    """Return a run by its name, such as `orders/12` or `orders/preview-3`, by the part after the slash if only one
+    pipeline has such a run, or by its id. Raises FlowError."""
     slug, slash, short = named.strip().rpartition("/")
     kind, _, number = short.rpartition("-")
     kinds = [kind] if kind else COUNTED
@@ -167,7 +167,7 @@ def find_run(workspace: Workspace, named: str) -> Run:
 
 
 def last_states(workspace: Workspace) -> dict[UUID, str | None]:
-    """The state of each pipeline's newest run, by the pipeline's key; None where nothing ever ran."""
+    """Return the state of each pipeline's newest run, by the pipeline's key; None without a run."""
     newest = Run.counted.filter(pipeline=OuterRef("pk")).order_by("-queued_at", "id")
     states = Pipeline.objects.filter(workspace=workspace).annotate(last=Subquery(newest.values("state")[:1]))
     return dict(states.values_list("pk", "last"))
@@ -178,12 +178,12 @@ def list_log(run: Run) -> QuerySet[RunLog]:
 
 
 LOG_LINES = 200
-"""Lines of a page of a log."""
+"""The number of lines of a page of a log."""
 LOG_COLUMNS = (Column("time", ("-id",), starts_high=True),)
 
 
 def page_log(run: Run, cursor: str = "", order: Sequence[str] = LOG_COLUMNS[0].order) -> PageOf[RunLog]:
-    """A page of the log, the newest lines first unless `order` says otherwise."""
+    """Return a page of the log, by default newest lines first."""
     return take_page(list_log(run), cursor, order, LOG_LINES)
 
 
@@ -192,7 +192,8 @@ def failed_hooks(run: Run) -> list[str]:
 
 
 def run_document(run: Run, *, sees_values: bool = False) -> dict[str, Any]:
-    """What is known of a run, as `RunSerializer` takes it. Only a preview holds row values, which not all may see."""
+    """Return a run for `RunSerializer`. Row values, which only previews and checks have, are omitted unless
+    `sees_values`."""
     report = run.stored_report
     return {
         "run": str(run.pk),
@@ -222,7 +223,7 @@ def run_document(run: Run, *, sees_values: bool = False) -> dict[str, Any]:
 
 
 def _attempts(run: Run) -> dict[str, Any]:
-    """The attempts that failed and were made again; nothing for a run whose first attempt ended it."""
+    """Return the failed attempts that were retried; empty if there are none."""
     failed = [
         {
             "attempt": one.attempt,
@@ -237,7 +238,7 @@ def _attempts(run: Run) -> dict[str, Any]:
 
 
 def _holds(run: Run) -> dict[str, Any]:
-    """Why the run was held, and what was decided; nothing for a run that never was."""
+    """Return why the run was held, and the decisions; empty if it never was held."""
     holds = HeldLoad.objects.filter(run=run).order_by("attempt")
     return {"holds": [_hold(hold) for hold in holds]} if holds else {}
 
@@ -259,7 +260,8 @@ def _hold(hold: HeldLoad) -> dict[str, Any]:
 
 
 def _effects(run: Run, *, sees_values: bool) -> dict[str, Any]:
-    """What a preview counted, target by target. `samples` is null where values are not to be seen, or gone by now."""
+    """Return the effects of a preview, by target. `samples` is null without the right to see values, and once they have
+    expired."""
     if not run_kind_of(run).shows_effects:
         return {}
     encrypted = dict(EffectSample.objects.filter(run=run).values_list("node", "encrypted")) if sees_values else {}
@@ -271,8 +273,8 @@ def _effects(run: Run, *, sees_values: bool) -> dict[str, Any]:
 
 
 def _rows(run: Run, *, sees_values: bool) -> dict[str, Any]:
-    """What became of the rejected rows that a run was about. `results` is null where values are not to be seen, or gone
-    by now."""
+    """Return the results of a run over rejected rows. `results` is null without the right to see values, and once they
+    have expired."""
     counts = dict(run.stored_report.row_results)
     if not counts:
         return {}
@@ -310,8 +312,8 @@ def _rule(rule: RuleCount) -> dict[str, Any]:
 
 
 def run_error(run: Run, *, sees_values: bool = False) -> dict[str, str | None] | None:
-    """`detail` is what the database itself said: for those who may see row values, where there is more than `message`
-    says."""
+    """Return the run's error. `detail` is the database's own message, for users who may see row values and if it adds
+    to `message`."""
     if not run.error_code:
         return None
     detail = _error_detail(run) if sees_values else ""
@@ -325,7 +327,7 @@ def run_error(run: Run, *, sees_values: bool = False) -> dict[str, str | None] |
 
 
 def _error_detail(run: Run) -> str:
-    """Empty where its key is gone: the rest of the run must still be shown."""
+    """Return the database's message; empty if its key is missing, because the rest of the run must still be shown."""
     with suppress(SecretUnreadable):
         return redact(decrypt(run.error_detail, f"run {run.name}")) if run.error_detail else ""
     return ""

@@ -1,4 +1,4 @@
-"""Runs as the API takes and sends them, and as the command line prints them."""
+"""Runs in API requests and responses, and in command output."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from flowapp.runs.services import QUEUES
 
 
 class RunErrorSerializer(ErrorSerializer):
-    """Why a run failed."""
+    """The error of a run."""
 
     detail = serializers.CharField(
         required=False, help_text="What the database itself said, for roles that see values of rows."
@@ -23,7 +23,7 @@ class RunErrorSerializer(ErrorSerializer):
 
 
 class RunSummarySerializer(CamelSerializer[Run]):
-    """A run as a list shows it."""
+    """A run in a list."""
 
     run = serializers.UUIDField(source="pk")
     pipeline = serializers.CharField(source="pipeline.slug")
@@ -54,7 +54,7 @@ class RunSummarySerializer(CamelSerializer[Run]):
 
 
 class ReferenceReadSerializer(WireSerializer[Any]):
-    """What a join looked rows up in."""
+    """The reference of a join: the file or table in which it looked up rows."""
 
     name = serializers.CharField(help_text="A file, a table, or how many files.")
     identity = serializers.CharField(help_text="The SHA-256 of the file, of all files together, or of the snapshot.")
@@ -62,7 +62,7 @@ class ReferenceReadSerializer(WireSerializer[Any]):
 
 
 class JoinSerializer(WireSerializer[Any]):
-    """How many of the rows that a join looked up have a match."""
+    """The number of rows that a join looked up, and of those with a match."""
 
     reference = serializers.CharField()
     type = serializers.CharField()
@@ -72,14 +72,14 @@ class JoinSerializer(WireSerializer[Any]):
 
 
 class BranchSerializer(WireSerializer[Any]):
-    """How many rows went to one branch, by the node that it leads to."""
+    """The number of rows of one branch, by the node that it leads to."""
 
     to = serializers.CharField()
     rows = serializers.IntegerField()
 
 
 class NodeSerializer(WireSerializer[Any]):
-    """What one node did. Counts that make no sense for its kind are left out."""
+    """The counts of one node. Counts that do not apply to its kind are absent."""
 
     id = serializers.CharField()
     kind = serializers.CharField()
@@ -105,7 +105,7 @@ class NodeSerializer(WireSerializer[Any]):
 
 
 class RuleSerializer(WireSerializer[Any]):
-    """How often a rule was violated."""
+    """The violations of one rule."""
 
     node = serializers.CharField()
     rule = serializers.CharField()
@@ -117,7 +117,7 @@ class RuleSerializer(WireSerializer[Any]):
 
 
 class CheckSerializer(WireSerializer[Any]):
-    """What a dataset check saw."""
+    """The result of a dataset check."""
 
     node = serializers.CharField()
     check = serializers.CharField()
@@ -141,7 +141,7 @@ class RunWarningSerializer(WireSerializer[Any]):
 
 
 class HookSerializer(WireSerializer[Any]):
-    """What came of a hook."""
+    """The result of a hook."""
 
     id = serializers.CharField()
     node = serializers.CharField()
@@ -154,7 +154,7 @@ class HookSerializer(WireSerializer[Any]):
 
 
 class EffectKeysSerializer(WireSerializer[Any]):
-    """Staged rows beside the rows of the target that have their key."""
+    """The numbers of staged rows compared by key with the rows of the target."""
 
     key = serializers.ListField(child=serializers.CharField())
     new = serializers.IntegerField()
@@ -166,14 +166,14 @@ class EffectKeysSerializer(WireSerializer[Any]):
 
 
 class EffectSampleSerializer(WireSerializer[Any]):
-    """A row that would change: its key, and by column what it is and would be."""
+    """A row that would change: its key, and the old and new value of each column."""
 
     key = serializers.DictField(child=serializers.CharField(allow_null=True))
     changes = serializers.DictField(child=serializers.ListField(child=serializers.CharField(allow_null=True)))
 
 
 class EffectSerializer(WireSerializer[Any]):
-    """What a load would change in one target."""
+    """The changes that a load would make in one target."""
 
     node = serializers.CharField()
     table = serializers.CharField()
@@ -194,7 +194,7 @@ class EffectSerializer(WireSerializer[Any]):
 
 
 class RowOutcomeSerializer(WireSerializer[Any]):
-    """What a check without a load found of one rejected row."""
+    """The expected outcome of one rejected row in a check without a load."""
 
     key = serializers.CharField()
     id = serializers.IntegerField()
@@ -215,7 +215,7 @@ class RowOutcomesSerializer(WireSerializer[Any]):
 
 
 class HoldReasonSerializer(WireSerializer[Any]):
-    """A limit that the load exceeds; or `approved`, with the counts that were approved and found."""
+    """A limit that the load exceeds; or `approved`, with the approved counts and the current ones."""
 
     limit = serializers.CharField()
     allowed = serializers.FloatField()
@@ -225,7 +225,7 @@ class HoldReasonSerializer(WireSerializer[Any]):
 
 
 class HoldSerializer(WireSerializer[Any]):
-    """Why the run was held, and what was decided."""
+    """Why the run was held, and the decision."""
 
     node = serializers.CharField()
     attempt = serializers.IntegerField()
@@ -240,7 +240,7 @@ class HoldSerializer(WireSerializer[Any]):
 
 
 class FailedAttemptSerializer(WireSerializer[Any]):
-    """An attempt that failed and was made again."""
+    """An attempt that failed and was retried."""
 
     attempt = serializers.IntegerField()
     failed_at = serializers.DateTimeField()
@@ -250,7 +250,7 @@ class FailedAttemptSerializer(WireSerializer[Any]):
 
 
 class RunSerializer(WireSerializer[Any]):
-    """A run as `flow run --json` prints it. Some parts belong to some kinds of run alone."""
+    """A run as `flow run --json` prints it. Some parts only exist for some kinds of runs."""
 
     run = serializers.UUIDField()
     pipeline = serializers.CharField()
@@ -279,7 +279,7 @@ class RunSerializer(WireSerializer[Any]):
 
 
 def run_json(run: Run, *, sees_values: bool) -> dict[str, Any]:
-    """A run as the API and the command line give it."""
+    """Return a run for the API and the command line."""
     return RunSerializer(run_document(run, sees_values=sees_values)).data
 
 

@@ -1,4 +1,4 @@
-"""Requests and cancels runs. `dispatch` executes them."""
+"""Request and cancel runs. `dispatch` executes them."""
 
 from __future__ import annotations
 
@@ -64,9 +64,8 @@ def queue_run(
 def retry_missing(run: Run, trigger: Trigger, *, user: User | None = None, send: bool = True) -> Run:
     """Request a run of the same version that loads what a partially loaded run has not loaded.
 
-    Targets that are loaded take part only if their source gives files, of which each target loads those that it lacks.
-    Raises FlowError `run.not_partial`, `run.retried`, and the errors of `queue_run`.
-    """
+    Loaded targets take part only if their source gives files, of which each target loads those that it lacks. Raises
+    FlowError `run.not_partial`, `run.retried`, and the errors of `queue_run`."""
     with transaction.atomic():
         number = _next_number(run.pipeline, "run_counter")
         if run.state != State.PARTIALLY_LOADED or run.version is None:
@@ -91,15 +90,15 @@ def retry_missing(run: Run, trigger: Trigger, *, user: User | None = None, send:
 
 
 def _reading_files(run: Run) -> set[str]:
-    """The targets of a run whose source gives files: each file is done only when all of them have it."""
+    """Return the targets of a run whose source gives files. A file is done only once all of them have loaded it."""
     document = read_document(run.document)
     sources = {target.id: document.path_to(target).source for target in document.targets()}
     return {node for node in targets_of(run) if CONNECTORS[sources[node].connector].reads == "files"}
 
 
 def _refuse_if_loaded_since(run: Run, missing: set[str]) -> None:
-    """Rows must not be loaded a second time: neither by two retries nor after a later run has loaded them. Runs that
-    were moved here may have higher numbers than later ones."""
+    """Raise FlowError if the rows have been loaded since, by another retry or by a later run: they must not be loaded
+    twice. Imported runs may have higher numbers than later ones."""
     retry = run.retries.exclude(state__in=(State.FAILED, State.CANCELLED)).order_by("number").first()
     since = Q(run__number__gt=run.number) | Q(committed_at__gt=run.ended_at)
     later = CommitRecord.objects.filter(since, pipeline_id=run.pipeline_id, node__in=missing)
@@ -129,8 +128,8 @@ def queue_for(
     send: bool = True,
     draft_document: str = "",
 ) -> Run:
-    """Request a run that loads nothing from its source: of the newest version, or of the given part of a draft. Raises
-    the errors of `queue_preview`."""
+    """Request a run that does not load the source: of the newest version, or of the given part of a draft. Raises the
+    errors of `queue_preview`."""
     with transaction.atomic():
         number = _next_number(pipeline, "run_counter" if kind in COUNTED else "trial_counter")
         version = None if draft_document else _newest_version(pipeline)
@@ -147,11 +146,11 @@ def queue_for(
 
 
 QUEUES: dict[RunKind, Callable[..., Run]] = {RunKind.LOAD: queue_run, RunKind.PREVIEW: queue_preview}
-"""How to queue a run of each kind."""
+"""The functions that queue a run of each kind."""
 
 
 def read_run_kind(text: str) -> RunKind:
-    """The kind of that name; raises FlowError."""
+    """Return the kind of that name. Raises FlowError."""
     if text not in QUEUES:
         raise FlowError("run.kind_unknown", f"Unknown kind of run {text!r}.", hint=f"Kinds: {', '.join(QUEUES)}.")
     return RunKind(text)
@@ -211,7 +210,7 @@ def _refuse_if_busy(pipeline: Pipeline) -> None:
 
 
 def max_attempts(version: PipelineVersion, trigger: Trigger) -> int:
-    """Return how often a run of the version is tried."""
+    """Return the maximum number of attempts of a run of the version."""
     if version.max_attempts is not None:
         return version.max_attempts
     return UNATTENDED_ATTEMPTS if trigger in (Trigger.SCHEDULE, Trigger.WEBHOOK) else ATTENDED_ATTEMPTS

@@ -1,4 +1,4 @@
-"""The numbers of a run that has ended, stored beside it so that lists can be sorted by them."""
+"""Store the counts of a finished run in its own columns, so that lists can be sorted by them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from flowapp.runs.selectors import sum_loads
 
 
 def store_sort_values(run_id: UUID) -> None:
-    """Call it in the transaction that ends the run."""
+    """Store the counts. Call it in the transaction that ends the run."""
     run = Run.objects.defer("report", "timeline").get(pk=run_id)
     load = sum_loads([run]).get(run_id, {})
     Run.objects.filter(pk=run_id).update(

@@ -1,4 +1,4 @@
-"""The steps of a run for its page: those that it has gone through, the current one, and those to come."""
+"""The steps of a run for its page: finished steps, the current one, and the next ones."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from flowapp.runs.timeline import StepTime, read_timeline
 
 @dataclass(frozen=True, slots=True)
 class StepRow:
-    """`state` is `done`, `now`, `to come`, `failed` or `stopped`; `width` is in percent of the longest step."""
+    """A step. `state` is `done`, `now`, `to come`, `failed` or `stopped`; `width` is in percent of the longest step."""
 
     label: str
     state: str
@@ -30,7 +30,7 @@ class StepRow:
 
 
 def list_step_rows(run: Run) -> list[StepRow]:
-    """Every step of every attempt; of a run under way, the usual steps to come after them."""
+    """Return every step of every attempt, followed by the usual next steps if the run is running."""
     times = read_timeline(run.timeline)
     is_running = run.state == State.RUNNING
     seconds = [_seconds(time, is_last=index == len(times) - 1, run=run) for index, time in enumerate(times)]
@@ -53,7 +53,7 @@ def list_step_rows(run: Run) -> list[StepRow]:
 
 
 def _seconds(time: StepTime, *, is_last: bool, run: Run) -> float | None:
-    """The duration so far. A step whose worker stopped has none."""
+    """Return the duration so far; None for a step whose worker stopped."""
     if time.seconds is not None or not is_last or run.state != State.RUNNING:
         return time.seconds
     return max(0.0, (timezone.now() - time.began_at).total_seconds())

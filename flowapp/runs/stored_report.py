@@ -1,4 +1,4 @@
-"""What a run keeps of its report beside its nodes, its rules and its own columns."""
+"""The part of a run's report that is not stored as nodes, rules or columns."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from ir.stored_json import StoredJson
 
 @dataclass(frozen=True, slots=True)
 class StoredReport:
-    """The report of the newest attempt. Texts are redacted, and no value of a row is in it. `row_results` says how many
-    of the rejected rows that the run was about had which result."""
+    """The report of the newest attempt. Texts are redacted, and it contains no row values. `row_results` is the number
+    of processed rejected rows by result."""
 
     checks: tuple[CheckReport, ...] = ()
     quarantine_entries: int = 0
@@ -39,12 +39,12 @@ class StoredReport:
         )
 
     def to_json(self) -> dict[str, Any]:
-        """The report with its version."""
+        """Return the report as JSON with its format version."""
         return _FORMAT.dump(self)
 
     @classmethod
     def from_json(cls, stored: Mapping[str, Any]) -> StoredReport:
-        """The report as it was stored. Raises `stored.version_unknown`."""
+        """Read a stored report. Raises FlowError `stored.version_unknown`."""
         return _FORMAT.load(stored)
 
 
@@ -56,13 +56,13 @@ def redacted_hook(hook: HookReport) -> HookReport:
 
 
 def without_values(effect: Effect) -> Effect:
-    """The counts of an effect, without its sample rows."""
+    """Return the counts of an effect, without its sample rows."""
     return replace(effect, keys=effect.keys and replace(effect.keys, samples=()))
 
 
 def check_documents(checks: Sequence[CheckReport]) -> list[dict[str, Any]]:
-    """Checks as `flow run --json` prints them. One that several targets share has looked at the rows of each, and says
-    whose."""
+    """Return checks in the form of `flow run --json`. A check of several targets has evaluated the rows of each, and
+    names the target."""
     return [_check_document(check, checks) for check in checks]
 
 

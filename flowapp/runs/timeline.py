@@ -1,4 +1,4 @@
-"""The steps that the attempts of a run have gone through, with their times and rows, as the run stores them."""
+"""The steps of a run's attempts with their times and rows, as the run stores them."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from typing import Any
 from django.utils import timezone
 
 MOST_STEPS = 200
-"""Steps that a run stores, the newest ones."""
+"""The maximum number of steps that a run stores; older ones are dropped."""
 
 
 @dataclass(frozen=True, slots=True)
 class StepTime:
-    """One step of one attempt. `ms` is None until it has ended, `rows` where it counts none."""
+    """One step of one attempt. `ms` is None until it has ended, `rows` is None if it counts none."""
 
     attempt: int
     name: str
@@ -49,7 +49,7 @@ class Timeline:
         self._steps.append(StepTime(self._attempt, name, node, timezone.now().isoformat()))
 
     def count(self, name: str, rows: int) -> None:
-        """Note the rows of the current step, if it has that name."""
+        """Set the rows of the current step if it has that name."""
         if self._steps and self._steps[-1].name == name and self._is_open(self._steps[-1]):
             self._steps[-1] = replace(self._steps[-1], rows=rows)
 

@@ -1,4 +1,4 @@
-"""The pages of runs, below `/w/<workspace>/`."""
+"""URLs of the run pages, below `/w/<workspace>/`."""
 
 from __future__ import annotations
 

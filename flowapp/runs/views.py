@@ -1,4 +1,4 @@
-"""The pages of runs."""
+"""The run pages."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from flowapp.web.paging import is_value_of, take_page
 from flowapp.web.sorting import read_sorting
 
 NOT_COUNTED = {"loaded": None, "rejected": None}
-"""The numbers of a run that has none yet."""
+"""The counts of a run without counts."""
 
 
 @require_GET
@@ -64,7 +64,7 @@ def list_page(request: HtmxRequest) -> HttpResponse:
 @require_GET
 @page()
 def detail(request: HtmxRequest, run: UUID) -> HttpResponse:
-    """The run; asked for by htmx, the part that changes while it goes on."""
+    """Show a run; for htmx, only the part that changes during the run."""
     found = get_run(request.workspace, run)
     if found.kind in COUNTED and found.state in LOADED:
         note_opened_result(request.membership)
@@ -80,7 +80,7 @@ def detail(request: HtmxRequest, run: UUID) -> HttpResponse:
 @require_GET
 @page(role=ROWS_VIEW)
 def table(request: HtmxRequest, run: UUID, node: str) -> HttpResponse:
-    """The first rows of a table that the run loaded, as they are now."""
+    """Show the current first rows of a table that the run loaded."""
     found = get_run(request.workspace, run)
     context: dict[str, Any] = {"run": found, "table": (loaded := get_loaded_table(found, node))}
     try:
@@ -92,7 +92,7 @@ def table(request: HtmxRequest, run: UUID, node: str) -> HttpResponse:
 @require_POST
 @page(role="editor")
 def start(request: HtmxRequest, slug: str) -> HttpResponse:
-    """Queue a run of the newest version; with a reason in `load_again`, of everything again."""
+    """Queue a run of the newest version. With `load_again`, a reason, it loads everything again."""
     pipeline = get_pipeline(request.workspace, slug)
     reason = request.POST.get("load_again", "").strip()
     run = queue_run(pipeline, Trigger.MANUAL, load_again=reason or None, user=request.user)
@@ -102,7 +102,7 @@ def start(request: HtmxRequest, slug: str) -> HttpResponse:
 @require_POST
 @page(role="editor")
 def preview(request: HtmxRequest, slug: str) -> HttpResponse:
-    """Ask what a run of the newest version would change."""
+    """Queue a preview of the newest version."""
     run = queue_preview(get_pipeline(request.workspace, slug), Trigger.MANUAL, user=request.user)
     return redirect("runs:detail", request.workspace.slug, run.pk)
 
@@ -110,7 +110,7 @@ def preview(request: HtmxRequest, slug: str) -> HttpResponse:
 @require_POST
 @page(role="editor")
 def run_hook(request: HtmxRequest, run: UUID, hook: str) -> HttpResponse:
-    """Run a post-hook again, in a worker."""
+    """Queue a post-hook to be rerun."""
     hook_run = ask_for_hook(get_run(request.workspace, run), hook)
     messages.success(request, f"The hook {hook_run.id} is queued to run again.")
     return redirect("runs:detail", request.workspace.slug, run)
@@ -119,7 +119,7 @@ def run_hook(request: HtmxRequest, run: UUID, hook: str) -> HttpResponse:
 @require_POST
 @page(role="editor")
 def retry(request: HtmxRequest, run: UUID) -> HttpResponse:
-    """Load the missing targets of a partially loaded run."""
+    """Queue a run that loads the missing targets of a partially loaded run."""
     queued = retry_missing(get_run(request.workspace, run), Trigger.MANUAL, user=request.user)
     return redirect("runs:detail", request.workspace.slug, queued.pk)
 
@@ -135,7 +135,7 @@ def cancel(request: HtmxRequest, run: UUID) -> HttpResponse:
 @require_POST
 @page(role="editor")
 def cancel_selected(request: HtmxRequest) -> HttpResponse:
-    """Cancel the runs that are selected in the list."""
+    """Cancel the runs selected in the list."""
     given = set(selected_names(request.POST.getlist("run"), "run"))
     keys = [key for key in given if is_value_of(Run._meta.pk, key)]
     runs = [(run.name, run) for run in list_runs(request.workspace).filter(pk__in=keys)]
@@ -147,7 +147,7 @@ def cancel_selected(request: HtmxRequest) -> HttpResponse:
 @require_POST
 @page(role="editor")
 def approve(request: HtmxRequest, run: UUID) -> HttpResponse:
-    """Load what a held run has staged. Editors may: whoever may change a limit may also pass it, in the open."""
+    """Load the staged rows of a held run. Editors may approve, because they may also change the limits."""
     reason = request.POST.get("reason", "").strip()
     found = approve_run(get_run(request.workspace, run), _decider(request), reason)
     messages.success(request, f"Run {found.number} is approved. A worker loads the staged rows.")

@@ -1,4 +1,4 @@
-"""`flow hooks`: failed hooks, run again."""
+"""`flow hooks`: rerun failed hooks."""
 
 from __future__ import annotations
 

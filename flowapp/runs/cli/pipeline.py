@@ -1,4 +1,4 @@
-"""`flow pipeline`: saved pipelines, their versions, and documents in their two forms."""
+"""`flow pipeline`: saved pipelines, their versions, and conversion of documents between JSON and TOML."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def _schedule_text(schedule: dict[str, str] | None) -> str | None:
 
 
 def show_pipeline(args: Namespace) -> Outcome:
-    """People get the text as it was saved, JSON readers the document with what is known about it."""
+    """Print the text as it was saved; with `--json` the document with the pipeline's fields."""
     from flowapp.pipelines import selectors
     from flowapp.pipelines.documents import read_document
     from flowapp.pipelines.serializers import PipelineSerializer
@@ -93,7 +93,7 @@ def save_pipeline(args: Namespace) -> Outcome:
 
 
 def save_file(name: str) -> PipelineVersion:
-    """Make a file's content the newest version of the pipeline that it names; raises InvalidPipeline."""
+    """Save a file as the newest version of the pipeline that it names. Raises InvalidPipeline."""
     from flowapp.pipelines.documents import parse
     from flowapp.pipelines.services import save_version
     from ir.manifests.texts import write_manifest
@@ -157,7 +157,8 @@ def _set_archived(slug: str, archived: bool) -> Outcome:
 
 
 def convert_file(args: Namespace) -> Outcome:
-    """Lossless but for TOML's comments. What is invalid is refused first."""
+    """Convert a document between JSON and TOML. Only comments are lost. Raises InvalidPipeline for an invalid
+    document."""
     from ir.manifests.texts import write_manifest
 
     text = write_manifest(_read_for_conversion(args.file), args.to)

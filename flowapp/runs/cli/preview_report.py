@@ -1,4 +1,4 @@
-"""Prints a preview: the row balance of each target, and the columns and rows that change."""
+"""Print a preview: the row balance of each target, and the columns and rows that change."""
 
 from __future__ import annotations
 

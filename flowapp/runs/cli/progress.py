@@ -1,4 +1,4 @@
-"""Showing on a terminal which step a run is at."""
+"""Show the current step of a run on a terminal."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class ShownRun:
-    """The bar of a run. `engine` runs it and reports its steps."""
+    """The progress bar of a run. `engine` runs the run and reports its steps."""
 
     def __init__(self, progress: Progress, task: TaskID, kind: RunKind) -> None:
         self._progress, self._task, self._kind = progress, task, kind
@@ -28,7 +28,7 @@ class ShownRun:
         self._progress.update(self._task, description=text)
 
     def show_state(self, state: str, step: str) -> None:
-        """Show what a worker has written down of the run."""
+        """Show the state that a worker has stored."""
         if state == "running":
             self.show_step(step)
         else:
@@ -47,7 +47,7 @@ class ShownRun:
 
 
 class ShownEvents:
-    """Events that are shown and passed on."""
+    """Events that update the bar and are forwarded."""
 
     def __init__(self, events: Any, shown: ShownRun) -> None:
         self._events, self._shown = events, shown
@@ -66,7 +66,7 @@ def _is_no_interrupt(record: logging.LogRecord) -> bool:
 
 @contextmanager
 def _interrupted_quietly() -> Iterator[None]:
-    """The bridge to the JVM logs a traceback for every Ctrl-C that meets it waiting."""
+    """Suppress the traceback that the bridge to the JVM logs on Ctrl-C."""
     root = logging.getLogger()
     root.addFilter(_is_no_interrupt)
     try:
@@ -77,7 +77,7 @@ def _interrupted_quietly() -> Iterator[None]:
 
 @contextmanager
 def shown_run(title: str, kind: RunKind) -> Iterator[ShownRun]:
-    """A bar on standard error while a run goes on, if that is a terminal."""
+    """Show a bar on standard error while a run is executed, if standard error is a terminal."""
     columns = (TextColumn("{task.fields[title]}"), BarColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
     console = stderr()
     bar = Progress(*columns, console=console, transient=True, disable=not console.is_terminal)

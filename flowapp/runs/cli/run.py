@@ -1,4 +1,4 @@
-"""`flow run`: one run to its end, by a live worker or in this process, or queued for a worker."""
+"""`flow run`: execute one run to its end, by a live worker or in this process, or queue it for a worker."""
 
 from __future__ import annotations
 
@@ -77,13 +77,13 @@ def _attended(pipeline: Pipeline, reason: str | None, *, is_preview: bool) -> Ou
 
 
 def ended(run: Run) -> Outcome:
-    """A run with its numbers; the exit status says how it ended."""
+    """Return a finished run with its counts. The exit status depends on its state."""
     shown = outcome_of(run)
     return replace(shown, status=STATUS_BY_STATE[shown.document["state"]])
 
 
 def outcome_of(run: Run) -> Outcome:
-    """A run with its numbers, or a preview with its own."""
+    """Return a run or a preview with its counts."""
     from flowapp.runs.serializers import run_json
 
     document = run_json(run, sees_values=True)

@@ -1,7 +1,6 @@
-"""Prints a run: its row balance, rules, checks, warnings and next steps.
+"""Print a run: its row balance, rules, checks, warnings and next steps.
 
-`document` is what `flow run --json` prints.
-"""
+`document` is what `flow run --json` prints."""
 
 from __future__ import annotations
 
@@ -28,7 +27,7 @@ STATUS_BY_STATE = {
     "discarded": FAILED,
     "held": HELD,
 }
-"""Exit statuses of runs that have ended. Any other state means that it goes on elsewhere."""
+"""Exit statuses of finished runs. A run in any other state continues elsewhere."""
 
 _COLOURS = {
     "succeeded": "green",
@@ -94,11 +93,11 @@ ROW_RESULTS = {
         "were edited manually and are unchanged (use --replace-typed)",
     ),
 }
-"""What became of rejected rows in words: of one row, and of several."""
+"""The outcome of rejected rows as text, for one row and for several."""
 
 
 def show_run(console: Console, document: Document, name: str, *, nothing_new: str | None = None) -> None:
-    """`name` is what people call the run, `nothing_new` the reason why there was nothing to load, if so."""
+    """Print a run. `name` is its name; `nothing_new` is the reason if there was nothing to load, else None."""
     state = document["state"]
     head = f"Run {name} (version {document['version']}, id {document['run']}): "
     console.print(Text(head).append(state.replace("_", " "), style=_COLOURS.get(state, "")))
@@ -125,7 +124,7 @@ def _attempt_lines(document: Document) -> list[str]:
 
 
 def show_findings(console: Console, document: Document) -> None:
-    """Rules and checks."""
+    """Print rules and checks."""
     from flowapp.runs.rule_names import rule_name
     from ir.rules import ON_FAIL_LABELS
 
@@ -143,7 +142,7 @@ def show_findings(console: Console, document: Document) -> None:
 
 
 def show_troubles(console: Console, document: Document, name: str) -> None:
-    """Warnings, and the error if there is one."""
+    """Print warnings, and the error if there is one."""
     _show_warnings(console, document["warnings"])
     if document["error"]:
         show_error(console, document["error"])
@@ -152,8 +151,7 @@ def show_troubles(console: Console, document: Document, name: str) -> None:
 
 
 def _node_lines(node: Document) -> Iterator[str]:
-    """The matches of joins, the rows of branches, and the equation of a target, in which all rows that were read are
-    accounted for."""
+    """Yield the matches of joins, the rows of branches, and the row balance of a target."""
     for join in node.get("joins", ()):
         counts = f"{join['matched']:,} matched, {join['unmatched']:,} unmatched"
         yield f"{node['id']}: {join['type']} join with {join['reference']}: {counts}"
@@ -173,7 +171,7 @@ def _node_lines(node: Document) -> Iterator[str]:
 
 
 def row_lines(document: Document, name: str) -> Iterator[str]:
-    """What became of the rejected rows that a run was about, and where each of them is told."""
+    """Yield the outcome of the rejected rows of a run over rejected rows, and the command that lists them."""
     from flowapp.runs.run_kinds import spec_of
 
     if "rows" not in document or (over_rows := spec_of(document["kind"]).over_rows) is None:
@@ -197,11 +195,11 @@ def _quarantine_lines(document: Document, name: str) -> Iterator[str]:
     if quarantine["rows"]:
         targets = [node for node in document["nodes"] if node.get("rowsLoaded") is not None]
         warned = quarantine["rows"] - sum(node.get("rowsRejected") or 0 for node in targets)
-        # Where no target has loaded anything, rows were kept that neither a rule rejected nor anybody loaded.
+        # If no target has loaded anything, no row was loaded with a warning.
         loaded = f", {warned:,} of them loaded with a warning" if targets and warned > 0 else ""
         yield ""
         yield f"Quarantine: {counted(quarantine['rows'], 'row')} in {', '.join(quarantine['tables'])}{loaded}"
-        if "rows" not in document:  # those of a replay stay with the run that rejected them
+        if "rows" not in document:  # rows that a replay rejects belong to the run that rejected them first
             yield f"  flow errors list --run {name}"
 
 

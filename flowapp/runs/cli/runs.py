@@ -1,4 +1,4 @@
-"""`flow runs`: what ran, what runs, and ending what runs."""
+"""`flow runs`: list, show and cancel runs."""
 
 from __future__ import annotations
 

@@ -30,9 +30,9 @@ class LoadUnit(models.Model):
     name = models.CharField(max_length=1024)
     size = models.BigIntegerField()
     mtime_ns = models.BigIntegerField(null=True)
-    # Records read from it, once it was scanned.
+    # The number of records, once the file was read.
     rows = models.BigIntegerField(null=True)
-    # The line of its first record, where every record is one line.
+    # The line of its first record, if every record is one line.
     first_line = models.PositiveSmallIntegerField(null=True)
     state = models.CharField(max_length=12, choices=UnitState.choices, default=UnitState.PENDING)
     reason = models.TextField(blank=True)
@@ -67,8 +67,7 @@ class LoadUnit(models.Model):
 
 
 class UnitRun(models.Model):
-    """What one run did with a file that it tried to load. A run that passes over a file has none: in general there is
-    one for each file."""
+    """What one run did with a file that it tried to load. A run that does not try a file has no record of it."""
 
     workspace = models.ForeignKey("accounts.Workspace", models.PROTECT, related_name="+")
     unit = models.ForeignKey(LoadUnit, models.CASCADE, related_name="tries", db_index=False)

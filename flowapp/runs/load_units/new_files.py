@@ -1,4 +1,4 @@
-"""Whether a pipeline's sources have a file that its next run would load, as far as a page can tell while it waits."""
+"""Find out whether the next run of a pipeline would load a file, quickly enough for a page."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from ir.pipeline import Pipeline as Document
 
 
 def has_loaded_all(pipeline: Pipeline, document: Document) -> bool:
-    """Whether all files of the document's sources are there as they were loaded. False where that is not known: the run
-    compares contents, a page looks at names, sizes and times only."""
+    """Return whether all files of the document's sources have been loaded. False if that is unknown: runs compare
+    contents, but pages only compare names, sizes and times."""
     if has_gone_back(pipeline):
         return False
     folder = settings.FILES_ROOT / pipeline.workspace.slug
@@ -39,7 +39,7 @@ def _are_loaded(pipeline: Pipeline, files: tuple[SourceFile, ...]) -> bool:
 
 
 def _counts(pipeline: Pipeline, unit: LoadUnit) -> bool:
-    """Whether nobody has asked since to load it again."""
+    """Return whether no user has requested to load the file again."""
     if is_to_be_loaded_again(unit):
         return False
     forgotten = pipeline.forgotten_token

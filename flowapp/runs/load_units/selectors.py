@@ -1,4 +1,4 @@
-"""Reading load units: the files that pipelines have seen."""
+"""Queries for load units: the files that pipelines have found."""
 
 from __future__ import annotations
 
@@ -25,22 +25,22 @@ COLUMNS = (
     Column("name", ("name", "id")),
     Column("size", ("-size", "-id"), starts_high=True),
 )
-"""What the list can be sorted by."""
+"""The columns that the list can be sorted by."""
 BY_CODE_POINT = {"postgresql": "C", "sqlite": "BINARY"}
-"""The collation that orders names as the engine does, by database."""
+"""The collation with the same order of names as the engine's, by database."""
 
 
 def list_units(
     workspace: Workspace, *, pipeline: Pipeline | None = None, run: Run | None = None, state: str | None = None
 ) -> QuerySet[LoadUnit]:
-    """Those that changed last come first."""
+    """List files, the most recently changed first."""
     filters = {"pipeline": pipeline, "run": run, "state": state}
     units = LoadUnit.objects.filter(workspace=workspace, **{name: v for name, v in filters.items() if v is not None})
     return units.select_related("pipeline", "run").order_by(*NEWEST_FIRST)
 
 
 def get_unit(workspace: Workspace, unit_id: UUID | str) -> LoadUnit:
-    """A file of this workspace; raises FlowError."""
+    """Return a file of this workspace. Raises FlowError."""
     try:
         return list_units(workspace).get(pk=unit_id)
     except LoadUnit.DoesNotExist:
@@ -50,7 +50,7 @@ def get_unit(workspace: Workspace, unit_id: UUID | str) -> LoadUnit:
 
 
 def loaded_unit_of(unit: LoadUnit) -> LoadUnit | None:
-    """The unit that stands for the same bytes under the name by which they were loaded; itself, unless skipped."""
+    """Return the unit of the same bytes that was loaded; the unit itself unless it was skipped."""
     if unit.state != UnitState.SKIPPED:
         return unit
     same = LoadUnit.objects.filter(pipeline_id=unit.pipeline_id, sha256=unit.sha256)
@@ -58,9 +58,9 @@ def loaded_unit_of(unit: LoadUnit) -> LoadUnit | None:
 
 
 def line_of(run: Run, file: str | None, record: int | None) -> int | None:
-    """The line of a record in a file that a run has read, where every record of the file is one line."""
+    """Return the line of a record in a file that a run has read; None unless every record of the file is one line."""
     units = list(LoadUnit.objects.filter(pipeline_id=run.pipeline_id, name=file).exclude(rows=None)[:MOST_OF_A_NAME])
-    # The same name may have stood for other bytes at another time.
+    # A file of the same name may have had other bytes at another time.
     mine = [unit for unit in units if unit.run_id == run.pk] or units
     first = mine[0].first_line if len(mine) == 1 else None
     return None if first is None or record is None else first + record - 1
@@ -70,12 +70,12 @@ MOST_OF_A_NAME = 50
 
 
 def is_to_be_loaded_again(unit: LoadUnit) -> bool:
-    """Whether a person asked for it since a run last had the file in its hands."""
+    """Return whether a user has requested it since a run last processed the file."""
     return unit.forgotten_at is not None and unit.forgotten_at > unit.changed_at
 
 
 def failed_names(pipeline_id: UUID, node: str) -> set[str]:
-    """The names of a source's files that failed and have not been loaded under that name since."""
+    """Return the names of a source's files that failed and have not been loaded under that name since."""
     units = LoadUnit.objects.filter(pipeline_id=pipeline_id, node=node)
     since = units.filter(state=UnitState.COMMITTED, name=OuterRef("name"), changed_at__gte=OuterRef("changed_at"))
     return set(units.filter(~Exists(since), state=UnitState.FAILED).values_list("name", flat=True))
@@ -84,7 +84,7 @@ def failed_names(pipeline_id: UUID, node: str) -> set[str]:
 def newest_loaded(
     pipeline_id: UUID, node: str, by: Literal["name", "mtime_ns"], without: Collection[str]
 ) -> NewestFile | None:
-    """The loaded file of a source that comes last; `without` are hashes that do not count."""
+    """Return the last loaded file of a source in the order `by`; `without` are hashes to ignore."""
     loaded = LoadUnit.objects.filter(pipeline_id=pipeline_id, node=node, state=UnitState.COMMITTED)
     order = Collate("name", BY_CODE_POINT[connection.vendor]) if by == "name" else F(by)
     newest_first = loaded.exclude(**{by: None}).order_by(order.desc()).values_list("sha256", "name", "mtime_ns")
@@ -93,10 +93,9 @@ def newest_loaded(
 
 
 def rows_read(units: Iterable[LoadUnit]) -> dict[UUID, dict[str, int | None]]:
-    """`rows` that each run's sources gave, `loaded` and `rejected` ones, and the `files` it had, by the run's key: rows
-    are not counted per file. `loaded` and `rejected` are None where nobody knows; `files` leaves out those that a later
-    run has taken up.
-    """
+    """Return `rows` read from sources, `loaded` and `rejected` rows, and the number of `files`, by run. Rows are not
+    counted per file. `loaded` and `rejected` are None if unknown; `files` excludes files that a later run has
+    processed."""
     runs = {unit.run_id for unit in units if unit.run_id}
     nodes = NodeRun.objects.filter(run__in=runs).values("run")
     counts = nodes.annotate(

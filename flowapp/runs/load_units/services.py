@@ -109,7 +109,7 @@ def release_units(run: Run, state: str, reason: str) -> None:
 
 
 def _note_tries(run: Run, hashes: Sequence[str], state: UnitState, reason: str = "") -> None:
-    """Record what the run did with files that have the state now."""
+    """Record what the run did with files that are now in this state."""
     units = units_of(run.pipeline_id, hashes).filter(run=run, state=state)
     UnitRun.objects.bulk_create(
         (
@@ -169,7 +169,7 @@ def leave_out(unit: LoadUnit, reason: str) -> LoadUnit:
     if not reason.strip():
         raise FlowError("reason.required", "Skipping a file needs a reason.", hint="Give a reason. It is stored.")
     with transaction.atomic():
-        # The same bytes under the same name may have been left out once before.
+        # The same bytes under the same name may have been excluded before.
         same = LoadUnit.objects.filter(pipeline_id=unit.pipeline_id, sha256=unit.sha256, name=unit.name)
         same.filter(state=UnitState.SKIPPED).delete()
         excluded = {"state": UnitState.SKIPPED, "reason": f"Skipped: {reason}", "changed_at": Now()}
