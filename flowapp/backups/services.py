@@ -36,7 +36,7 @@ def restore_backup(
     if backup.dropped_at is not None:
         raise FlowError(
             "backup.gone",
-            f"The backup of {backup} has expired: backups are kept for {RETENTION_DAYS} days.",
+            f"The backup of {backup} has expired: backups are stored for {RETENTION_DAYS} days.",
             hint="Load the table again from its source.",
         )
     with transaction.atomic():

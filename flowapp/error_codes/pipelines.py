@@ -101,7 +101,7 @@ CODES = (
     ErrorCode(
         "preview.unknown",
         "The preview does not exist or has expired.",
-        "Previews are kept for 10 minutes. Ask for a new one.",
+        "Previews are stored for 10 minutes. Ask for a new one.",
         status=404,
     ),
     ErrorCode(

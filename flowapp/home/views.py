@@ -64,8 +64,7 @@ def _keep_session(request: HtmxRequest, made: Membership) -> None:
         messages.warning(
             request,
             f"Other people may have had access to your account. The new workspace is yours alone: {ended} ended, "
-            f"other than "
-            "this session. Set your password again.",
+            "except this session. Set your password again.",
         )
     update_session_auth_hash(request, made.user)
 

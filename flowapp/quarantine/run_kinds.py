@@ -54,7 +54,9 @@ OVER_ROWS = (
         rows=rows_of,
         tag="fix",
         fixes=True,
-        over_rows=OverRows("Fix of rejected rows", decides=True, note="Nothing is loaded. Original values are kept."),
+        over_rows=OverRows(
+            "Fix of rejected rows", decides=True, note="Nothing is loaded. The original values stay stored."
+        ),
     ),
 )
 DECIDED = frozenset(spec.kind for spec in OVER_ROWS if spec.over_rows and spec.over_rows.decides)

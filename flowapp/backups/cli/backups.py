@@ -17,7 +17,7 @@ COLUMNS = {
     "rows": "ROWS",
     "before": "BEFORE RUN",
     "takenAt": "TAKEN",
-    "kept": "KEPT UNTIL",
+    "expires": "EXPIRES",
     "restored": "RESTORED",
 }
 
@@ -56,7 +56,7 @@ def _row(document: dict[str, Any], before: str) -> dict[str, Any]:
         "table": f"{document['schema']}.{document['table']}",
         "before": before,
         "takenAt": minute(document["takenAt"]),
-        "kept": "dropped" if document["droppedAt"] else minute(document["expiresAt"]),
+        "expires": "dropped" if document["droppedAt"] else minute(document["expiresAt"]),
         "restored": ", ".join(restore["state"] for restore in document["restores"]) or None,
     }
 

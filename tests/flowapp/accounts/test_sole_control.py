@@ -256,7 +256,7 @@ def test_a_new_workspace_opens_to_the_session_that_made_it_and_to_no_other(setti
 
     assert opens(here, "sales")
     assert not opens(there, "sales")
-    assert "all sessions ended, other than this session" in page
+    assert "all sessions ended, except this session" in page
 
 
 def test_a_request_that_was_signed_in_when_it_began_sets_no_password_afterwards(stolen, defender):

@@ -63,7 +63,7 @@ def test_the_editor_shows_the_watermark_at_its_card(as_, following):
     client = as_("editor")
     set_to(client)
     text = words(client.get("/w/alices-team/pipelines/numbers/?node=load"))
-    assert "The next load begins at 2026-01-01 10:00:00 less 15m" in text
+    assert "The next load begins at 2026-01-01 10:00:00 minus 15m" in text
     assert "Watermark and history" in text
 
 
