@@ -1,5 +1,5 @@
-"""File formats: each has `scan(file, fmt, declared)`, `scan_head` for the start of a large file, and
-`read(split, fmt, fields, declared)`. One table of them."""
+"""The table of file formats. Each has `scan(file, fmt, declared)`, `scan_head` for the start of a large file, and
+`read(split, fmt, fields, declared)`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ir.nodes import SourceColumn
 
 
 class FormatHandler(Protocol):
-    """What reads one kind of file."""
+    """The reader of one file format."""
 
     def scan(
         self, file: SourceFile, fmt: Any, declared: Sequence[SourceColumn] = (), *, store: FileStore = LOCAL_FILES

@@ -20,14 +20,14 @@ from executors.types import wire_type
 from ir.types import STRING, ColumnType
 
 Converted = tuple[pa.Array, pa.BooleanArray]
-"""Values in the type's travel type, and the mask of those that it cannot hold."""
+"""Values in the wire type, and a mask of the values that it cannot represent."""
 
 _INTEGER, _BIGINT = ColumnType("integer"), ColumnType("bigint")
 _BINARY, _JSON = ColumnType("binary"), ColumnType("json")
 
 
 def column_type(kind: pa.DataType, column: str, file: str) -> ColumnType:
-    """The column type of an Arrow type; raises Terminal `source.type_unsupported`."""
+    """Return the column type of an Arrow type. Raises Terminal `source.type_unsupported`."""
     if isinstance(kind, pa.ExtensionType | pa.BaseExtensionType):
         known = _EXTENSIONS.get(kind.extension_name)
         return known or column_type(kind.storage_type, column, file)
@@ -80,7 +80,7 @@ _TYPES: tuple[tuple[Callable[[pa.DataType], bool], Callable[[pa.DataType], Colum
 
 
 def convert_native(values: pa.Array, to: ColumnType) -> Converted:
-    """An array of a file's own type in the travel type of the column type that `column_type` gave for it."""
+    """Convert an array of a file's own type to the wire type of the column type that `column_type` returned for it."""
     kind = values.type
     if isinstance(kind, pa.BaseExtensionType):
         if kind.extension_name == "arrow.uuid":
@@ -100,8 +100,8 @@ def convert_native(values: pa.Array, to: ColumnType) -> Converted:
 
 
 def convert_native_to_text(values: pa.Array, declared: ColumnType) -> Converted:
-    """An array of a file's own type as text that reads back as what it is in the declared type; what that type cannot
-    hold keeps its own text, and fails when it is read."""
+    """Convert an array of a file's own type to text that parses to the same value of the declared type. A value that
+    this type cannot represent gets its own text, which then fails to parse."""
     own = column_type(values.type, "", "")
     plain, failed = convert_native(values, own)
     if own.kind in ("string", "json") or wire_type(declared).as_text:
@@ -116,7 +116,7 @@ def _convert_nested(values: pa.Array) -> Converted:
 
 
 def _nested_text(value: pa.Scalar) -> str | None:
-    """None also for what has no JSON form: a timestamp in the year 10000, a map with the same key twice."""
+    """Return None also for a value without a JSON form: a timestamp in the year 10000, or a map with a repeated key."""
     try:
         return nested_json(value.as_py(maps_as_pydicts="strict"))
     except (ValueError, OverflowError, KeyError):
@@ -124,7 +124,7 @@ def _nested_text(value: pa.Scalar) -> str | None:
 
 
 def shown_value(values: pa.Array) -> str:
-    """An array of one value as text, whatever it is."""
+    """Return the text of an array with one value, of any type."""
     if pa.types.is_nested(values.type):
         return _nested_text(values[0]) or "NULL"
     if isinstance(values.type, pa.BaseExtensionType):
@@ -133,7 +133,8 @@ def shown_value(values: pa.Array) -> str:
 
 
 def nested_json(value: Any) -> str | None:
-    """The JSON text of a nested value: decimals keep their digits as text, times are ISO 8601, bytes are base64."""
+    """Return the JSON text of a nested value. Decimals become text with all their digits, times ISO 8601, bytes
+    base64."""
     return None if value is None else json.dumps(_plain(value), ensure_ascii=False, allow_nan=False)
 
 

@@ -24,18 +24,18 @@ HIDDEN = (
 
 
 def text_schema(fields: Sequence[SourceField]) -> pa.Schema:
-    """The batches of formats whose values are all text."""
+    """Return the schema of batches whose values are all text."""
     return pa.schema([*HIDDEN, *(pa.field(f.name, pa.string()) for f in fields)])
 
 
 def typed_schema(fields: Sequence[SourceField]) -> pa.Schema:
-    """The batches of formats that type their values."""
+    """Return the schema of batches with typed values."""
     return pa.schema([*HIDDEN, *(pa.field(f.name, wire_type(f.type).arrow) for f in fields)])
 
 
 @dataclass(slots=True)
 class BadRecords:
-    """Records that cannot be read, by their place in the batch: why, and their raw text."""
+    """Unreadable records by their position in the batch: the reason, and the raw text."""
 
     reasons: dict[int, str] = field(default_factory=dict)
     raw: dict[int, str] = field(default_factory=dict)
@@ -45,7 +45,7 @@ class BadRecords:
         self.raw[index] = raw
 
     def between(self, start: int, end: int) -> BadRecords:
-        """Those of a part, by their places in it."""
+        """Return the records of a part, by their positions in the part."""
         found = [index for index in self.reasons if start <= index < end]
         return BadRecords(
             {index - start: self.reasons[index] for index in found}, {index - start: self.raw[index] for index in found}
@@ -53,14 +53,14 @@ class BadRecords:
 
 
 class Framer:
-    """Makes the batches of one split; gives records their numbers in order."""
+    """Builds the batches of one split and numbers its records in order."""
 
     def __init__(self, split: Split, schema: pa.Schema) -> None:
         self._split, self._schema = split, schema
         self._next = split.first_record
 
     def batches(self, size: int, columns: Mapping[str, pa.Array], bad: BadRecords) -> Batches:
-        """The records in batches of bounded size: a column that the file lacks takes memory all the same."""
+        """Return the records in batches of bounded size, because a column that the file lacks takes memory too."""
         most = rows_for_cells(len(self._schema))
         if size <= most:
             yield self.batch(size, columns, bad)
@@ -74,7 +74,7 @@ class Framer:
             yield self.batch(rows, part, here)
 
     def batch(self, size: int, columns: Mapping[str, pa.Array], bad: BadRecords) -> pa.RecordBatch:
-        """`columns` hold the records that are not bad, in order; a column that the file lacks is NULL."""
+        """Return a batch. `columns` hold the readable records, in order; a column that the file lacks is NULL."""
         first, self._next = self._next, self._next + size
         indices = _valid_indices(size, bad.reasons)
         arrays = [
@@ -94,7 +94,8 @@ class Framer:
 
 
 def _valid_indices(size: int, bad: Mapping[int, str]) -> pa.Array | None:
-    """For each record its place among the good ones, NULL for bad ones; None if all are good."""
+    """Return for each record its index among the readable ones, NULL for unreadable ones. Return None if all are
+    readable."""
     if not bad:
         return None
     is_bad = np.zeros(size, dtype=bool)
@@ -103,23 +104,23 @@ def _valid_indices(size: int, bad: Mapping[int, str]) -> pa.Array | None:
 
 
 def sparse(size: int, texts: Mapping[int, str]) -> pa.Array:
-    """Texts at some of `size` places."""
+    """Return an array of `size` texts, NULL except at the given positions."""
     if not texts:
         return pa.nulls(size, pa.string())
     return pa.array([texts.get(index) for index in range(size)], pa.string())
 
 
 def trailer(schema: pa.Schema, rows: int) -> pa.RecordBatch:
-    """One row behind those of a part, which tells how many they were: its record number is below 0.
+    """Return a row that follows the rows of a part and holds their number: its record number is -1 - rows.
 
-    It counts as a record that cannot be read, so that no expression looks at it and no filter takes it.
+    It is marked as an unreadable record, so that no expression evaluates it and no filter removes it.
     """
     values = {"_flow_file": 0, "_flow_record": -1 - rows, "_flow_bad": "trailer"}
     return pa.RecordBatch.from_pylist([{field.name: values.get(field.name) for field in schema}], schema=schema)
 
 
 def take_trailers(batch: pa.RecordBatch) -> tuple[pa.RecordBatch, list[int]]:
-    """A batch without its trailers, and the numbers that they tell."""
+    """Return the batch without trailers, and the numbers of rows in these trailers."""
     is_trailer = pc.less(batch.column("_flow_record"), 0)
     if not is_trailer.true_count:
         return batch, []

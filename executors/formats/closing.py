@@ -1,4 +1,4 @@
-"""Batches that hold a resource open while they are read: a file, or a session in its transaction."""
+"""Closes batches that hold a resource while they are read: a file, or a session in its transaction."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ T = TypeVar("T")
 
 @contextmanager
 def closed_after(batches: Iterator[T]) -> Iterator[Iterator[T]]:
-    """Batches whose reader is closed when their taker is done with them, above all when it fails.
+    """Close the reader of the batches at the end of the block, also after an error.
 
-    Left alone, a reader lives on as long as the error that holds its taker's frames, and with it its session and the
-    locks of its transaction.
+    Otherwise the traceback of the error keeps the reader alive, and with it its session and the locks of its
+    transaction.
     """
     try:
         yield batches

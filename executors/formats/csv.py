@@ -1,4 +1,5 @@
-"""CSV and TSV: records found by our own scan, cells read by pyarrow.csv, matched by name."""
+"""Reads CSV and TSV: Flow's own scan finds the records, pyarrow.csv reads the cells, and columns are matched by
+name."""
 
 from __future__ import annotations
 
@@ -51,9 +52,9 @@ def scan(
     split_bytes: int = SPLIT_BYTES,
     block_bytes: int = BLOCK_BYTES,
 ) -> FileScan:
-    """Stream a file once. Other encodings than UTF-8 make one split, whose bytes are the whole file.
+    """Stream a file once. A file in another encoding than UTF-8 is one split.
 
-    Raises Terminal for a missing declared column, an unusable setting, another encoding and a quote left open.
+    Raises Terminal for a missing declared column, an unusable setting, a wrong encoding and an unclosed quote.
     """
     finder = _finder(fmt)
     with store.open(file) as stream:
@@ -90,8 +91,8 @@ def scan_head(
     store: FileStore = LOCAL_FILES,
     most_bytes: int,
 ) -> FileScan:
-    """The whole records among the first bytes of a file that has more, as one split. Raises as `scan`, but for a quote
-    left open."""
+    """Scan the first bytes of a longer file: its complete records, as one split. Raises as `scan`, except for an
+    unclosed quote."""
     finder = _finder(fmt)
     with store.open(file) as stream:
         position = bom_length(head_of(stream), file.name) if is_utf8(fmt.encoding) else 0
@@ -108,7 +109,7 @@ def scan_head(
 
 
 def read_header(file: SourceFile, fmt: Delimited, store: FileStore) -> list[str]:
-    """The columns that a file's first record names. Raises as `scan` does for what cannot be read."""
+    """Return the column names in a file's first record. Raises as `scan` for an unreadable header."""
     with store.open(file) as stream:
         return list(_read_top(stream, file, fmt, ()).names)
 
@@ -122,10 +123,10 @@ def read(
     store: FileStore = LOCAL_FILES,
     block_bytes: int = BLOCK_BYTES,
 ) -> Batches:
-    """The records of a split as text, with one batch for about each block of bytes.
+    """Return the records of a split as text, with one batch for about each block of bytes.
 
-    A record with another number of cells than the header, or with text that its encoding does not allow, comes as a bad
-    row with its number and raw text. Raises Transient `source.changed`.
+    A record whose number of cells differs from the header, or whose text is invalid in its encoding, becomes a bad row
+    with its number and raw text. Raises Transient `source.changed`.
     """
     with open_verified(split, store) as stream:
         top = _read_top(stream, split.file, fmt, declared)
@@ -136,7 +137,7 @@ def read(
 
 
 def _chunks(stream: ByteStream, split: Split, fmt: Delimited, skip: int, block_bytes: int) -> Iterator[Chunk]:
-    """The whole records of a split. The first `skip` records of the file are no data."""
+    """Return the complete records of a split. The first `skip` records of the file are not data."""
     finder, name = _finder(fmt), split.file.name
     if is_utf8(fmt.encoding):
         yield from whole_records(blocks_of(stream, split.start, split.end, block_bytes), finder, name)
@@ -190,7 +191,7 @@ def _read_top(stream: ByteStream, file: SourceFile, fmt: Delimited, declared: Se
 def _names(
     record: bytes, file: SourceFile, fmt: Delimited, declared: Sequence[SourceColumn]
 ) -> tuple[list[str], list[str]]:
-    """The file's column names in order, by its first record, and warnings about them."""
+    """Return the file's column names in order, from its first record, and warnings about them."""
     if fmt.header and len(record) > MOST_HEADER_BYTES:
         raise _header_unreadable(file, f"it is longer than {MOST_HEADER_BYTES >> 20} MB")
     if fmt.header and not is_valid(record):
@@ -220,7 +221,7 @@ def _header_unreadable(file: SourceFile, why: str) -> InvalidContent:
 
 
 class _CellReader:
-    """Reads the cells of whole records."""
+    """Reads the cells of complete records."""
 
     def __init__(self, fmt: Delimited, names: Sequence[str], wanted: Sequence[str], file: str) -> None:
         self._names, self._wanted, self._file = list(names), list(wanted), file
@@ -235,7 +236,7 @@ class _CellReader:
         )
 
     def read(self, chunk: Chunk) -> tuple[Mapping[str, pa.Array], BadRecords]:
-        """Columns of the records that can be read, and the others."""
+        """Return the columns of the readable records, and the unreadable records."""
         bad = BadRecords()
         data, remaining = self._without_broken(chunk, bad)
         ragged: list[tuple[int, str]] = []
@@ -255,7 +256,7 @@ class _CellReader:
         return {name: _one_array(table[name]) for name in self._wanted}, bad
 
     def _without_broken(self, chunk: Chunk, bad: BadRecords) -> tuple[bytes, Offsets]:
-        """The bytes of the records whose text is valid, and their places; the others are noted as bad."""
+        """Return the bytes of the records with valid text, and their offsets. The others are added to `bad`."""
         every = np.arange(len(chunk.starts))
         if is_valid(chunk.data):
             return chunk.data, every

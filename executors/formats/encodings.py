@@ -1,4 +1,4 @@
-"""Any text encoding as a stream of UTF-8 blocks without a byte order mark."""
+"""Converts any text encoding to a stream of UTF-8 blocks without a byte order mark."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from executors.errors import Terminal
 _UTF8_BOM = b"\xef\xbb\xbf"
 _UTF16_BOMS = (b"\xff\xfe", b"\xfe\xff")
 UNDECODABLE = "\udcff"
-"""Stands for what cannot be decoded; as UTF-8 it becomes a byte that UTF-8 never has, so that its record is found."""
+"""Replaces undecodable bytes. In UTF-8 it becomes a byte that valid UTF-8 never contains, so that its record is
+found."""
 
 _ERROR_HANDLER = "flow-undecodable"
 codecs.register_error(_ERROR_HANDLER, lambda error: (UNDECODABLE, error.end))  # type: ignore[attr-defined]  # a UnicodeDecodeError
@@ -33,7 +34,7 @@ def _lookup(encoding: str) -> str:
 
 
 def to_utf8(blocks: Iterable[bytes], encoding: str) -> Iterator[bytes]:
-    """Blocks of text in an encoding, as UTF-8."""
+    """Convert blocks of text in an encoding to UTF-8."""
     if is_utf8(encoding):
         return _without_bom(blocks)
     return _transcoded(blocks, encoding)
@@ -72,7 +73,7 @@ def _decode(decoder: codecs.IncrementalDecoder, block: bytes, encoding: str) -> 
 
 
 def decoded(blocks: Iterable[bytes]) -> Iterator[str]:
-    """Blocks of UTF-8 as text, with UNDECODABLE for broken bytes."""
+    """Decode blocks of UTF-8 to text, with UNDECODABLE for invalid bytes."""
     decoder = codecs.getincrementaldecoder("utf-8")(errors=_ERROR_HANDLER)
     for block in _without_bom(blocks):
         yield decoder.decode(block)
@@ -80,7 +81,7 @@ def decoded(blocks: Iterable[bytes]) -> Iterator[str]:
 
 
 def bom_length(head: bytes, name: str) -> int:
-    """Bytes of a UTF-8 byte order mark at the head of a file; refuses a UTF-16 one."""
+    """Return the length of a UTF-8 byte order mark at the head of a file. Raises for a UTF-16 one."""
     if head.startswith(_UTF16_BOMS):
         raise Terminal(
             "source.encoding_differs",
@@ -91,7 +92,7 @@ def bom_length(head: bytes, name: str) -> int:
 
 
 def is_valid(data: bytes) -> bool:
-    """Whether bytes are UTF-8."""
+    """Return whether bytes are valid UTF-8."""
     if data.isascii():
         return True
     try:
@@ -102,5 +103,5 @@ def is_valid(data: bytes) -> bool:
 
 
 def escaped(data: bytes) -> str:
-    """Bytes as text, with `\\x…` for what is not UTF-8."""
+    """Decode bytes to text, with `\\x…` for invalid UTF-8."""
     return data.decode("utf-8", "backslashreplace")

@@ -1,4 +1,4 @@
-"""Opening files as they were listed, reading them in blocks, and their hash."""
+"""Opens listed files, reads them in blocks and hashes them."""
 
 from __future__ import annotations
 
@@ -16,26 +16,27 @@ from executors.formats.verified import ByteStream, Checksums, VerifiedStream
 from executors.model import SourceFile, Split
 
 BLOCK_BYTES = 2 << 20
-"""How much is read, and about how much a batch holds."""
+"""The size of a read, and about the size of a batch."""
 
 SPLIT_BYTES = 24 << 20
-"""About how much one task reads."""
+"""About the number of bytes that one task reads."""
 
 
 class FileStore(Protocol):
-    """Opens files that were listed. It is sent to Spark's tasks, so it holds plain data and no secret in the clear."""
+    """Opens listed files. It is pickled and sent to Spark's tasks, so it contains plain data and no plain-text
+    secret."""
 
     def open(self, file: SourceFile) -> AbstractContextManager[BinaryIO]:
-        """The file from its first byte on, if it is the one that was listed; looked at again when the reading is done.
-        The stream can `seek`. What the listing does not tell of the file is not compared.
+        """Open the file at its first byte, if it is the listed file, and check again after reading. The stream can
+        `seek`. Metadata that the listing lacks is not compared.
 
-        Raises Transient `source.changed`, also for a file that is gone, and Terminal `source.unreadable`.
+        Raises Transient `source.changed` for a changed or missing file, and Terminal `source.unreadable`.
         """
 
 
 @dataclass(frozen=True, slots=True)
 class LocalFiles:
-    """Files of a file system that this machine and Spark's share."""
+    """Files of a file system that this machine and Spark's machines share."""
 
     @contextmanager
     def open(self, file: SourceFile) -> Iterator[BinaryIO]:
@@ -50,10 +51,9 @@ LOCAL_FILES = LocalFiles()
 
 @contextmanager
 def open_verified(split: Split, store: FileStore) -> Iterator[VerifiedStream]:
-    """The file of a split, open for reading, with every byte compared with what was scanned. Raises as
-    `FileStore.open`."""
+    """Open the file of a split and compare every byte with the scan. Raises as `FileStore.open`."""
     file = split.file
-    # Its change time may move while its bytes stay: a link or other permissions are no reason to read it again.
+    # The change time is ignored: a new link or other permissions change it while the bytes stay the same.
     with store.open(replace(file, ctime_ns=None)) as stream:
         yield VerifiedStream(stream, file.size, split.checksums, lambda: changed(file, "changed after the scan"))
 
@@ -61,7 +61,7 @@ def open_verified(split: Split, store: FileStore) -> Iterator[VerifiedStream]:
 @contextmanager
 def _opened(file: SourceFile) -> Iterator[BinaryIO]:
     try:
-        # The path was resolved when it was listed: a link there now would be another file.
+        # The path was resolved when the file was listed, so a link at this path is another file.
         stream = os.fdopen(os.open(file.path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC), "rb", buffering=0)
     except FileNotFoundError as error:
         raise changed(file, "was deleted") from error
@@ -78,7 +78,7 @@ def _opened(file: SourceFile) -> Iterator[BinaryIO]:
 
 
 def _require_unchanged(descriptor: int, file: SourceFile) -> SourceFile:
-    """The file as it is now."""
+    """Return the current metadata of the file."""
     now = SourceFile.found(file.seq, file.path, file.name, os.fstat(descriptor))
     if not file.is_same(now):
         raise changed(file, "changed after it was listed")
@@ -86,7 +86,7 @@ def _require_unchanged(descriptor: int, file: SourceFile) -> SourceFile:
 
 
 def changed(file: SourceFile, what: str) -> Transient:
-    """What a store raises for a file that is not the one that was listed; `what` says why, such as `is gone`."""
+    """Return the failure for a file that is not the listed one. `what` says why, such as `is gone`."""
     return Transient(
         "source.changed",
         f"{file.name} {what}.",
@@ -95,13 +95,13 @@ def changed(file: SourceFile, what: str) -> Transient:
 
 
 def first_bytes(file: SourceFile, most: int, store: FileStore) -> bytes:
-    """As many bytes as there are, up to `most`. Raises as `FileStore.open`."""
+    """Return the first bytes of a file, at most `most`. Raises as `FileStore.open`."""
     with store.open(file) as stream:
         return b"".join(blocks_of(stream, 0, most))
 
 
 def head_of(stream: ByteStream) -> bytes:
-    """The first bytes of a file, enough for a byte order mark; reading begins at its start afterwards."""
+    """Return the first bytes of a file, enough for a byte order mark, and go back to the start."""
     stream.seek(0)
     head = stream.read(4)
     stream.seek(0)
@@ -109,7 +109,7 @@ def head_of(stream: ByteStream) -> bytes:
 
 
 def blocks_of(stream: ByteStream, start: int, end: int, block_bytes: int = BLOCK_BYTES) -> Iterator[bytes]:
-    """Bytes `[start, end)` in blocks."""
+    """Yield the bytes `[start, end)` in blocks."""
     stream.seek(start)
     left = end - start
     while left > 0 and (block := stream.read(min(block_bytes, left))):
@@ -118,7 +118,8 @@ def blocks_of(stream: ByteStream, start: int, end: int, block_bytes: int = BLOCK
 
 
 class HashedBlocks:
-    """Blocks of a whole file that are hashed while their taker looks at them; `checksums` once all were taken."""
+    """Yields the blocks of a whole file and hashes each in another thread while the caller processes it. `checksums`
+    and `sha256` are available after the last block."""
 
     def __init__(self, stream: BinaryIO, block_bytes: int = BLOCK_BYTES) -> None:
         self._stream, self._block_bytes = stream, block_bytes
@@ -133,8 +134,8 @@ class HashedBlocks:
                 yield block
                 hashed.result()
         finally:
-            # Not waited for: the garbage collector may end an abandoned iteration in a thread that holds the
-            # interpreter's locks of threads, which the join would wait for.
+            # Do not wait for the hasher: the garbage collector may close an abandoned iteration in a thread that holds
+            # interpreter locks, and joining the thread would then deadlock.
             hasher.shutdown(wait=False)
 
     @property
@@ -147,7 +148,7 @@ class HashedBlocks:
 
 
 def sha256_of(file: SourceFile, store: FileStore) -> str:
-    """The hash of a file's bytes. Raises as `FileStore.open`."""
+    """Return the SHA-256 of a file's bytes. Raises as `FileStore.open`."""
     digest = hashlib.sha256()
     with store.open(file) as stream:
         for block in blocks_of(stream, 0, file.size):

@@ -1,6 +1,6 @@
 """Guesses from the first bytes of a file which format settings do not fit it: encoding, delimiter, kind.
 
-For messages alone: nothing is ever read by a guess.
+The guesses are used only in messages; no file is read with a guessed setting.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from executors.model import SourceFile
 from ir.formats import Delimited, Json, Jsonl
 
 HEAD_BYTES = 64 << 10
-"""How much of a file is looked at."""
+"""How many bytes of a file are examined."""
 
 SETTINGS_HINT = "Correct the format of the source, and run again. The file is not moved."
 
@@ -37,12 +37,13 @@ _LIKELY = (
     ("cp850", "cp850", _LATIN),
     ("mac-roman", "Mac Roman", _LATIN),
 )
-"""Encodings in their order of likelihood: Python's name, the usual name, and the signs that texts in it have."""
+"""Encodings in order of likelihood: Python's name, the usual name, and the characters that are common in it."""
 _MIN_RATIO = 0.9
 
 
 def find_mismatches(head: bytes, fmt: Any) -> tuple[str, ...]:
-    """In words that go on from `It is` or stand alone, such as `not UTF-8, looks like Windows-1252`."""
+    """Return mismatches as phrases that can follow `It is` or stand on their own, such as `not UTF-8, looks like
+    Windows-1252`."""
     encoding = getattr(fmt, "encoding", "utf-8")
     head = _whole_lines(head)
     text, mismatches = _text(head, encoding), []
@@ -58,7 +59,7 @@ def find_mismatches(head: bytes, fmt: Any) -> tuple[str, ...]:
 
 
 def mismatches_of(files: Iterable[SourceFile], fmt: Any, store: FileStore) -> tuple[str, ...]:
-    """The mismatches in some files of a format, each once; none where the files are gone, or no text."""
+    """Return the mismatches in the first files of a format, without repetitions. Unreadable files are ignored."""
     found: dict[str, None] = {}
     if isinstance(fmt, Delimited | Json | Jsonl):
         for file in islice(files, _FILES):
@@ -69,8 +70,8 @@ def mismatches_of(files: Iterable[SourceFile], fmt: Any, store: FileStore) -> tu
 
 @contextmanager
 def blaming_settings(mismatches: Sequence[str]) -> Iterator[None]:
-    """Attribute refusals within the block to the format's settings if there are mismatches: the file itself may be
-    valid, so it stays where it is."""
+    """Add the mismatches to failures within the block and attribute them to the format's settings. The file itself may
+    be valid, so it is not moved."""
     try:
         yield
     except InvalidContent as refusal:
@@ -81,7 +82,7 @@ def blaming_settings(mismatches: Sequence[str]) -> Iterator[None]:
 
 
 def guess_encoding(head: bytes) -> tuple[str, str]:
-    """Python's name of the encoding that bytes seem to be in, and its usual name; empty where none is likely."""
+    """Return Python's name of the probable encoding, and its usual name; empty texts if no encoding is probable."""
     if wide := _wide(head):
         return wide, wide.upper()
     found = max(_LIKELY, key=lambda one: _ratio(head, one[0], one[2]))
@@ -89,7 +90,8 @@ def guess_encoding(head: bytes) -> tuple[str, str]:
 
 
 def _wide(head: bytes) -> str:
-    """UTF-16 has a mark in front, or every other byte of plain text is 0."""
+    """Return the UTF-16 encoding of bytes with a byte order mark, or in which every other byte is 0, as in plain
+    text."""
     for bom, name in ((codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be")):
         if head.startswith(bom):
             return name
@@ -100,7 +102,8 @@ def _wide(head: bytes) -> str:
 
 
 def _ratio(head: bytes, encoding: str, signs: str) -> float:
-    """How much of what is not ASCII would be common signs in likely places, were it in that encoding."""
+    """Return the share of non-ASCII characters that would be common characters in plausible positions in this
+    encoding."""
     text = f" {head.decode(encoding, 'replace')} "
     beyond = [index for index, sign in enumerate(text) if not sign.isascii()]
     likely = sum(_is_likely(text[index - 1], text[index], text[index + 1], signs) for index in beyond)
@@ -108,8 +111,8 @@ def _ratio(head: bytes, encoding: str, signs: str) -> float:
 
 
 def _is_likely(before: str, sign: str, after: str, signs: str) -> bool:
-    """No large letter follows a small one, no sign but an apostrophe stands between letters, and in writings that are
-    mostly ASCII letters beyond it stand apart."""
+    """A character is plausible if no capital follows a small letter, only an apostrophe is between letters, and, in
+    mostly ASCII scripts, letters beyond ASCII are not adjacent."""
     if sign.lower() not in signs:
         return False
     if not sign.isalpha():
@@ -120,13 +123,13 @@ def _is_likely(before: str, sign: str, after: str, signs: str) -> bool:
 
 
 def _whole_lines(head: bytes) -> bytes:
-    """Without a line that may be cut, in the middle of a sign too."""
+    """Return the head without a last line that may be incomplete, even within a character."""
     end = head.rfind(b"\n")
     return head[: end + 1] if end >= 0 and len(head) >= HEAD_BYTES else head
 
 
 def _text(head: bytes, encoding: str) -> str | None:
-    """The text, None if these bytes are none in that encoding, or hold what no text has."""
+    """Return the text, or None if the bytes are invalid in the encoding or contain NUL."""
     try:
         text = head.decode(encoding)
     except (UnicodeDecodeError, LookupError):
@@ -150,7 +153,7 @@ def _delimiter_mismatches(text: str, fmt: Delimited) -> list[str]:
 
 
 def _widths(text: str, delimiter: str, quote: str) -> Sequence[int]:
-    """How many cells the first records have; a file that no such settings can read has none."""
+    """Return the numbers of cells of the first records; none if these settings cannot read the file."""
     if delimiter == quote:
         return [0]
     records = csv.reader(text.removeprefix("\ufeff").splitlines(keepends=True), delimiter=delimiter, quotechar=quote)

@@ -1,4 +1,4 @@
-"""JSON: one array of objects in UTF-8, read element by element without holding the file."""
+"""Reads JSON: one array of objects in UTF-8, element by element without loading the whole file."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ir.formats import Json
 from ir.nodes import SourceColumn
 
 MOST_GROWTH = 16 << 20
-"""How many characters more of a long value are read at a time."""
+"""The maximum number of characters by which a long value is extended at a time."""
 
 _SPACE = " \t\n\r"
 _SKIM = json.JSONDecoder(
@@ -35,7 +35,7 @@ def scan(
     store: FileStore = LOCAL_FILES,
     block_bytes: int = BLOCK_BYTES,
 ) -> FileScan:
-    """Stream a file once. One split. Raises Terminal `source.malformed` where the array is broken or cut off."""
+    """Stream a file once, as one split. Raises Terminal `source.malformed` for an invalid or truncated array."""
     found, records = FieldsFound(), 0
     with store.open(file) as stream:
         bom_length(head_of(stream), file.name)
@@ -61,7 +61,7 @@ def scan_head(
     store: FileStore = LOCAL_FILES,
     most_bytes: int,
 ) -> FileScan:
-    """The elements that end among the first bytes of a file that has more. The split is the whole file, and its reader
+    """Scan the elements that end within the first bytes of a longer file. The split is the whole file, and its reader
     stops after them. Raises as `scan`."""
     found, records, size = FieldsFound(), 0, 0
     with store.open(file) as stream:
@@ -88,7 +88,8 @@ def read(
     store: FileStore = LOCAL_FILES,
     block_bytes: int = BLOCK_BYTES,
 ) -> Batches:
-    """The elements as text columns; one that is no object is a bad row. Raises Transient `source.changed`."""
+    """Return the elements as text columns. An element that is not an object becomes a bad row. Raises Transient
+    `source.changed`."""
     framer, names = Framer(split, text_schema(fields)), [f.name for f in fields]
     with open_verified(split, store) as stream:
         blocks = blocks_of(stream, 0, split.file.size, block_bytes)
@@ -104,7 +105,7 @@ def read(
 
 
 def _row(text: str) -> tuple[Row | None, frozenset[str], str]:
-    """An element's row and nested keys, or None and the reason."""
+    """Return an element's row and its nested keys, or None and the reason."""
     if UNDECODABLE in text:
         return None, frozenset(), "not valid utf-8"
     try:
@@ -126,7 +127,7 @@ def _grouped(texts: Iterable[str], most: int, most_rows: int) -> Iterator[list[s
 
 
 def elements(blocks: Iterable[str], name: str) -> Iterator[str]:
-    """The JSON text of each element of an array that comes in blocks of text."""
+    """Yield the JSON text of each element of an array that is given in blocks of text."""
     text = _TextBuffer(blocks, name)
     text.take("[")
     if text.peek() == "]":
@@ -143,14 +144,14 @@ def elements(blocks: Iterable[str], name: str) -> Iterator[str]:
 
 
 class _TextBuffer:
-    """A part of a long text that grows where a value needs more of it."""
+    """A window of a long text. It grows when a value needs more of the text."""
 
     def __init__(self, blocks: Iterable[str], name: str) -> None:
         self._blocks, self._name = iter(blocks), name
         self._text, self._at, self._before, self._values = "", 0, 0, 0
 
     def peek(self) -> str:
-        """The next sign that is no space, '' at the end."""
+        """Return the next character that is not white space, '' at the end."""
         while True:
             rest = self._text[self._at : self._at + 1]
             if rest and rest not in _SPACE:
@@ -166,11 +167,11 @@ class _TextBuffer:
         self._at += 1
 
     def value(self) -> str:
-        """The exact text of the next value."""
+        """Return the exact text of the next value."""
         self.peek()
         while True:
             end, why = self._end_of_value()
-            # A value that ends with the window may go on behind it.
+            # A value that ends with the window may continue after it.
             if end is not None and end < len(self._text):
                 break
             if not self._grow():
@@ -190,9 +191,9 @@ class _TextBuffer:
             return None, error.msg
 
     def _grow(self) -> bool:
-        """Read on, at least as much as is held, so that long values are not tried too often."""
+        """Read more text, at least as much as the window holds, so that long values are not parsed too often."""
         held = self._text[self._at :]
-        # As it stands in memory: one character beyond Latin makes a text twice or four times as large.
+        # The size in memory: one character beyond Latin-1 makes a text two or four times as large.
         if held.__sizeof__() > 2 * MOST_RECORD_BYTES or len(held) > MOST_RECORD_BYTES:
             raise record_too_long(self._name)
         more, size = [], 0

@@ -1,4 +1,4 @@
-"""One JSON object as one row of texts: numbers as they are written, nested values as their exact JSON text."""
+"""Parses one JSON object as a row of texts: numbers as written, nested values as their exact JSON text."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Row = dict[str, str | None]
 
 
 class BadRecordError(Exception):
-    """A record that is no row; the text says why, without values."""
+    """A record that is not a row. The text gives the reason without values."""
 
 
 def _refuse(word: str) -> None:
@@ -27,7 +27,7 @@ def _refuse(word: str) -> None:
 
 
 def _decoder(object_hook: Any) -> json.JSONDecoder:
-    # Numbers stay the text that they are written as.
+    # Numbers keep the text as written.
     return json.JSONDecoder(object_pairs_hook=object_hook, parse_int=str, parse_float=str, parse_constant=_refuse)
 
 
@@ -39,7 +39,7 @@ _NOTHING: frozenset[str] = frozenset()
 
 
 def read_row(text: str) -> tuple[Row, frozenset[str]]:
-    """The row in a JSON text, and which of its keys hold nested values. Raises BadRecordError."""
+    """Return the row in a JSON text, and its keys with nested values. Raises BadRecordError."""
     try:
         row, nested = _flat(text) if text.count("{") == 1 and "[" not in text else _nested(text)
     except json.JSONDecodeError as error:
@@ -124,7 +124,7 @@ def _repeated(keys: Sequence[str]) -> BadRecordError:
 
 
 def _require_unicode(row: Row) -> None:
-    """Escapes can spell half a surrogate pair, which is no text."""
+    """Raise for half a surrogate pair, which an escape can spell and which is not text."""
     try:
         for key, value in row.items():
             key.encode()
@@ -135,7 +135,8 @@ def _require_unicode(row: Row) -> None:
 
 @dataclass(slots=True)
 class FieldsFound:
-    """The keys of all rows in order of first appearance. A key whose every value is nested, or NULL, is `json`."""
+    """The keys of all rows in order of first appearance. A key whose values are all nested or NULL has the type
+    `json`."""
 
     _nested: dict[str, bool | None] = field(default_factory=dict)
     _plain: set[str] = field(default_factory=set)
@@ -164,6 +165,6 @@ class FieldsFound:
 
 
 def columns_of(rows: Sequence[Row], names: Iterable[str]) -> dict[str, pa.Array]:
-    """Rows as text columns; an absent key is NULL. A key that no row has is left out."""
+    """Return rows as text columns; an absent key is NULL. A key that no row has is omitted."""
     found: set[str] = set().union(*rows)
     return {name: pa.array([row.get(name) for row in rows], pa.string()) for name in names if name in found}

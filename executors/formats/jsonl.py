@@ -1,4 +1,4 @@
-"""JSON Lines: one object a line, in UTF-8."""
+"""Reads JSON Lines: one object per line, in UTF-8."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def scan(
     split_bytes: int = SPLIT_BYTES,
     block_bytes: int = BLOCK_BYTES,
 ) -> FileScan:
-    """Stream a file once; every line is read for its keys. Raises Terminal for a missing declared column."""
+    """Stream a file once and read the keys of every line. Raises Terminal for a missing declared column."""
     found, planner, finder = FieldsFound(), SplitPlanner(file.size, split_bytes), RecordFinder()
     with store.open(file) as stream:
         position = bom_length(head_of(stream), file.name)
@@ -62,7 +62,7 @@ def scan_head(
     store: FileStore = LOCAL_FILES,
     most_bytes: int,
 ) -> FileScan:
-    """The whole lines among the first bytes of a file that has more, as one split. Raises as `scan`."""
+    """Scan the complete lines within the first bytes of a longer file, as one split. Raises as `scan`."""
     found, finder, starts = FieldsFound(), RecordFinder(), []
     with store.open(file) as stream:
         position = bom_length(head_of(stream), file.name)
@@ -84,7 +84,8 @@ def read(
     store: FileStore = LOCAL_FILES,
     block_bytes: int = BLOCK_BYTES,
 ) -> Batches:
-    """The lines of a split as text columns; one that is no object is a bad row. Raises Transient `source.changed`."""
+    """Return the lines of a split as text columns. A line that is not an object becomes a bad row. Raises Transient
+    `source.changed`."""
     framer, names = Framer(split, text_schema(fields)), [f.name for f in fields]
     with open_verified(split, store) as stream:
         blocks = blocks_of(stream, split.start, split.end, block_bytes)
@@ -107,7 +108,7 @@ def _add_fields(found: FieldsFound, chunk: Chunk, name: str) -> None:
 
 
 def _rows(chunk: Chunk) -> Iterable[tuple[Row | None, frozenset[str], str]]:
-    """Each record's row and nested keys, or None and the reason."""
+    """Yield each record's row and nested keys, or None and the reason."""
     for record in chunk.records():
         try:
             row, nested = read_row(record.decode())

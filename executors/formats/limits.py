@@ -1,19 +1,19 @@
-"""Limits on the memory for reading a file. A small file can expand to very much data."""
+"""Limits on the memory for reading a file. A small file can expand to a large amount of data."""
 
 from __future__ import annotations
 
 from executors.errors import InvalidContent
 
 MOST_COLUMNS = 5_000
-"""Three times what a PostgreSQL table can have."""
+"""Three times the maximum of a PostgreSQL table."""
 
 BATCH_BYTES = 16 << 20
-"""About how much the rows of a batch may take when they are decoded; one row alone may take more."""
+"""About the maximum size of the decoded rows of a batch; a single row may be larger."""
 
 MOST_ROW_BYTES = 64 << 20
 
 BATCH_CELLS = 4 << 20
-"""How many cells a batch may have: a cell that holds NULL takes memory too."""
+"""The maximum number of cells of a batch: a NULL takes memory too."""
 
 
 def rows_for_cells(columns: int) -> int:

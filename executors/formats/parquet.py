@@ -1,4 +1,4 @@
-"""Parquet: splits are runs of row groups, values keep their types."""
+"""Reads Parquet: a split is a range of row groups, values keep their types."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def scan(
     store: FileStore = LOCAL_FILES,
     split_bytes: int = SPLIT_BYTES,
 ) -> FileScan:
-    """Hash a file and read its footer. Raises Terminal for a type without counterpart and a missing declared column."""
+    """Hash a file and read its footer. Raises Terminal for an unsupported type and a missing declared column."""
     with store.open(file) as stream:
         blocks = HashedBlocks(stream)
         for _ in blocks:
@@ -57,8 +57,8 @@ def scan_head(
     store: FileStore = LOCAL_FILES,
     most_bytes: int,
 ) -> FileScan:
-    """The first row groups of a file, by its footer alone: as many as hold so many bytes, and at least one that has
-    rows. Raises as `scan`."""
+    """Scan the first row groups of a file from its footer: as many as fit into these bytes, and at least one with rows.
+    Raises as `scan`."""
     with store.open(file) as stream:
         schema, footer = _read_footer(stream, file)
     require_columns(file.name, schema.names, declared)
@@ -85,7 +85,7 @@ def _field(field: pa.Field, file: str) -> SourceField:
 
 
 def _splits(file: SourceFile, sha256: str, sizes: Sequence[tuple[int, int]], split_bytes: int) -> Iterator[Split]:
-    """Row groups in order, joined until they are big enough."""
+    """Yield splits of consecutive row groups, joined until a split is large enough."""
     start, first, rows, held = 0, 1, 0, 0
     for at, (group_rows, group_bytes) in enumerate(sizes, 1):
         rows, held = rows + group_rows, held + group_bytes
@@ -103,7 +103,8 @@ def read(
     store: FileStore = LOCAL_FILES,
     block_bytes: int = BLOCK_BYTES,
 ) -> Batches:
-    """The rows of a split, typed. A value that its column type cannot hold, such as nanoseconds, makes a bad row."""
+    """Return the rows of a split, typed. A value that its column type cannot represent, such as nanoseconds, makes a
+    bad row."""
     framer = Framer(split, typed_schema(fields))
     with open_verified(split, store) as stream:
         with _opened(stream, split.file) as opened:
@@ -162,7 +163,7 @@ def _framed(
 
 
 def _shown(row: pa.RecordBatch) -> str:
-    """One row as text, for people."""
+    """Return one row as text for display."""
     pairs = zip(row.schema.names, row.columns, strict=True)
     return "; ".join(f"{name}: {shown_value(values)}" for name, values in pairs)
 
@@ -186,7 +187,7 @@ def _reading(batches: Iterator[pa.RecordBatch], stream: VerifiedStream, file: So
 
 
 def _why(stream: BinaryIO | VerifiedStream, file: SourceFile, error: Exception) -> Exception:
-    """Bytes that changed are the reason whatever the library makes of them."""
+    """Return the failure of the stream if there is one: changed bytes are the cause of any error of the library."""
     return getattr(stream, "failure", None) or _malformed(file, error)
 
 

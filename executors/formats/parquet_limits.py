@@ -21,12 +21,12 @@ MOST_FOOTER_BYTES = 64 << 20
 MOST_PAGE_BYTES = 128 << 20
 MOST_LIST_BYTES = 128 << 20
 MOST_LIST_RATIO = 64
-"""How many times its size in the file a column of lists may take once it is above MOST_LIST_BYTES."""
+"""The maximum ratio of decoded size to size in the file for columns of lists larger than MOST_LIST_BYTES."""
 MOST_LIST_TEXT_BYTES, MOST_LIST_TEXT_RATIO = 512 << 20, 1000
-"""The same for texts, if each were as long as the longest."""
+"""The same limits for texts, if each were as long as the longest."""
 
 SHORT_BYTES = 256
-"""A batch of the most rows, each with a text of this length, takes no more than it may."""
+"""A batch of the maximum number of rows, each with a text of this length, stays within the limit."""
 
 _PREFIX = struct.Struct("<I")
 _WIDTHS = {"BOOLEAN": 1, "INT32": 4, "INT64": 8, "INT96": 12, "FLOAT": 4, "DOUBLE": 8, "BYTE_ARRAY": 8}
@@ -40,7 +40,7 @@ class Page:
 
 
 def refuse_large_footer(stream: ByteStream, size: int, name: str) -> None:
-    """Before the footer is parsed."""
+    """Check the size of the footer before it is parsed."""
     if size < _ENDING:
         return
     stream.seek(size - _ENDING)
@@ -50,7 +50,7 @@ def refuse_large_footer(stream: ByteStream, size: int, name: str) -> None:
 
 
 def refuse_unbounded(stream: ByteStream, footer: parquet.FileMetaData, name: str) -> None:
-    """Refuse what cannot be read in bounded memory. Reads the headers of all pages."""
+    """Refuse a file that cannot be read in bounded memory. Reads the headers of all pages."""
     refuse_too_many_columns(name, footer.num_columns)
     for group in range(footer.num_row_groups):
         for index in range(footer.num_columns):
@@ -86,9 +86,9 @@ def _width(footer: parquet.FileMetaData, index: int) -> int:
 
 
 def dictionary_columns(stream: ByteStream, opened: parquet.ParquetFile, groups: Iterable[int], name: str) -> list[str]:
-    """The columns to read as references to their dictionary until the size of their texts is known: those with an entry
-    longer than SHORT_BYTES. Other columns are faster to read decoded. Columns inside nested values and extension types
-    cannot be read as references."""
+    """Return the columns to read as references to their dictionary until the size of their texts is known: those with
+    an entry longer than SHORT_BYTES. Other columns are faster to read decoded. Columns inside nested values and
+    extension types cannot be read as references."""
     footer = opened.metadata
     plain = {field.name for field in opened.schema_arrow if not isinstance(field.type, pa.BaseExtensionType)}
     found: dict[str, bool] = {}
@@ -105,7 +105,7 @@ def _has_text_entries(chunk: parquet.ColumnChunkMetaData) -> bool:
 
 
 def _longest(stream: ByteStream, chunk: parquet.ColumnChunkMetaData, name: str) -> int:
-    """The length of the longest entry in the dictionary of a column, or more than that."""
+    """Return an upper bound for the length of the longest entry in the dictionary of a column."""
     at, end = _bounds(chunk)
     page, length = _page_at(stream, at, end, name)
     if page.uncompressed <= SHORT_BYTES or page.uncompressed > MOST_PAGE_BYTES:
@@ -128,8 +128,8 @@ def _longest(stream: ByteStream, chunk: parquet.ColumnChunkMetaData, name: str) 
 def rows_per_batch(
     stream: ByteStream, footer: parquet.FileMetaData, groups: Iterable[int], dictionary_paths: Iterable[str], name: str
 ) -> int:
-    """How many rows to decode at once so that they take at most about BATCH_BYTES. The texts of `dictionary_paths` stay
-    references to their dictionary."""
+    """Return how many rows to decode at once so that they take at most about BATCH_BYTES. The texts of
+    `dictionary_paths` stay references to their dictionary."""
     dictionary_paths = frozenset(dictionary_paths)
     least = BATCH_BYTES
     for group in groups:
@@ -145,13 +145,13 @@ def rows_per_batch(
 
 
 def _text_bytes(stream: ByteStream, chunk: parquet.ColumnChunkMetaData, name: str) -> float:
-    """How much a text may take: no more than on average, except where texts share their bytes in a page."""
+    """Return the estimated size of a text: the average, or more where texts may share their bytes in a page."""
     average: float = chunk.total_uncompressed_size / max(1, chunk.num_values)
     if "DELTA_BYTE_ARRAY" not in chunk.encodings:
         longest = _longest(stream, chunk, name) if _has_text_entries(chunk) else 0
         return longest if longest > SHORT_BYTES else average
     largest: int = max((page.uncompressed for page in pages_of(stream, chunk, name)), default=0)
-    # Worth 8 batches: texts that share all of their bytes are rare, and small batches cost time.
+    # Estimated at an eighth: texts that share all of their bytes are rare, and small batches cost time.
     return max(average, largest / 8)
 
 
@@ -159,7 +159,7 @@ def _text_bytes(stream: ByteStream, chunk: parquet.ColumnChunkMetaData, name: st
 
 
 def pages_of(stream: ByteStream, chunk: parquet.ColumnChunkMetaData, name: str) -> Iterator[Page]:
-    """The pages of a column in a row group, by their headers. Raises InvalidContent for what is no header."""
+    """Yield the pages of a column in a row group, from their headers. Raises InvalidContent for an invalid header."""
     at, end = _bounds(chunk)
     while at < end:
         page, length = _page_at(stream, at, end, name)
@@ -168,7 +168,7 @@ def pages_of(stream: ByteStream, chunk: parquet.ColumnChunkMetaData, name: str) 
 
 
 def _bounds(chunk: parquet.ColumnChunkMetaData) -> tuple[int, int]:
-    """Where the pages of a column in a row group begin and end."""
+    """Return the start and end of the pages of a column in a row group."""
     starts = [chunk.data_page_offset]
     if chunk.has_dictionary_page and chunk.dictionary_page_offset:
         starts.append(chunk.dictionary_page_offset)
@@ -195,13 +195,14 @@ def _page_at(stream: ByteStream, at: int, end: int, name: str) -> tuple[Page, in
 
 
 class _Compact:
-    """As much of Thrift's compact protocol as finding the numbers in a page's header takes: the rest is skipped."""
+    """The part of Thrift's compact protocol that is needed to read the numbers in a page header. The rest is
+    skipped."""
 
     def __init__(self, data: bytes) -> None:
         self._data, self.at = data, 0
 
     def integers(self) -> dict[int, int]:
-        """The whole numbers among the fields of a struct, by field. Raises IndexError where the data end."""
+        """Return the whole numbers among the fields of a struct, by field. Raises IndexError at the end of the data."""
         found = {}
         for field, kind in self._fields():
             if kind in (4, 5, 6):

@@ -1,7 +1,7 @@
-"""Where records begin in a stream of bytes, block by block, as the reader will see them.
+"""Finds the starts of records in a stream of bytes, block by block, as the reader will split them.
 
-A record ends at LF, CRLF or CR outside quotes; a line without a byte is no record. A quote opens a quoted cell only
-where a cell begins; inside, two quotes are one; after the closing quote further quotes are text.
+A record ends at LF, CRLF or CR outside quotes; an empty line is not a record. A quote opens a quoted cell only at the
+start of a cell; inside, two quotes are one; after the closing quote further quotes are text.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ NONE: Offsets = np.empty(0, dtype=np.int64)
 
 
 class _CellState(Enum):
-    """Where the last byte seen stands."""
+    """The state after the last byte."""
 
     CELL_START = 0
     IN_CELL = 1
@@ -34,16 +34,16 @@ class _CellState(Enum):
 
 
 class RecordFinder:
-    """Fed with all blocks of a file or split in order. `quote` and `delimiter` are single bytes; None where lines are
-    records."""
+    """Gets all blocks of a file or split in order. `quote` and `delimiter` are single bytes; None where every line is a
+    record."""
 
     def __init__(self, quote: int | None = None, delimiter: int | None = None) -> None:
         self._quote = quote
         self._state = _CellState.CELL_START
-        self._fresh = True  # nothing but a line end stands before the next byte
+        self._fresh = True  # only a line end is before the next byte
         self._after_cr = False
         self.one_line_each = True
-        """Whether every line seen is one record: no line end inside quotes and no line without a byte."""
+        """Whether every line so far is one record: no line end inside quotes and no empty line."""
         self._opens = np.zeros(256, dtype=bool)
         self._opens[[LF, CR] if delimiter is None else [LF, CR, delimiter]] = True
         self._regular = self._opens.copy()
@@ -52,11 +52,11 @@ class RecordFinder:
 
     @property
     def in_quotes(self) -> bool:
-        """Whether a quote is still open: at the end of a file, one that is never closed."""
+        """Return whether a quote is open. At the end of a file, it was never closed."""
         return self._state is _CellState.IN_QUOTES
 
     def starts(self, block: bytes) -> Offsets:
-        """The offsets in this block at which records begin."""
+        """Return the offsets in this block at which records begin."""
         data = np.frombuffer(block, dtype=np.uint8)
         if not data.size:
             return NONE
@@ -78,7 +78,7 @@ class RecordFinder:
         return outside
 
     def _starts_after(self, ends: Offsets, data: Bytes) -> Offsets:
-        """The byte after a line end begins a record, unless it ends a line itself."""
+        """Return the offsets of records: the byte after a line end, unless that byte is a line end too."""
         size = data.size
         candidates: Offsets = np.concatenate(([0], ends + 1)) if self._fresh else ends + 1
         self._fresh = bool(candidates.size and candidates[-1] == size)
@@ -89,21 +89,21 @@ class RecordFinder:
         return begins
 
     def _look_for_blank_lines(self, at: Offsets, data: Bytes) -> None:
-        """A line end right after another one is the second half of CRLF, or ends a line without a byte."""
+        """A line end right after another one is the second half of CRLF, or ends an empty line."""
         if at.size:
             after_cr = np.where(at > 0, data[at - 1] == CR, self._after_cr)
             self.one_line_each &= bool((after_cr & (data[at] == LF)).all())
         self._after_cr = bool(data[-1] == CR)
 
     def _toggles(self, block: bytes, data: Bytes) -> Offsets:
-        """The offsets of quotes that open or close a quoted cell."""
+        """Return the offsets of quotes that open or close a quoted cell."""
         if self._quote is None or self._quote not in block:
             return NONE
         quotes = np.flatnonzero(data == self._quote)
         return quotes if self._are_regular(data, quotes) else self._exact_toggles(block, quotes)
 
     def _are_regular(self, data: Bytes, quotes: Offsets) -> bool:
-        """Whether each quote that opens by parity stands where a cell begins or doubles the quote before it."""
+        """Return whether each quote that opens by parity is at the start of a cell or doubles the quote before it."""
         opening = quotes[1 if self.in_quotes else 0 :: 2]
         if opening.size and opening[0] == 0:
             if self._state is _CellState.IN_CELL:
@@ -138,18 +138,18 @@ class RecordFinder:
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """Whole records. `starts` holds the offset of each in `data`."""
+    """Complete records. `starts` holds the offset of each in `data`."""
 
     data: bytes
     starts: Offsets
 
     def records(self) -> Iterator[bytes]:
-        """The bytes of each record without its line end."""
+        """Yield the bytes of each record without its line end."""
         for start, end in pairwise([*self.starts.tolist(), len(self.data)]):
             yield self.data[start:end].rstrip(b"\r\n")
 
     def pieces(self, most: int) -> Iterator[Chunk]:
-        """The same records in chunks of at most so many."""
+        """Split into chunks of at most `most` records."""
         if len(self.starts) <= most:
             yield self
             return
@@ -159,13 +159,13 @@ class Chunk:
             yield Chunk(self.data[starts[0] : end], starts - starts[0])
 
     def record(self, index: int) -> bytes:
-        """The bytes of one record without its line end."""
+        """Return the bytes of one record without its line end."""
         end = self.starts[index + 1] if index + 1 < len(self.starts) else len(self.data)
         return self.data[self.starts[index] : end].rstrip(b"\r\n")
 
 
 def whole_records(blocks: Iterator[bytes], finder: RecordFinder, name: str) -> Iterator[Chunk]:
-    """Cut blocks where records begin. Raises Terminal for a record above the limit and for a quote left open."""
+    """Cut blocks at the starts of records. Raises Terminal for a record above the limit and for an unclosed quote."""
     pending, pending_size, starts = [], 0, NONE
     for block in blocks:
         found = finder.starts(block) + pending_size

@@ -1,4 +1,4 @@
-"""Estimates the memory of decoded rows beforehand, from values that still refer to a dictionary."""
+"""Estimates the memory of decoded rows before decoding, from values that still refer to a dictionary."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ import pyarrow.compute as pc
 Sizes = np.ndarray[Any, Any]
 
 _ELEMENT_BYTES = 16
-"""What an element of a list takes beside its value: it becomes text."""
+"""The size of a list element in addition to its value: it becomes text."""
 
 
 def bounded(batch: pa.RecordBatch, most: int) -> Iterator[pa.RecordBatch]:
-    """The batch in pieces whose rows take about so many bytes; at least one row each."""
+    """Split the batch into pieces of about `most` bytes each, with at least one row."""
     if _at_most(batch) <= most:
         yield batch
         return
@@ -41,7 +41,7 @@ def _sum(sizes: Sequence[Sizes], rows: int) -> Sizes:
 
 
 def _at_most(batch: pa.RecordBatch) -> int:
-    """An upper bound, at little cost."""
+    """Return a cheap upper bound."""
     return sum(_column_at_most(column) for column in batch.columns)
 
 
@@ -55,7 +55,7 @@ def _column_at_most(values: pa.Array) -> int:
 
 
 def _sizes(values: pa.Array) -> Sizes:
-    """The bytes of each value."""
+    """Return the size of each value in bytes."""
     kind = values.type
     if isinstance(kind, pa.BaseExtensionType):
         return _sizes(values.storage)
@@ -107,7 +107,7 @@ def _of_plain(values: pa.Array) -> Sizes:
 
 
 def _width(kind: pa.DataType) -> int:
-    """The bytes of each value of a type whose values are all of one size; 0 for others."""
+    """Return the size of the values of a type with fixed size; 0 for other types."""
     try:
         bits = 0 if pa.types.is_nested(kind) or pa.types.is_dictionary(kind) else int(kind.bit_width)
     except ValueError:

@@ -1,4 +1,5 @@
-"""Files that no format of Flow reads, known by their first bytes: refused by name instead of read as text."""
+"""Recognizes files of unsupported formats by their first bytes, so that they are refused by name instead of read as
+text."""
 
 from __future__ import annotations
 
@@ -10,7 +11,7 @@ HEAD_BYTES = 32
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """How a kind of file begins, what people call it, and what to do with one."""
+    """A kind of file: its first bytes, its usual name, and advice."""
 
     head: re.Pattern[bytes]
     name: str
@@ -48,5 +49,5 @@ SIGNATURES = tuple(
 
 
 def unreadable_kind(head: bytes) -> Signature | None:
-    """The kind of a file that begins so, if no format reads it; `head` needs `HEAD_BYTES` bytes."""
+    """Return the kind of a file with this head if it is unsupported, else None. `head` needs `HEAD_BYTES` bytes."""
     return next((known for known in SIGNATURES if known.head.match(head)), None)

@@ -1,4 +1,4 @@
-"""Counting records while they stream by, and choosing where splits begin."""
+"""Counts records in a stream and chooses where splits begin."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from executors.model import SourceFile, Split
 
 
 class SplitPlanner:
-    """Given the offsets of all records in order, keeps a start about every `split_bytes`.
+    """Gets the offsets of all records in order and stores a start about every `split_bytes`.
 
-    The first `skip` records are no data (the header).
+    The first `skip` records are not data (the header).
     """
 
     def __init__(self, size: int, split_bytes: int, skip: int = 0) -> None:
@@ -26,7 +26,7 @@ class SplitPlanner:
         return max(0, self._seen - self._skip)
 
     def add(self, starts: Offsets) -> None:
-        """Take the absolute offsets of the next records."""
+        """Add the absolute offsets of the next records."""
         first = max(0, self._skip - self._seen)
         while first < len(starts):
             at = first + int(np.searchsorted(starts[first:], self._next))
@@ -39,7 +39,7 @@ class SplitPlanner:
         self._seen += len(starts)
 
     def one_split(self, file: SourceFile, sha256: str) -> tuple[Split, ...]:
-        """The whole file, where offsets in it are not those of the records."""
+        """Return the whole file as one split, for encodings in which the offsets of records are not those of bytes."""
         return whole_file(file, sha256, self.records)
 
     def splits(self, file: SourceFile, sha256: str) -> tuple[Split, ...]:
@@ -51,9 +51,9 @@ class SplitPlanner:
 
 
 def head_split(file: SourceFile, starts: Offsets, *, in_bytes: bool = True) -> tuple[Split, ...]:
-    """The records that begin at these offsets but for the last one, which may be cut, as one split without checksums.
-    Where the offsets are not those of the bytes, the split is the whole file, and its reader stops after these records.
-    Raises Terminal if there is no whole record."""
+    """Return one split without checksums, with the records that begin at these offsets except the last one, which may
+    be incomplete. Where the offsets are not byte offsets, the split is the whole file, and its reader stops after these
+    records. Raises Terminal if there is no complete record."""
     records = len(starts) - 1
     if records < 1:
         raise record_too_long(file.name)
@@ -62,5 +62,5 @@ def head_split(file: SourceFile, starts: Offsets, *, in_bytes: bool = True) -> t
 
 
 def whole_file(file: SourceFile, sha256: str, records: int) -> tuple[Split, ...]:
-    """One split, or none for a file without a record."""
+    """Return one split, or none for a file without a record."""
     return (Split(file, sha256, 0, file.size, 1, records),) if records else ()

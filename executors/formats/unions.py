@@ -1,4 +1,4 @@
-"""Columns of several files of one source, by name."""
+"""Combines the columns of several files of one source, by name."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ _WIDER: dict[frozenset[str], ColumnType] = {
     frozenset(("integer", "float")): ColumnType("float"),
     frozenset(("date", "timestamp")): ColumnType("timestamp"),
 }
-"""Types that hold every value of both exactly."""
+"""Types that represent every value of both exactly."""
 
 _WHOLE_DIGITS = {"integer": 10, "bigint": 19}
 
 
 def union_of_fields(scans: Iterable[FileScan], declared: Sequence[SourceColumn] = ()) -> tuple[SourceField, ...]:
-    """All columns of the files, in order of first appearance.
+    """Return all columns of the files, in order of first appearance.
 
-    Types that differ become one that holds the values of both exactly. Where there is none, a declared type decides:
-    the values come as text, to be read as that type. Raises Terminal `source.types_differ` otherwise.
+    Types that differ become one type that represents the values of both exactly. If there is none, a declared type
+    applies: the values arrive as text and are parsed as that type. Otherwise raises Terminal `source.types_differ`.
     """
     found: dict[str, tuple[SourceField, str]] = {}
     decided = {column.name for column in declared if Written.of(column) == PLAIN}
@@ -42,7 +42,7 @@ def union_of_fields(scans: Iterable[FileScan], declared: Sequence[SourceColumn] 
 def _common(
     known: SourceField, known_file: str, field: SourceField, file: str, is_decided: bool
 ) -> tuple[SourceField, str]:
-    """The field that both files give, and the file that the next one is compared with."""
+    """Return the field for both files, and the file to compare the next one with."""
     if field.only_null or known.type == field.type:
         return (known if field.only_null else field), known_file
     if known.only_null:
@@ -73,5 +73,5 @@ def _wider_decimal(one: ColumnType, other: ColumnType) -> ColumnType | None:
 
 
 def _digits(kind: ColumnType) -> int | None:
-    """How many digits stand before the point; None for what is no exact number."""
+    """Return the number of digits before the point; None for types that are not exact numbers."""
     return kind.precision - kind.scale if kind.kind == "decimal" else _WHOLE_DIGITS.get(kind.kind)

@@ -1,6 +1,6 @@
 """Reads a scanned file again and compares every byte with the checksums of the scan.
 
-Size and time stamps do not tell a file from one that took its place; checksums of what was read do.
+Size and time stamps cannot show that a file was replaced; checksums of its bytes can.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ from collections.abc import Callable
 from typing import BinaryIO, Protocol
 
 CHECKED_BYTES = 1 << 20
-"""How much one checksum covers."""
+"""The number of bytes that one checksum covers."""
 
 _WIDTH = 4
 
 
 class ByteStream(Protocol):
-    """What readers of files need."""
+    """The methods that readers of files need."""
 
     def read(self, size: int = -1, /) -> bytes: ...
 
@@ -25,7 +25,7 @@ class ByteStream(Protocol):
 
 
 class Checksums:
-    """Makes the checksums of a file from its blocks, whatever their sizes."""
+    """Computes the checksums of a file from its blocks of any size."""
 
     def __init__(self) -> None:
         self._done = bytearray()
@@ -52,8 +52,8 @@ class Checksums:
 
 
 class VerifiedStream(io.RawIOBase):
-    """A file of which each part is compared before it is given, unless its checksums are not known. `changed` makes
-    what is raised for one that differs."""
+    """A file of which each part is compared with its checksum before it is returned, unless the checksums are unknown.
+    `changed` returns the failure for a part that differs."""
 
     def __init__(self, stream: BinaryIO, size: int, checksums: bytes | None, changed: Callable[[], Exception]) -> None:
         self._stream, self._size, self._checksums, self._changed = stream, size, checksums, changed
@@ -85,14 +85,14 @@ class VerifiedStream(io.RawIOBase):
         return b"".join(parts)
 
     def _load(self, number: int) -> memoryview:
-        """One part of the file, the last one from memory."""
+        """Return one part of the file; the last part is cached."""
         if number != self._held:
             start = number * CHECKED_BYTES
             length = min(CHECKED_BYTES, self._size - start)
             self._stream.seek(start)
             data = self._stream.read(length)
             if len(data) != length or not self._is_as_known(number, data):
-                # Kept as well: a library that reads through this may tell of it in words of its own.
+                # Also stored, because a library that reads through this stream may replace it by an error of its own.
                 self.failure = self._changed()
                 raise self.failure
             self._held, self._part = number, memoryview(data)

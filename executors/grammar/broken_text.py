@@ -1,4 +1,5 @@
-"""Texts that are not UTF-8. Spark casts bytes to text without looking at them, and Parquet files may hold any bytes."""
+"""Texts that are not valid UTF-8. Spark casts bytes to text without checking them, and Parquet files may contain any
+bytes."""
 
 from __future__ import annotations
 
@@ -9,7 +10,7 @@ from executors.grammar.stages import text_bytes
 
 
 def without_broken(values: pa.Array) -> tuple[pa.Array, pa.BooleanArray | None]:
-    """Return the values with NULL for texts that are not UTF-8, and which these are; None if there are none."""
+    """Return the values with NULL for invalid UTF-8, and a mask of these values, or None if there are none."""
     if not _holds_broken(values):
         return values, None
     broken = pa.array([text is not None and not _is_utf8(text) for text in _raw(values)], pa.bool_())
@@ -17,7 +18,7 @@ def without_broken(values: pa.Array) -> tuple[pa.Array, pa.BooleanArray | None]:
 
 
 def without_broken_bytes(values: pa.Array) -> pa.Array:
-    """Return texts with U+FFFD for what is not UTF-8."""
+    """Return texts with U+FFFD in place of invalid UTF-8."""
     if not _holds_broken(values):
         return values
     return pa.array([None if text is None else text.decode(errors="replace") for text in _raw(values)], pa.string())

@@ -1,6 +1,6 @@
 """Converts typed Arrow values to a column type, without silent loss.
 
-What has no rule of its own here goes through its canonical text and the grammar.
+Types without a conversion of their own are converted through their canonical text and the grammar.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Values within texts: the part that a pattern matches, and the value at a path in JSON."""
+"""Extracts values from texts: the part that a pattern matches, and the value at a path in JSON."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from ir.regexes import compile_regex
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """Texts, NULL where there is none; `missing` says where nothing was found, `unreadable` where the value cannot be
-    looked into, `nested` where an object or array was found and none was wanted. At most one of them is true."""
+    """Texts, or NULL if there is none. `missing` marks values where nothing was found, `unreadable` values that cannot
+    be parsed, `nested` objects or arrays where a plain value was expected. At most one of them is true."""
 
     values: pa.Array
     missing: pa.BooleanArray
@@ -52,19 +52,19 @@ def _by_distinct(text: pa.Array, answer: Callable[[str], str | None]) -> pa.Arra
 # --- JSON ---------------------------------------------------------------------------------------------------------
 
 NOT_JSON, ABSENT = object(), object()
-"""Stand for a text that cannot be read, and for no value at all, which a JSON null is not."""
+"""NOT_JSON represents a text that cannot be parsed, ABSENT a missing value, as distinct from a JSON null."""
 UNREADABLE = "{"
 """A text that is not JSON."""
 
 
 class Number(str):
-    """A number of JSON, as it is written."""
+    """A JSON number as written."""
 
     __slots__ = ()
 
 
 def read_documents(values: pa.Array, *, empty_as_null: bool) -> list[Any]:
-    """Return the JSON of each text with exact numbers, ABSENT for NULL."""
+    """Return the JSON of each text with exact numbers, and ABSENT for NULL."""
     text, broken = without_broken(values)
     found = [ABSENT if v is None or (empty_as_null and not v) else _document(v) for v in text.to_pylist()]
     if broken is not None:
@@ -89,7 +89,7 @@ def _refuse(word: str) -> NoReturn:
 
 
 def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """An object. Of a repeated key nobody knows which value is meant."""
+    """Return an object. A repeated key is refused, because its value would be ambiguous."""
     members = dict(pairs)
     if len(members) < len(pairs):
         raise ValueError("a key is repeated")
@@ -100,7 +100,7 @@ _DECODER = json.JSONDecoder(object_pairs_hook=_members, parse_int=Number, parse_
 
 
 def find_values(documents: Sequence[Any], path: Sequence[Step], *, as_json: bool) -> Found:
-    """Return the value of each document at a path: plain texts, which objects and arrays are not, or JSON texts."""
+    """Return the value of each document at a path: plain texts (objects and arrays are `nested`), or JSON texts."""
     found = [document if document is NOT_JSON else value_at(document, path) for document in documents]
     nested = [not as_json and isinstance(value, dict | list) for value in found]
     write = json_text if as_json else plain_text
@@ -120,11 +120,11 @@ def find_values(documents: Sequence[Any], path: Sequence[Step], *, as_json: bool
 
 
 Shape = Mapping[str, "Shape | None"]
-"""The members of an object that are known, each with those of its own; None for one that is taken as it is."""
+"""The known members of an object, each with its own members; None for a member that is not examined further."""
 
 
 def shape_of(paths: Iterable[Sequence[Step]]) -> dict[str, Any]:
-    """Return the members that paths of names lead through and to."""
+    """Return the members on these paths of names."""
     shape: dict[str, Any] = {}
     for path in paths:
         members: dict[str, Any] | None = shape
@@ -137,14 +137,14 @@ def shape_of(paths: Iterable[Sequence[Step]]) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """Which documents are no objects of a shape, and which of the others have members that it does not name."""
+    """Which documents are not objects of a shape, and which of the others have members that the shape lacks."""
 
     unreadable: pa.BooleanArray
     unknown: pa.BooleanArray
 
 
 def check_objects(documents: Sequence[Any], shape: Shape) -> Checked:
-    """Find out which documents are objects of a shape. A missing member and a JSON null are of any."""
+    """Check which documents are objects of a shape. A missing member and a JSON null fit any shape."""
     unreadable = [not _has_shape(document, shape) for document in documents]
     unknown = [not bad and _has_unknown(value, shape) for bad, value in zip(unreadable, documents, strict=True)]
     return Checked(pa.array(unreadable, pa.bool_()), pa.array(unknown, pa.bool_()))
@@ -163,7 +163,7 @@ def _has_unknown(value: Any, shape: Shape | None) -> bool:
 
 
 def value_at(value: Any, path: Sequence[Step]) -> Any:
-    """Return the value at a path, ABSENT if there is none."""
+    """Return the value at a path, or ABSENT."""
     for step in path:
         if isinstance(value, dict) and isinstance(step, str):
             value = value.get(step, ABSENT)
@@ -179,7 +179,7 @@ def plain_text(value: Any) -> str | None:
 
 
 def json_text(value: Any) -> str | None:
-    """Return the value as JSON, its numbers as they were written; None for null."""
+    """Return the value as JSON with numbers as written; None for null."""
     return None if value is None else _json(value)
 
 

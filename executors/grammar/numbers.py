@@ -22,7 +22,7 @@ _PLAIN_INTEGER = {
     "integer": r"^-?(?:[0-9]{1,9}|1[0-9]{9})$",
     "bigint": r"^-?(?:[0-9]{1,18}|[1-8][0-9]{18})$",
 }
-"""Integers that are certainly in range; the few others are checked one by one."""
+"""Matches integers that are certainly in range; others are checked one by one."""
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 _FLOAT_WORDS = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
 _PLAIN_FLOAT = r"^-?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,2})?$"

@@ -1,4 +1,4 @@
-"""From text to a column type."""
+"""Parses text to a column type."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Written:
         return cls(formats_of(column.format), column.decimal_separator, column.group_separator)
 
     def __str__(self) -> str:
-        """The rest of a message after "written"; empty for the usual form."""
+        """Return the end of a message after "written"; empty for the usual form."""
         if self.formats:
             return "as " + " or ".join(self.formats)
         parts = [f"{self.decimal!r} before the fraction"] if self.decimal != "." else []

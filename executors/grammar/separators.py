@@ -1,4 +1,4 @@
-"""Numbers that are written with a decimal comma or with groups of digits, brought to the one form that is parsed."""
+"""Converts numbers with a decimal comma or grouped digits to the one form that is parsed."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pyarrow.compute as pc
 from executors.grammar.stages import matches, trim
 
 SEPARATOR_PATTERNS = {".": r"\.", ",": ",", "'": "['’]", " ": "[ \u00a0\u202f]"}
-"""Patterns of the characters that a separator stands for, valid in Python and RE2."""
+"""Patterns of the characters that each separator matches, valid in Python and RE2."""
 
 _WORDS = "NaN|-?Infinity"
 

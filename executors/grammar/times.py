@@ -1,4 +1,5 @@
-"""Dates, times and timestamps from text: ISO 8601, or a column's own `format` in the language of Python's strptime."""
+"""Parses dates, times and timestamps from text: ISO 8601, or a column's own `format` in the syntax of Python's
+strptime."""
 
 from __future__ import annotations
 
@@ -62,7 +63,7 @@ def time_of(text: str) -> time | None:
 
 
 def timestamp_of(text: str) -> datetime | None:
-    """A timestamp without offset."""
+    """Parse a timestamp without offset."""
     day, clock = date_of(text[:10]), time_of(text[11:])
     if day is None or clock is None or text[10] not in "T ":
         return None
@@ -70,7 +71,7 @@ def timestamp_of(text: str) -> datetime | None:
 
 
 def timestamptz_of(text: str) -> datetime | None:
-    """A timestamp with an offset of up to 15:59, `Z`, or none, which means UTC."""
+    """Parse a timestamp with an offset of up to 15:59 or `Z`. Without an offset, it is in UTC."""
     match = _ZONED.fullmatch(text)
     naive = timestamp_of(match[1]) if match else None
     if match is None or naive is None:
@@ -146,11 +147,11 @@ _FROM_FORMAT: dict[str, Callable[[datetime], date | datetime | None]] = {
     "timestamptz": lambda moment: _to_utc(moment if moment.tzinfo else moment.replace(tzinfo=UTC)),
 }
 FORMATTED = tuple(_FROM_FORMAT)
-"""Types whose columns may carry a `format`."""
+"""Types whose columns may have a `format`."""
 
 
 def require_format(template: str) -> None:
-    """Refuse a format that no text can match."""
+    """Raise for a format that no text can match."""
     try:
         datetime.strptime(datetime(2001, 2, 3, 4, 5, 6, 7, UTC).strftime(template), template)
     except ValueError as error:

@@ -1,4 +1,4 @@
-"""Booleans, UUIDs, JSON and binary from text."""
+"""Parses booleans, UUIDs, JSON and binary from text."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ def parse_uuid(values: pa.Array, to: ColumnType) -> Parsed:
 
 
 def parse_json(values: pa.Array, to: ColumnType) -> Parsed:
-    """Check RFC 8259 documents; their text stays unchanged."""
+    """Check RFC 8259 documents; their text is not changed."""
     return read_in_stages(values, pa.string(), [], lambda text: text if is_json(text) else None)
 
 
 def is_json(text: str) -> bool:
-    """Whether a text is a JSON document. Nesting deeper than the parser supports counts as bad."""
+    """Return whether a text is a JSON document. Nesting deeper than the parser supports counts as invalid."""
     try:
         _JSON.decode(text)
     except (ValueError, RecursionError):
@@ -50,7 +50,7 @@ def _refuse(word: str) -> NoReturn:
     raise ValueError(word)
 
 
-# Numbers stay text: their value does not matter here, and int() refuses more than 4,300 digits.
+# Numbers stay text: their value is not needed here, and int() refuses more than 4,300 digits.
 _JSON = json.JSONDecoder(parse_constant=_refuse, parse_int=str, parse_float=str)
 
 

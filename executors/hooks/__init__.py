@@ -1,4 +1,4 @@
-"""Hook kinds that run, one file each."""
+"""The implementations of hook kinds, one file each."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from ir.hooks.base import BaseHook
 
 
 class Interruption:
-    """How the hook that runs right now can be made to end, from another thread."""
+    """Stops the running hook from another thread."""
 
     def __init__(self) -> None:
         self._stop: Callable[[], None] | None = None
@@ -34,10 +34,10 @@ class Interruption:
 
 @dataclass(frozen=True, slots=True)
 class HookCall:
-    """One hook about to run. `facts` tell of the load what may leave Flow: names and counts, never a row.
+    """One hook to run. `facts` are the facts about the load that may leave Flow: names and counts, never a row.
 
-    `key` stays the same when the hook is run again, so that a receiver can tell. `patience` is how long its SQL may
-    wait for a lock; 0 is for as long as it may take.
+    `key` stays the same when the hook is run again, so that a receiver can recognize a repetition. `patience` is the
+    lock timeout of its SQL; 0 means no lock timeout.
     """
 
     hook: BaseHook
@@ -52,7 +52,8 @@ class HookCall:
 
 @dataclass(frozen=True, slots=True)
 class HookHandler:
-    """`statement` says what a hook does, `run` does it: it answers what came of that, or raises Failure."""
+    """`statement` describes what a hook does. `run` runs the hook and returns a description of the result, or raises
+    Failure."""
 
     kind: str
     statement: Callable[[BaseHook], str]

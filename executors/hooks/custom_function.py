@@ -1,4 +1,4 @@
-"""The `custom_function` hook: code of an installed package, run in a process of its own that can be ended."""
+"""The `custom_function` hook: a function of an installed package, run in a separate process that can be killed."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ir.hooks.custom_function import GROUP, CustomFunction
 SECONDS = 600
 LONGEST_ANSWER = 2000
 PROCESS = Path(__file__).with_name("function_process.py")
-"""Started by its path: nothing of Flow is imported for it."""
+"""Started by path, so that the process imports nothing of Flow."""
 
 
 def call_function(call: HookCall) -> str:
@@ -47,17 +47,17 @@ def call_function(call: HookCall) -> str:
 
 
 def _environment() -> dict[str, str]:
-    """This process' own, without Flow's keys and addresses; the same packages can be imported."""
+    """Return this process's environment without Flow's keys and addresses. The same packages can be imported."""
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("FLOW_")}
     return inherited | {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    """End it with all that it started."""
+    """Kill the process and all processes that it started."""
     try:
         os.killpg(process.pid, signal.SIGKILL)
     except ProcessLookupError:
-        return  # all of it has ended
+        return  # all of them have ended
 
 
 def _message_of(function: str, status: int, answer: bytes) -> str:

@@ -1,4 +1,5 @@
-"""The process of a `custom_function` hook: one function, found by entry point, called once with what stdin holds."""
+"""The process of a `custom_function` hook: it finds one function by entry point and calls it once with the arguments
+from stdin."""
 
 from __future__ import annotations
 
@@ -11,7 +12,7 @@ from typing import Any
 
 
 def main() -> None:
-    # What the function prints is no answer: it goes where errors go.
+    # Output of the function must not mix with the answer, so stdout is redirected to stderr.
     answer = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
     with answer:

@@ -1,4 +1,4 @@
-"""One POST to an address that people chose: to public addresses only, never elsewhere, bounded in time and bytes."""
+"""Sends one POST to an address that users chose: to public addresses only, with limits on time and size."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from executors.connection_failures import describe_connection_failure
 from executors.errors import Failure, Terminal, Transient
 from ir.webhook_addresses import public_policy
 
-# Both name the whole address of each request, and many receivers keep their secret there.
+# Both log the full URL of each request, and many receivers have a secret in their URL.
 for _name in ("httpx", "httpcore"):
     logging.getLogger(_name).setLevel(logging.WARNING)
 
@@ -31,7 +31,8 @@ PASSING = frozenset({408, 425, 429})
 
 @dataclass(frozen=True, slots=True)
 class Network:
-    """What may be reached, and how. No document, connection or setting can name another one than `PUBLIC`."""
+    """Which addresses may be reached, and how. Documents, connections and settings cannot select another network than
+    `PUBLIC`."""
 
     policy: Policy
     resolver: Resolver | None = None
@@ -42,7 +43,8 @@ PUBLIC = Network(public_policy())
 
 
 class Posting:
-    """One request in a thread of its own: looking up a name and reading drop by drop cannot be bounded from inside."""
+    """One request in a thread of its own: neither a name lookup nor a slow response can be limited from inside the
+    thread."""
 
     def __init__(self, url: str, body: bytes, headers: Mapping[str, str]) -> None:
         self._url, self._body, self._headers = url, body, dict(headers)
@@ -53,7 +55,7 @@ class Posting:
         self._stopped = False
 
     def send(self) -> int:
-        """The status of the answer; raises Failure."""
+        """Send the request and return the status of the response. Raises Failure."""
         threading.Thread(target=self._run, name="webhook", daemon=True).start()
         in_time = self._over.wait(TOTAL_SECONDS)
         if not in_time or self._stopped:
@@ -67,19 +69,19 @@ class Posting:
         return self._status
 
     def stop(self) -> None:
-        """Give up: whoever waits for the answer goes on at once, and the connection ends."""
+        """Stop waiting for the response and close the connection."""
         self._stopped = True
         self._over.set()
         if self._socket is not None:
             try:
                 self._socket.shutdown(SHUT_RDWR)
             except OSError:
-                return  # it has ended by itself
+                return  # the request has ended already
 
     def _run(self) -> None:
         try:
             self._post()
-        except BaseException as trouble:  # noqa: BLE001 - it is raised where the request was asked for
+        except BaseException as trouble:  # noqa: BLE001 - `send` raises it
             self._trouble = trouble
         finally:
             self._over.set()
@@ -115,7 +117,7 @@ class Posting:
 
 
 def require_accepted(status: int) -> None:
-    """Raise Failure unless the receiver took the request."""
+    """Raise Failure unless the receiver accepted the request."""
     if 200 <= status < 300:
         return
     if 300 <= status < 400:
@@ -130,7 +132,7 @@ def require_accepted(status: int) -> None:
 
 
 def host_and_port(url: str) -> str:
-    """`host:port` of an https address, without all else; "the receiver" where it has none."""
+    """Return `host:port` of an https address, or "the receiver" if the address has no host."""
     try:
         parts = urlsplit(url)
         host, port = parts.hostname, parts.port or 443
@@ -142,8 +144,8 @@ def host_and_port(url: str) -> str:
 
 
 def _failure_of(trouble: BaseException, address: str) -> Failure:
-    """Texts of the client may quote the address, which may hold a secret path: only kinds of trouble are told, and a
-    logged traceback prints no more of the chain."""
+    """Return the failure of a request. Error texts of the client may contain the address, which may contain a secret
+    path, so only the type of the error is reported, and a logged traceback shows no more of the chain."""
     if not isinstance(trouble, SSRFGuardError | httpx.TransportError | httpx.InvalidURL):
         raise trouble
     trouble.args = (type(trouble).__name__,)
@@ -162,7 +164,7 @@ def _failure_of(trouble: BaseException, address: str) -> Failure:
     if isinstance(trouble, httpx.TimeoutException) and not isinstance(trouble, httpx.ConnectTimeout):
         return Transient(
             "webhook.timeout",
-            f"{address} took the connection and was silent for {SILENT_SECONDS:g} seconds.",
+            f"{address} accepted the connection but sent nothing for {SILENT_SECONDS:g} seconds.",
             hint="Let the receiver respond before it starts its work.",
         )
     why = describe_connection_failure(

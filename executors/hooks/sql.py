@@ -1,4 +1,4 @@
-"""The `sql` hook, and the session of its own in which the SQL of hooks runs."""
+"""The `sql` hook, and the separate session in which the SQL of hooks runs."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def _statement(hook: BaseHook) -> str:
 
 
 def _require_allowed(text: str) -> HookStatement:
-    """Asked again right before the statement is sent: what was saved may be older than the guard."""
+    """Check the statement again right before it is sent, because it may have been saved before the guard existed."""
     try:
         return read_hook_statement(text)
     except StatementRefused as error:
@@ -49,8 +49,9 @@ def _require_allowed(text: str) -> HookStatement:
 
 @contextmanager
 def hook_session(call: HookCall) -> Iterator[Conn]:
-    """A session for one hook, closed after it, whatever the hook has set. Its statements run one by one, outside of
-    transactions: VACUUM, CLUSTER and REINDEX CONCURRENTLY take none. Names without schema are the target schema's."""
+    """Open a session for one hook and close it afterwards, with all its settings. Its statements run one by one,
+    outside of transactions, as VACUUM, CLUSTER and REINDEX CONCURRENTLY require. Names without schema refer to the
+    target's schema."""
     name = f"flow hook {call.key}"
     with connect(call.connection, autocommit=True, application_name=name) as conn, translate(), _in_time(call):
         conn.execute(
@@ -76,16 +77,16 @@ def _in_time(call: HookCall) -> Iterator[None]:
         raise Transient(
             "hook.locked",
             f"The statement could not get its locks within {call.patience}.",
-            hint="While a hook before the swap runs, its load holds the old table as a reader does. What keeps readers "
-            "out, such as CLUSTER or REINDEX of that table, belongs behind the swap: leave `when` out.",
+            hint="While a hook before the swap runs, its load holds the old table as a reader does. Statements that "
+            "lock out readers, such as CLUSTER or REINDEX of that table, must run after the swap: remove `when`.",
         ) from error
 
 
 def execute(conn: Conn, statement: str | sql.Composed, *, warnings_fail: bool = False) -> str:
-    """Run one statement; answers what PostgreSQL says of it. The server itself refuses a second statement in it."""
+    """Run one statement and return PostgreSQL's result as text. The server refuses a second statement in it."""
     warnings: list[str] = []
     conn.add_notice_handler(lambda notice: warnings.append(_words(notice)) if _is_warning(notice) else None)
-    # Results in binary make the driver use the protocol that takes a single statement.
+    # Binary results make the driver use the extended protocol, which accepts only a single statement.
     with conn.cursor(binary=True) as cursor:
         cursor.execute(statement.encode() if isinstance(statement, str) else statement)
         done = cursor.statusmessage or ""
@@ -107,7 +108,8 @@ def _words(notice: Diagnostic) -> str:
 
 
 def _plan(conn: Conn, text: str) -> str:
-    """Planning may run functions that say they are immutable: they must not write, and leave nothing."""
+    """Return the plan of a statement. Planning may run functions that are declared immutable: the transaction is
+    read-only and rolled back."""
     with conn.transaction(force_rollback=True):
         conn.execute("SET TRANSACTION READ ONLY")
         with conn.cursor() as cursor:
@@ -116,7 +118,7 @@ def _plan(conn: Conn, text: str) -> str:
 
 
 def _try_setting(conn: Conn, name: str, value: str) -> str:
-    """Whether the server takes it; it is set in the transaction of the load."""
+    """Check that the server accepts the setting. The load's transaction sets it."""
     conn.execute("SELECT set_config(%s, %s, false)", [name, value])
     return f"{name} = {value} in the transaction of the load"
 

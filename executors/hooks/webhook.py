@@ -1,4 +1,4 @@
-"""The `webhook` hook: a signed POST of names and counts, made as https://www.standardwebhooks.com describes."""
+"""The `webhook` hook: a signed POST of names and counts, as specified by https://www.standardwebhooks.com."""
 
 from __future__ import annotations
 
@@ -31,16 +31,16 @@ def send(call: HookCall) -> str:
 
 
 def post_webhook(connection: WebhookConnection, key: str, body: bytes) -> int:
-    """POST a signed body to a connection; returns the status of the answer. Raises Failure unless it was accepted.
+    """POST a signed body to a connection and return the status of the response. Raises Failure unless it was accepted.
 
-    `key` stays the same when the same body is resent, so that a receiver can tell."""
+    `key` stays the same when the same body is sent again, so that a receiver can recognize a repetition."""
     status = Posting(connection.url, body, headers_of(connection, key, body, int(time.time()))).send()
     require_accepted(status)
     return status
 
 
 def headers_of(connection: WebhookConnection | None, key: str, body: bytes, now: int) -> dict[str, str]:
-    """The connection's own headers cannot take the place of those that make a request what it is."""
+    """Return the headers of the request. The connection's own headers cannot replace Flow's."""
     given = {} if connection is None else connection.headers
     own_headers = {
         "content-type": "application/json",
@@ -77,7 +77,7 @@ def _url(hook: Webhook, connection: WebhookConnection | None) -> str:
 
 
 def _statement(hook: BaseHook) -> str:
-    """Without the path of a URL: many receivers keep their secret there."""
+    """Describe the request without the path of a URL: many receivers have a secret in the path."""
     hook = cast(Webhook, hook)
     if hook.connection is not None:
         return f"POST {hook.path or '/'} to connection {hook.connection}"
