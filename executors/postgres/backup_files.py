@@ -1,4 +1,5 @@
-"""Finds the loads, and so the files, that count after a backup is restored: those that counted when it was taken."""
+"""Determines which loads, and so which files, count as loaded after a backup is restored: those that counted when the
+backup was taken."""
 
 from __future__ import annotations
 
@@ -50,18 +51,19 @@ ORDER BY 1"""
 
 
 def keep_undone(conn: Conn, ref: BackupRef) -> None:
-    """Keep in the backup which loads an earlier restore had undone."""
+    """Save in the backup which loads an earlier restore had undone."""
     conn.execute(_KEEP_UNDONE, _values(ref))
 
 
 def put_files_back(conn: Conn, run: RunRef, ref: BackupRef) -> tuple[set[str], set[str]]:
-    """Let those loads count that did when the backup was taken; gives the files held before, and those held now.
+    """Restore which loads count to the state at the time of the backup. Return the files that counted as loaded before,
+    and those that count now.
 
-    Markers stay as they are: they tell that their runs did commit, and a later backup may be restored after an earlier
-    one. The rows that undone loads have rejected are read again with their files.
+    Markers are not deleted: they record that their runs committed, and a later backup may be restored after an earlier
+    one. The next run reads the rejected rows of undone loads again with their files.
     """
     before = _held(conn, ref)
-    # Replayed and superseded rows first: what they came from may be undone as well.
+    # Replayed and superseded rows first, because the loads that they came from may be undone too.
     undo = (_UNDO, reopen_replayed, reopen_superseded, count_as_not_loaded)
     redo = (_REDO, count_as_loaded, close_replayed, supersede_again)
     for change, *notes in (undo, redo):
@@ -73,12 +75,13 @@ def put_files_back(conn: Conn, run: RunRef, ref: BackupRef) -> tuple[set[str], s
 
 
 def newest_tokens(conn: Conn, run: RunRef, hashes: Collection[str]) -> dict[str, int]:
-    """The token of the newest load of each file into this target, whether or not it has been undone since."""
+    """Return the token of the newest load of each file into this target, including undone loads."""
     return dict(conn.execute(_NEWEST, [run.tenant, run.pipeline, run.node, list(hashes)]).fetchall())
 
 
 def others_since(conn: Conn, ref: BackupRef, table: TableName) -> tuple[str, ...]:
-    """Who else has loaded the table since the backup; what they loaded counts as loaded for them all the same."""
+    """Return the pipelines and targets that loaded the table since the backup. Their loads still count as loaded for
+    them."""
     now = asdict(table_identity(conn, table.schema, table.table))
     return tuple(words for (words,) in conn.execute(_OTHERS, {**_values(ref), **now}).fetchall())
 

@@ -48,12 +48,12 @@ FROM put CROSS JOIN flow_meta.backup_ties t WHERE t.run_id = %(run)s AND t.node 
 
 
 def save_watermark(conn: Conn, ref: BackupRef) -> None:
-    """Keep the watermark with its hashes in the backup, if there is one."""
+    """Save the watermark, if there is one, and its hashes in the backup."""
     for statement in (_SAVE_WATERMARK, _SAVE_BOUNDARY_ROWS):
         conn.execute(statement, {"run": ref.run_id, "node": ref.node})
 
 
 def restore_watermark(conn: Conn, run: RunRef, ref: BackupRef) -> None:
-    """The watermark and its hashes as they were, or none if there was none; noted in its history."""
+    """Restore the watermark and its hashes, or delete them if there were none, and record the change in the history."""
     for statement in (_NOTE_CHANGE, _DELETE_WATERMARK, _RESTORE_WATERMARK):
         conn.execute(statement, {"run": ref.run_id, "node": ref.node, "by": run.run_id})

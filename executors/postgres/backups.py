@@ -1,7 +1,8 @@
-"""Snapshots of a target's rows: taken in the transaction of a load, restored in their own, dropped when they expire.
+"""Snapshots of a target's rows: taken in the transaction of a load, restored in a transaction of their own, dropped
+when they expire.
 
-A snapshot is a table in `flow_backups` with a row in `flow_meta.backups` that says what it is of. It holds what is
-stored: generated columns make themselves again.
+A snapshot is a table in `flow_backups` with a row in `flow_meta.backups` that describes it. It contains stored columns
+only, because generated columns are computed again.
 """
 
 from __future__ import annotations
@@ -41,34 +42,35 @@ WHERE i.inhparent = %s::regclass AND c.relkind <> 'p' ORDER BY 1"""
 
 
 def backup_table(ref: BackupRef) -> sql.Identifier:
-    """Where a snapshot stands: the same place for the same load, and no other."""
+    """Return the name of a snapshot's table, which is unique for each load."""
     digest = hashlib.sha256(json.dumps([ref.run_id, ref.node]).encode()).hexdigest()[:32]
     return sql.Identifier(BACKUPS, f"b_{digest}")
 
 
 @translate()
 def require_restorable(conn: Conn, table: TableName) -> None:
-    """Refuse a table of whose rows a backup could not tell in which table they stand."""
+    """Refuse a table with inheritance children: a backup could not record which of the tables each row belongs to."""
     with conn.transaction():
         heirs = conn.execute(_HEIRS, [identifier_of(table).as_string(conn)]).fetchall()
     if heirs:
         raise Terminal(
             "backup.not_possible",
             f"{', '.join(name for (name,) in heirs)} {'inherits' if len(heirs) == 1 else 'inherit'} from {table}: a "
-            "backup holds the rows of all of them and could not put each back where it stood.",
-            hint="Set backupBeforeLoad to false for this table, or make it a partitioned one.",
+            "backup holds the rows of all of them and could not restore each to its table.",
+            hint="Set backupBeforeLoad to false for this table, or partition the table.",
         )
 
 
 def take_backup(conn: Conn, run: RunRef, table: TableName) -> Backup:
-    """Keep the table as it is before this load, with its watermark, in the load's transaction.
+    """Copy the table as it is before this load, and its watermark, in the load's transaction.
 
-    Nobody writes to the table from here until that ends, so what is kept is just what the load changes.
+    The lock prevents other writers until the transaction ends, so that the snapshot differs from the result by this
+    load only.
     """
     ref = BackupRef(run.run_id, run.node)
     columns = _stored_columns(conn, table)
     conn.execute(sql.SQL("LOCK TABLE {} IN SHARE ROW EXCLUSIVE MODE").format(identifier_of(table)))
-    # A policy would keep rows out of the snapshot; with this it is an error.
+    # A policy would hide rows from the snapshot; with this setting it raises an error.
     conn.execute("SET LOCAL row_security = off")
     backup_name = backup_table(ref)
     conn.execute(
@@ -99,8 +101,9 @@ def take_backup(conn: Conn, run: RunRef, table: TableName) -> Backup:
 
 @dataclass(frozen=True, slots=True)
 class Restored:
-    """What a restore did: rows deleted and put back, the files that count as loaded from here on, and which of them did
-    not before (`redone`) or do not any more (`undone`). `others` are pipelines and targets whose rows went with it."""
+    """The result of a restore: the numbers of deleted and restored rows, the files that count as loaded now, and which
+    of them did not count before (`redone`) or do not count any more (`undone`). `others` names pipelines and targets
+    whose rows the restore removed."""
 
     rows_before: int
     rows: int
@@ -111,14 +114,15 @@ class Restored:
 
 
 def restore_backup(conn: Conn, run: RunRef, ref: BackupRef, table: TableName) -> Restored:
-    """Put the rows, the watermark and the states of files back as they were before a load, in the caller's transaction.
+    """Restore the rows, the watermark and the states of files before a load, in the caller's transaction.
 
-    Raises Terminal if the snapshot is gone, is of another table, or the table can no longer take its rows.
+    Raises Terminal if the snapshot is missing or belongs to another table, or if the table cannot store its rows.
     """
     columns, rows = _find(conn, run, ref, table)
-    # A policy would hide rows, which would then stay beside those of the backup; with this it is an error.
+    # A policy would hide rows, which would then remain in addition to those of the backup; with this setting it raises
+    # an error.
     conn.execute("SET LOCAL row_security = off")
-    # Writers wait from here on, so that what is refused below cannot come about before the rows are replaced.
+    # Writers wait from here on, so that the conditions checked below still hold when the rows are replaced.
     conn.execute(sql.SQL("LOCK TABLE {} IN SHARE ROW EXCLUSIVE MODE").format(identifier_of(table)))
     _require_columns(conn, table, columns)
     _require_no_later_values(conn, table, columns)
@@ -132,7 +136,7 @@ def restore_backup(conn: Conn, run: RunRef, ref: BackupRef, table: TableName) ->
 
 @translate()
 def drop_backups(conn: Conn, refs: Collection[BackupRef]) -> None:
-    """Drop snapshots that are past their time; what is gone already is no error."""
+    """Drop expired snapshots. Missing ones are ignored."""
     for ref in refs:
         with ddl(conn):
             conn.execute(sql.SQL("DROP TABLE IF EXISTS {}").format(backup_table(ref)))
@@ -184,7 +188,7 @@ def _require_columns(conn: Conn, table: TableName, columns: dict[str, str]) -> N
 
 
 def _require_no_later_values(conn: Conn, table: TableName, columns: Collection[str]) -> None:
-    """Refuse a table with values in columns that the backup does not have: replacing the rows would delete them."""
+    """Refuse a table with values in columns that the backup lacks: replacing the rows would delete these values."""
     later = [name for name in _stored_columns(conn, table) if name not in columns]
     if not later:
         return
@@ -206,7 +210,7 @@ def _replace_rows(conn: Conn, run: RunRef, ref: BackupRef, table: TableName, col
     )
     before = _count(conn, identifier_of(table))
     if find_obstacles(conn, table).against_delete:
-        # Refused by the database where other tables refer to this one.
+        # PostgreSQL refuses this if other tables refer to this one.
         conn.execute(sql.SQL("TRUNCATE TABLE {}").format(identifier_of(table)))
         inserted = conn.execute(insert).rowcount
     else:
@@ -215,7 +219,7 @@ def _replace_rows(conn: Conn, run: RunRef, ref: BackupRef, table: TableName, col
     if inserted != rows:
         raise Terminal(
             "rows.lost",
-            f"The backup has {rows:,} rows; the database counts {inserted:,} put back into {table}.",
+            f"The backup has {rows:,} rows; but {inserted:,} were restored into {table}.",
             node=run.node,
             hint="Nothing was changed. Check the rules and triggers of the table.",
         )
@@ -224,7 +228,7 @@ def _replace_rows(conn: Conn, run: RunRef, ref: BackupRef, table: TableName, col
 
 
 def _require_same(conn: Conn, ref: BackupRef, table: TableName, columns: Collection[str]) -> None:
-    """A trigger may change rows on their way back. Without one they are not compared."""
+    """Refuse a restore in which a trigger changes rows. Without a trigger the rows are not compared."""
     dest = inspect_target(conn, table.schema, table.table)
     if dest is None or not dest.row_triggers:
         return
@@ -233,7 +237,7 @@ def _require_same(conn: Conn, ref: BackupRef, table: TableName, columns: Collect
     if changed := one_number(conn, query.format(values, backup_table(ref), identifier_of(table))):
         raise Terminal(
             "backup.rows_changed",
-            f"A trigger of {table} changes {counted(changed, 'row')} on their way back. Nothing was changed.",
+            f"A trigger of {table} changes {counted(changed, 'row')} during the restore. Nothing was changed.",
             hint="Disable the trigger (ALTER TABLE … DISABLE TRIGGER …), restore, and enable it again.",
         )
 

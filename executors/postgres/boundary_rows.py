@@ -1,7 +1,7 @@
 """Boundary rows: rows at or above a watermark, identified by hashes of their content, with their counts.
 
-A watermark alone cannot tell a row that was loaded from one that came later with the same value. What is kept beside it
-is a multiset: two equal rows count twice.
+The watermark alone cannot distinguish a loaded row from a later row with the same value. The stored hashes form a
+multiset: two equal rows count twice.
 """
 
 from __future__ import annotations
@@ -20,13 +20,14 @@ from executors.postgres.refusals import safe_value
 from executors.postgres.staging import KNOWN_TASK, TASK, one_number
 
 MOST_BOUNDARY_ROWS = 1_000_000
-"""How many different rows may stand at or above a bound."""
+"""The maximum number of distinct rows at or above a bound."""
 
 
 @dataclass(frozen=True, slots=True)
 class BoundaryRows:
-    """The rows known at or above a bound. `columns` are those hashed, with their types; `watermark` is the id under
-    which hashes are stored, None if none can be used; below `stored_from`, if it is given, the table itself tells."""
+    """The known rows at or above a bound. `columns` are the hashed columns with their types. `watermark` is the id
+    under which hashes are stored, None if no stored hashes can be used. Below `stored_from`, if given, only the table's
+    own rows show what is loaded."""
 
     rows_range: IncrementalRange
     columns: Mapping[str, str]
@@ -35,12 +36,12 @@ class BoundaryRows:
 
     @property
     def asks_table(self) -> bool:
-        """Whether of some rows only the table tells that they are loaded."""
+        """Return whether some loaded rows are known only from the table."""
         return self.watermark is None or self.stored_from is not None
 
 
 def boundary_rows_of(plan: LoadPlan, rows_range: IncrementalRange) -> BoundaryRows:
-    """The hashes that are stored, if all of their columns still come in their types; else what the table holds."""
+    """Return the stored hashes if all of their columns still arrive with the same types; else the rows of the table."""
     current, stored = columns_now(plan), rows_range.stored
     if stored is None or stored.hashed is None or not stored.hashed.items() <= current.items():
         return BoundaryRows(rows_range, current, None, None)
@@ -48,7 +49,7 @@ def boundary_rows_of(plan: LoadPlan, rows_range: IncrementalRange) -> BoundaryRo
 
 
 def have_columns_changed(plan: LoadPlan, rows_range: IncrementalRange) -> bool:
-    """Whether hashes are stored that cannot be compared with the rows that come now."""
+    """Return whether hashes are stored that cannot be compared with the arriving rows."""
     stored = rows_range.stored
     return stored is not None and stored.hashed is not None and boundary_rows_of(plan, rows_range).watermark is None
 
@@ -58,12 +59,12 @@ def columns_now(plan: LoadPlan) -> dict[str, str]:
 
 
 def watermark_value(conn: Conn, plan: LoadPlan, rows_range: IncrementalRange) -> sql.Composed:
-    """The watermark column of a staged row `s`, as the table will hold it; NULL where it does not fit the type."""
+    """Return the watermark column of a staged row `s` as the table will store it; NULL if it does not fit the type."""
     return rows_range.type.of(safe_value(conn, plan, plan.stage_column(rows_range.column)))
 
 
 def staged_hash(conn: Conn, plan: LoadPlan, columns: Mapping[str, str]) -> sql.Composed:
-    """The hash of a staged row `s`, over the values as the table will hold them."""
+    """Return the hash of a staged row `s`, over the values as the table will store them."""
     values = [
         sql.SQL("({})::{}").format(safe_value(conn, plan, plan.stage_column(name)), sql.SQL(declared))
         for name, declared in sorted(columns.items())
@@ -76,13 +77,13 @@ def _table_hash(columns: Mapping[str, str]) -> sql.Composed:
 
 
 def _hash(values: list[sql.Composed]) -> sql.Composed:
-    # A row's text quotes its fields, so that NULL and '' differ and no two rows share a text.
+    # The text of a row quotes its fields, so that NULL and '' differ and no two rows share a text.
     fields = sql.SQL(", ").join(sql.SQL("{}::text").format(value) for value in values)
     return sql.SQL("sha256(convert_to(ROW({})::text, 'UTF8'))").format(fields)
 
 
 def known_rows(plan: LoadPlan, boundary_rows: BoundaryRows, bound: str) -> sql.Composed:
-    """A query of `(hash, n)`: the rows at or above `bound` that are loaded already."""
+    """Return a query of `(hash, n)`: the rows at or above `bound` that are loaded already."""
     parts = []
     if boundary_rows.watermark is not None:
         stored = sql.SQL("SELECT t.hash, t.n FROM flow_meta.watermark_boundary_rows AS t WHERE t.watermark = {}")
@@ -94,7 +95,8 @@ def known_rows(plan: LoadPlan, boundary_rows: BoundaryRows, bound: str) -> sql.C
 
 
 def _rows_of_table(plan: LoadPlan, boundary_rows: BoundaryRows, bound: str) -> sql.Composed | None:
-    """The rows of the table, as `x`, at or above `bound` of which no hash is stored."""
+    """Return the rows of the table, as `x`, at or above `bound` for which no hash is stored; None if hashes cover
+    all."""
     rows_range = boundary_rows.rows_range
     value = rows_range.type.of(sql.Identifier("x", rows_range.column))
     if not boundary_rows.asks_table:
@@ -107,8 +109,8 @@ def _rows_of_table(plan: LoadPlan, boundary_rows: BoundaryRows, bound: str) -> s
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """Where known rows may stand: up to `last`, and from `ahead` on, where rows beyond the reach of watermarks
-    begin."""
+    """The values of known rows: up to `last`, and from `ahead` on, which is the first value that the watermark does not
+    follow."""
 
     last: str
     ahead: str | None = None
@@ -120,8 +122,8 @@ class Reach:
 
 
 def find_reach(conn: Conn, plan: LoadPlan, boundary_rows: BoundaryRows) -> Reach | None:
-    """None where no row is known. Where the table tells, as after a watermark was set back, rows above the watermark
-    may be."""
+    """Return the values of known rows; None if no row is known. If the table must be consulted, as after a watermark
+    was set back, known rows may be above the watermark."""
     rows_range = boundary_rows.rows_range
     if boundary_rows.watermark is None or rows_range.watermark is None:
         last = highest_in_table(conn, own_rows(plan), rows_range.column, rows_range.type)
@@ -135,7 +137,7 @@ def find_reach(conn: Conn, plan: LoadPlan, boundary_rows: BoundaryRows) -> Reach
 
 
 def has_stored_from(conn: Conn, boundary_rows: BoundaryRows, bound: str) -> bool:
-    """Whether a hash is stored of a row at or above `bound`."""
+    """Return whether a hash is stored for a row at or above `bound`."""
     value = boundary_rows.rows_range.type.of(sql.SQL("t.value").format())
     query = sql.SQL(
         "SELECT EXISTS (SELECT FROM flow_meta.watermark_boundary_rows AS t WHERE t.watermark = {} AND {} >= {})"
@@ -147,7 +149,7 @@ def has_stored_from(conn: Conn, boundary_rows: BoundaryRows, bound: str) -> bool
 
 
 def require_few_in_table(conn: Conn, plan: LoadPlan, boundary_rows: BoundaryRows, bound: str) -> None:
-    """Raises Terminal `watermark.too_many_ties` if the table alone holds too many rows at or above `bound`."""
+    """Raise Terminal `watermark.too_many_ties` if the table itself has too many rows at or above `bound`."""
     rows = _rows_of_table(plan, boundary_rows, bound)
     if rows is None:
         return
@@ -159,8 +161,8 @@ def require_few_in_table(conn: Conn, plan: LoadPlan, boundary_rows: BoundaryRows
 
 
 def save_boundary_rows(conn: Conn, plan: LoadPlan, boundary_rows: BoundaryRows, bound: str, watermark: int) -> None:
-    """Keep the hashes of all rows at or above `bound`, known ones and staged ones, under `watermark`; before the staged
-    rows are inserted. Raises Terminal `watermark.too_many_ties`."""
+    """Store the hashes of all rows at or above `bound`, known and staged ones, under `watermark`. Call it before the
+    staged rows are inserted. Raises Terminal `watermark.too_many_ties`."""
     rows_range = boundary_rows.rows_range
     if boundary_rows.watermark is None:
         conn.execute("DELETE FROM flow_meta.watermark_boundary_rows WHERE watermark = %s", [watermark])
@@ -185,8 +187,8 @@ def save_boundary_rows(conn: Conn, plan: LoadPlan, boundary_rows: BoundaryRows, 
 
 
 def note_known(conn: Conn, plan: LoadPlan, rows_range: IncrementalRange) -> None:
-    """Add the staged rows, which the table gains beside its watermark, to those known at or above it, so that a source
-    that gives them again does not load them twice. Where only the table tells what it holds there is nothing to add."""
+    """Add staged rows of a replay to the known rows at or above the watermark, so that they are not loaded twice if the
+    source provides them again. If known rows come from the table itself, there is nothing to add."""
     boundary_rows = boundary_rows_of(plan, rows_range)
     if boundary_rows.watermark is None or rows_range.stored is None:
         return
@@ -196,8 +198,8 @@ def note_known(conn: Conn, plan: LoadPlan, rows_range: IncrementalRange) -> None
 
 
 def _add_known_by_key(conn: Conn, plan: LoadPlan, boundary_rows: BoundaryRows, bound: str, watermark: int) -> None:
-    """The rows whose keys told that they are loaded, as the source gives them: the table may hold them with values that
-    a trigger has changed, and the next load is to know them too."""
+    """Add the rows that were matched by key, as the source provides them: a trigger may have changed the table's
+    values, and the next load must recognize these rows too."""
     value = watermark_value(conn, plan, boundary_rows.rows_range)
     rows = sql.SQL("ONLY {} AS s WHERE s.{} = {} AND {} >= {}").format(
         plan.tables.good_identifier,
@@ -212,7 +214,7 @@ def _add_known_by_key(conn: Conn, plan: LoadPlan, boundary_rows: BoundaryRows, b
 def _add(
     conn: Conn, watermark: int, hashed: sql.Composed, value: sql.Composed, rows: sql.Composed, *, sums: bool = True
 ) -> None:
-    """Without `sums` a hash that is there already stays as it is."""
+    """Add hashes of rows. Without `sums`, the count of an existing hash does not change."""
     conn.execute(
         sql.SQL(
             "INSERT INTO flow_meta.watermark_boundary_rows AS t (watermark, hash, value, n)"

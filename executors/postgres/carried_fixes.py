@@ -1,4 +1,4 @@
-"""Fixes of rejected rows that outlast the loading of their file again."""
+"""Transfers fixes of rejected rows to the same rows when their file is loaded again."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ AND n."sourceFile" = f.name AND n."sourceRecord" = o."sourceRecord" AND n."rowFr
 
 
 def carry_fixes(conn: Conn, run: RunRef, superseded: Superseded, tables: Iterable[str]) -> None:
-    """Give rows that this run has rejected the fixes that people made to the same rows before their file was read
-    again; in the transaction that closes those. A row that this run has loaded needs none."""
+    """Copy the fixes that users made to rejected rows to the entries of the same rows from this run. Call it in the
+    transaction that supersedes the old entries. Rows that this run has loaded need no fix."""
     for now in dict.fromkeys(tables):
         if not superseded.files or not can_update(conn, TableName.parse(now)):
             continue

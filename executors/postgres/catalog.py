@@ -1,4 +1,4 @@
-"""The tables that a role can read, and their columns, as suggestions for who fills in a form."""
+"""Lists the tables that a role can read, and their columns, as suggestions for forms."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ ORDER BY a.attnum
 
 
 def list_tables(conn: Session, most: int) -> list[TableName]:
-    """Tables and views by name, without those of PostgreSQL and of Flow, at most so many."""
+    """Return at most `most` tables and views, ordered by name, without those of PostgreSQL and of Flow."""
     rows = conn.execute(_TABLES, [list(RESERVED_SCHEMAS), most]).fetchall()
     return [TableName(schema, table) for schema, table in rows]
 
 
 def list_columns(conn: Session, table: TableName) -> list[str]:
-    """The columns of a table or view; empty if there is none that the role can read."""
+    """Return the columns of a table or view; an empty list if the role cannot read such a table."""
     return [name for (name,) in conn.execute(_COLUMNS, [table.schema, table.table])]

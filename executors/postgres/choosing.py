@@ -1,4 +1,4 @@
-"""The rejected rows that a replay or a fix can take, out of those that were chosen, and the fields that they have."""
+"""Selects the rejected rows that a replay or a fix can process, and determines their fields."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ from ir.types import STRING
 
 @translate()
 def choose_rows(conn: Conn, owner: Owner, ref: RowsRef, run: str, *, rereads: bool = False) -> Choice:
-    """What `run` can take of what was chosen. Raises Terminal `quarantine.unusable`.
+    """Return the chosen rows that `run` can process, and those that it cannot. Raises Terminal `quarantine.unusable`.
 
-    `rereads` says that runs read rows again that earlier ones have read.
+    `rereads` means that runs read rows again that earlier runs have read.
     """
     choice = Choice()
     found = _find(conn, owner, ref, choice)
@@ -62,7 +62,7 @@ def _repeats(conn: Conn, owner: Owner, ref: RowsRef, fit: Sequence[Chosen]) -> d
 
 
 def _find(conn: Conn, owner: Owner, ref: RowsRef, choice: Choice) -> list[Chosen]:
-    """Each row once, whatever table it was chosen from."""
+    """Return each row once, even if it was chosen from several tables."""
     found: dict[tuple[str, str], Chosen] = {}
     for number, (schema, name, ids) in enumerate(ref.tables):
         table = TableName(schema, name)
@@ -89,7 +89,7 @@ def _why_not(chosen: Chosen, ref: RowsRef, replaced: Collection[str]) -> str | N
     if row.status in ("ignored", SUPERSEDED):
         return row.status
     if row.disposition != "dropped":
-        # A result of the replay is called `loaded` as well.
+        # The result `loaded` also exists for replays, so the disposition gets another name.
         return "was_loaded" if row.disposition == "loaded" else row.disposition
     if row.run_id in replaced:
         return "replaced"
@@ -101,7 +101,7 @@ def _why_not(chosen: Chosen, ref: RowsRef, replaced: Collection[str]) -> str | N
 
 
 def parts_of(choice: Choice) -> Iterator[RejectsPart]:
-    """The rows in parts, each of one table, for tasks to read."""
+    """Yield the rows in parts, each of one table, for tasks to read."""
     for table, rows in choice.by_table.items():
         entries = iter((row.id, *position) for position, row in rows.items())
         while part := tuple(islice(entries, PART_ROWS)):
@@ -110,7 +110,7 @@ def parts_of(choice: Choice) -> Iterator[RejectsPart]:
 
 @translate()
 def fields_of(conn: Conn, choice: Choice, ref: RowsRef) -> tuple[SourceField, ...]:
-    """The fields as the runs that read the source saw them; those that nobody has noted are text."""
+    """Return the fields as read by the runs of these rows. Fields without a record are text."""
     runs = {chosen.row.run_id for chosen in choice.rows.values()}
     known = fields_of_runs(conn, runs, ref.node) if ref.row_from == "source" else ()
     names = {field.name for field in known}
@@ -125,7 +125,7 @@ def _names(conn: Conn, choice: Choice) -> list[str]:
 
 
 def names_in(conn: Conn, table: TableName, ids: Collection[int]) -> set[str]:
-    """The fields that these entries hold."""
+    """Return the names of the fields in these entries."""
     query = sql.SQL(
         'SELECT DISTINCT k FROM {}, jsonb_object_keys(coalesce("fixedRow", row)) AS k WHERE id = ANY({}::bigint[])'
     ).format(identifier_of(table), sql.Literal(list(ids)))
@@ -133,8 +133,8 @@ def names_in(conn: Conn, table: TableName, ids: Collection[int]) -> set[str]:
 
 
 def fields_of_runs(conn: Conn, runs: Collection[str], node: str) -> tuple[SourceField, ...]:
-    """The fields that the source had in these runs, as their commit markers say. One that
-    was of different types is text."""
+    """Return the source's fields in these runs, from their commit markers. A field with different types becomes
+    text."""
     if not exists(conn, "flow_meta", "load_commits"):
         return ()
     rows = conn.execute(
@@ -149,8 +149,8 @@ def fields_of_runs(conn: Conn, runs: Collection[str], node: str) -> tuple[Source
 
 
 def tables_of_runs(conn: Conn, runs: Collection[str]) -> list[TableName]:
-    """The quarantine tables of these runs, as their commit markers tell: each validate node may have one of its own,
-    and the newest version others."""
+    """Return the quarantine tables of these runs from their commit markers: each validate node may have its own table,
+    and the newest version of the pipeline may use others."""
     if not exists(conn, "flow_meta", "load_commits"):
         return []
     rows = conn.execute(
@@ -163,8 +163,8 @@ def tables_of_runs(conn: Conn, runs: Collection[str]) -> list[TableName]:
 
 
 def runs_replaced(conn: Conn, owner: Owner, node: str, runs: Collection[str]) -> set[str]:
-    """Those of the runs after which a load has replaced all that the target held: it has read their rows again, or
-    these are wanted no more."""
+    """Return the runs after which a load replaced all rows of the target: it has read their rows again, or those rows
+    are no longer needed."""
     if not exists(conn, "flow_meta", "load_commits"):
         return set()
     rows = conn.execute(

@@ -1,4 +1,4 @@
-"""Connections to the target database, and the one place that turns the driver's errors into failures."""
+"""Connections to the target database, and the translation of the driver's errors to failures."""
 
 from __future__ import annotations
 
@@ -51,14 +51,14 @@ _CONNECT_FAILURES: tuple[tuple[str, type[Failure], str, str, str], ...] = (
 
 
 class Session(psycopg.Connection[TupleRow]):
-    """A connection of the driver whose transactions end, also when a person cancels the run at that moment."""
+    """A psycopg connection that always ends its transactions, even if a user cancels the run at that moment."""
 
     @contextmanager
     def transaction(
         self, savepoint_name: str | None = None, force_rollback: bool = False
     ) -> Iterator[psycopg.Transaction]:
-        """As the driver's own. A request to cancel may arrive while ROLLBACK runs: the driver only logs that, and the
-        next transaction would be a savepoint of the failed one."""
+        """Like psycopg's own. If a cancellation arrives during ROLLBACK, psycopg only logs the error, and the next
+        transaction would become a savepoint of the failed one."""
         is_outermost = self.info.transaction_status == TransactionStatus.IDLE
         try:
             with super().transaction(savepoint_name, force_rollback) as transaction:
@@ -78,7 +78,7 @@ def connect(
 ) -> Session:
     """Open a session with the pinned settings, within `timeout` seconds for each address of the host.
 
-    Raises Transient or Terminal, never with the password in them.
+    Raises Transient or Terminal, whose texts never contain the password.
     """
     try:
         conn = Session.connect(
@@ -86,8 +86,8 @@ def connect(
             port=connection.port,
             dbname=connection.database,
             user=connection.user,
-            # Never empty: the driver would look in this machine's PGPASSWORD and password file, which are not the
-            # connection's, and would hand them to whatever server it names.
+            # Never empty: otherwise libpq would use PGPASSWORD and the password file of this machine, which do not
+            # belong to the connection, and would send them to any server that it names.
             password=connection.password or "none",
             sslmode=connection.sslmode,
             application_name=application_name,
@@ -116,25 +116,26 @@ def connect(
 
 
 def interrupt(conn: psycopg.Connection[TupleRow]) -> None:
-    """Cancel what the session runs, from another thread. What it ran raises; a session without work goes on."""
+    """Cancel the current statement of the session, from another thread. The statement raises; an idle session is not
+    affected."""
     with translate():
         conn.cancel_safe(timeout=5)
 
 
 def charset_of(conn: psycopg.Connection[TupleRow]) -> Charset:
-    """The characters that the session's database can hold."""
+    """Return the characters that the session's database can store."""
     return Charset(conn.info.parameter_status("server_encoding") or "UTF8")
 
 
 @contextmanager
 def translate(node: str | None = None) -> Iterator[None]:
-    """Turn errors of the driver into Transient or Terminal failures, without secrets and without row values."""
+    """Translate errors of the driver to Transient or Terminal failures, without secrets and without row values."""
     try:
         yield
     except psycopg.Error as error:
         failure = failure_of(error)
         failure.node = node
-        # The driver's own text may quote a row (DETAIL, CONTEXT); a logged traceback prints the whole chain.
+        # The driver's text may quote a row (DETAIL, CONTEXT), and a logged traceback prints the whole chain.
         error.args = (f"SQLSTATE {error.sqlstate}",)
         raise failure from error
 
@@ -148,7 +149,7 @@ def _connect_failure(connection: Connection, error: psycopg.Error) -> Failure:
             return kind(code, f"{where}: {says.format(user=connection.user, database=connection.database)}.", hint=hint)
     return Transient(
         "target.unreachable",
-        f"{where}: no connection: {text.strip().splitlines()[-1] if text.strip() else type(error).__name__}",
+        f"{where}: connection failed: {text.strip().splitlines()[-1] if text.strip() else type(error).__name__}",
         hint="Check host and port of the connection, and that the server runs and can be reached from here.",
     )
 

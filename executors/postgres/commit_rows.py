@@ -1,4 +1,4 @@
-"""Commit markers as rows of `flow_meta.load_commits`."""
+"""Converts commit markers to rows of `flow_meta.load_commits` and back."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ def _count_column(name: str) -> str:
 
 
 COUNT_COLUMNS = {f.name: _count_column(f.name) for f in fields(LoadCounts)}
-"""The columns of `LoadCounts`, by its fields."""
+"""The column of each field of `LoadCounts`."""
 
 
 def row_of(commit: LoadCommit) -> dict[str, Any]:
-    """The columns of a marker, but for those that say whose it is and when it was written."""
+    """Return the columns of a marker, except for those that name its owner and its time."""
     watermark = commit.watermark
     return {
         "run_id": commit.run_id,
@@ -49,7 +49,7 @@ def row_of(commit: LoadCommit) -> dict[str, Any]:
 
 
 def commit_of(row: Mapping[str, Any]) -> LoadCommit:
-    """A marker as it was written. Raises Terminal `stored.version_unknown`."""
+    """Return the marker in a row. Raises Terminal `stored.version_unknown`."""
     column, kind, value = (row[f"watermark_{name}"] for name in ("column", "type", "value"))
     return LoadCommit(
         run_id=row["run_id"],
@@ -76,5 +76,5 @@ def _stored_field(field: SourceField) -> list[str | bool]:
 
 
 def source_fields_of(stored: Sequence[tuple[str, str, bool]]) -> tuple[SourceField, ...]:
-    """The fields of a source, as the column `source_fields` holds them: name, type, and whether values are text."""
+    """Return the fields of a source from the column `source_fields`: name, type, and whether values are text."""
     return tuple(SourceField(name, ColumnType.parse(kind), as_text) for name, kind, as_text in stored)

@@ -22,10 +22,10 @@ _REJECTS_OF_TASK = REJECT_SCHEMA.append(pa.field(TASK, pa.int64()))
 
 
 class StageWriter:
-    """Writes what one task produces: good rows and rejects, each by a COPY of its own.
+    """Writes the output of one task, good rows and rejects, each with a COPY of its own.
 
-    Use as a context manager; without `commit()` nothing is kept. `schema` is that of the good batches:
-    `_flow_file int32`, `_flow_record int64` and the stage columns by name. What is written tells of its task.
+    Use it as a context manager; without `commit()` nothing is stored. `schema` is the schema of the good batches:
+    `_flow_file int32`, `_flow_record int64` and the stage columns by name. All rows carry the id of their task.
     """
 
     def __init__(self, connection: Connection, tables: StagingTables, schema: pa.Schema, task: int) -> None:
@@ -48,8 +48,8 @@ class StageWriter:
         self._rejects.write(batch.append_column(TASK, pa.repeat(pa.scalar(self._task, pa.int64()), batch.num_rows)))
 
     def commit(self) -> None:
-        """End both streams, then commit both. A task that fails between the two is no winner: its rows never count.
-        The good rows end last and are committed first, for other tasks wait in between."""
+        """End both streams, then commit both. A task that fails in between is not a winner, and its rows never count.
+        The good rows end last and are committed first, because other tasks wait in between."""
         streams = [s for s in (self._rejects, self._good) if s is not None]
         for stream in streams:
             stream.finish()
@@ -63,7 +63,7 @@ class StageWriter:
 
 
 class _Stream(ABC):
-    """One connection in one COPY."""
+    """One connection with one COPY."""
 
     def __init__(self, connection: Connection, tables: StagingTables, schema: pa.Schema, task: int) -> None:
         self._tables, self._schema, self._task = tables, schema, task
@@ -81,7 +81,7 @@ class _Stream(ABC):
 
     @abstractmethod
     def _open_table(self) -> sql.Identifier:
-        """The table to write to, in the stream's transaction."""
+        """Return the table to write to, in the stream's transaction."""
 
     def write(self, batch: pa.RecordBatch) -> None:
         columns = [batch.column(name) for name in self._schema.names]
@@ -98,12 +98,12 @@ class _Stream(ABC):
             self._conn.commit()
 
     def close(self) -> None:
-        """Closing ends an unfinished COPY and its transaction; the server keeps nothing."""
+        """Close the connection. An unfinished COPY and its transaction are rolled back."""
         self._conn.close()
 
 
 class _GoodStream(_Stream):
-    """Fills a table of the task's own, which is nothing to anybody before the task commits."""
+    """Fills a table of the task's own, which no other session sees before the task commits."""
 
     def _open_table(self) -> sql.Identifier:
         _require_types(self._conn, self._tables.good, self._schema)
@@ -117,7 +117,7 @@ class _GoodStream(_Stream):
 
 
 class _RejectStream(_Stream):
-    """Rejected rows of all tasks share a table: they are few."""
+    """Rejected rows of all tasks share a table, because they are few."""
 
     def _open_table(self) -> sql.Identifier:
         _require_types(self._conn, self._tables.rejects, self._schema)
@@ -130,7 +130,8 @@ def _copy_statement(table: sql.Identifier, schema: pa.Schema) -> sql.Composed:
 
 
 def _require_types(conn: psycopg.Connection[TupleRow], table: str, schema: pa.Schema) -> None:
-    """Refuse to send a type into a column of another: COPY takes the bits as they come (int8 becomes float8)."""
+    """Refuse columns of another type than the staging table's: a binary COPY reads the bytes as sent (int8 would be
+    read as float8)."""
     rows = conn.execute(
         "SELECT a.attname, format_type(a.atttypid, a.atttypmod) FROM pg_attribute a"
         " JOIN pg_class c ON c.oid = a.attrelid"
@@ -142,7 +143,7 @@ def _require_types(conn: psycopg.Connection[TupleRow], table: str, schema: pa.Sc
     if wrong:
         raise Terminal(
             "staging.types_differ",
-            f"Columns {', '.join(wrong)} are not sent in the type of the staging table.",
+            f"Columns {', '.join(wrong)} have other types than in the staging table.",
             hint="The staging table is missing or has other columns. Start the run again.",
         )
 

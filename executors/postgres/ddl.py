@@ -1,4 +1,4 @@
-"""The one way in which Flow creates or drops anything in a target database."""
+"""Creates and drops objects in a target database. All DDL of Flow uses these functions."""
 
 from __future__ import annotations
 
@@ -16,8 +16,9 @@ IDLE_LIMIT = "20s"
 
 @contextmanager
 def brief_transaction(conn: Conn, *, force_rollback: bool = False) -> Iterator[None]:
-    """A transaction whose statements follow each other at once. The server ends it if its process is frozen in it, for
-    it would keep its locks for ever, also those of reading a table that another attempt is to truncate or swap."""
+    """Open a transaction for statements that follow each other immediately. The server ends the transaction if this
+    process freezes; otherwise its locks would stay, including those on tables that another attempt must truncate or
+    swap."""
     with conn.transaction(force_rollback=force_rollback):
         conn.execute(f"SET LOCAL idle_in_transaction_session_timeout = '{IDLE_LIMIT}'")
         yield
@@ -25,9 +26,10 @@ def brief_transaction(conn: Conn, *, force_rollback: bool = False) -> Iterator[N
 
 @contextmanager
 def ddl(conn: Conn) -> Iterator[None]:
-    """A short transaction under one advisory lock: look, then create. `IF NOT EXISTS` alone races.
+    """Open a short transaction under one advisory lock, to look for an object and create it. `IF NOT EXISTS` alone has
+    race conditions.
 
-    The session must be idle: inside a longer transaction the lock would be kept until that ends.
+    The session must be idle: inside a longer transaction the lock would be held until that one ends.
     """
     if conn.closed:
         raise psycopg.OperationalError("the connection is closed")
@@ -39,7 +41,7 @@ def ddl(conn: Conn) -> Iterator[None]:
 
 
 def ensure_schema(conn: Conn, schema: str) -> None:
-    """Create a schema that nobody but its owner may use. Only inside `ddl`."""
+    """Create a schema that only its owner may use. Call it only inside `ddl`."""
     if conn.execute("SELECT 1 FROM pg_namespace WHERE nspname = %s", [schema]).fetchone():
         return
     for statement in schema_statements(schema):
@@ -47,7 +49,7 @@ def ensure_schema(conn: Conn, schema: str) -> None:
 
 
 def schema_statements(schema: str) -> list[sql.Composed]:
-    """The statements of `ensure_schema`."""
+    """Return the statements of `ensure_schema`."""
     name = sql.Identifier(schema)
     return [
         sql.SQL("CREATE SCHEMA {}").format(name),
@@ -56,21 +58,21 @@ def schema_statements(schema: str) -> list[sql.Composed]:
 
 
 def create_table(conn: Conn, name: sql.Identifier, body: sql.Composable, *, unlogged: bool = False) -> None:
-    """Create a table that PUBLIC may not touch, whatever the default privileges say. Only inside `ddl`, unless nobody
-    else can make one of that name."""
+    """Create a table without any privileges for PUBLIC, regardless of default privileges. Call it only inside `ddl`,
+    unless no other session can create a table of that name."""
     for statement in table_statements(name, body, unlogged=unlogged):
         conn.execute(statement)
 
 
 def table_statements(name: sql.Identifier, body: sql.Composable, *, unlogged: bool = False) -> list[sql.Composed]:
-    """The statements of `create_table`."""
+    """Return the statements of `create_table`."""
     kind = sql.SQL("UNLOGGED TABLE" if unlogged else "TABLE")
     create = sql.SQL("CREATE {} {} ({})").format(kind, name, body)
     return [create, sql.SQL("REVOKE ALL ON {} FROM PUBLIC").format(name)]
 
 
 def body(columns: Mapping[str, str]) -> sql.Composed:
-    """Columns of a table of ours as they stand in its definition: names and their types, constraints included."""
+    """Return the column definitions of a table: names and types, including constraints."""
     return sql.SQL(", ").join(
         sql.SQL("{} {}").format(sql.Identifier(name), sql.SQL(kind)) for name, kind in columns.items()
     )

@@ -1,4 +1,4 @@
-"""Counts with queries over staging what a load would change. The `effect` of load modes uses them."""
+"""Counts the changes of a load by queries on staging. The `effect` functions of load modes use them."""
 
 from __future__ import annotations
 
@@ -24,17 +24,18 @@ from executors.postgres.staging import one_number
 from executors.postgres.unique_keys import UniqueKey, list_unique_keys
 
 LONGEST_VALUE = 200
-"""Characters of a value that a sample shows."""
+"""The maximum number of characters of a value in a sample."""
 MOST_SAMPLE_COLUMNS = 100
 
 
 def added(conn: Conn, plan: LoadPlan) -> Effect:
-    """All staged rows come, none goes."""
+    """Return the effect of adding all staged rows."""
     return effect_of(plan, before=count_rows(conn, plan), inserted=plan.staged, below_watermark=plan.skipped.rows)
 
 
 def replaced(conn: Conn, plan: LoadPlan) -> Effect:
-    """All rows go, the staged ones come; matched by a unique key, if the table has one that tells all rows apart."""
+    """Return the effect of replacing all rows with the staged ones. Rows are matched by a unique key, if the table has
+    one that identifies every row."""
     before, key = count_rows(conn, plan), identifying_key(conn, plan)
     keys = match_keys(conn, plan, key, winning_rows(plan), before) if key else None
     return effect_of(plan, before=before, inserted=plan.staged, deleted=before, keys=keys)
@@ -49,7 +50,7 @@ def count_rows(conn: Conn, plan: LoadPlan) -> int:
 
 
 def identifying_key(conn: Conn, plan: LoadPlan) -> UniqueKey | None:
-    """The first unique key of which every column is loaded and none may be NULL, unless NULL is a value like others."""
+    """Return the first unique key whose columns are all loaded and cannot be NULL, unless NULLs count as equal."""
     given = {c.name for c in plan.columns}
     for key in list_unique_keys(conn, plan.target):
         names = [c.name for c in key.columns]
@@ -60,7 +61,7 @@ def identifying_key(conn: Conn, plan: LoadPlan) -> UniqueKey | None:
 
 
 def match_keys(conn: Conn, plan: LoadPlan, key: UniqueKey, source: sql.Composed, before: int) -> KeyMatch:
-    """Match staged rows, of which `source` has one for each key, with the `before` rows of the target."""
+    """Match staged rows, with one row in `source` for each key, with the `before` rows of the target."""
     columns = value_columns(plan, key)
     matched, changed = _MATCHED, _changed(plan, key)
     newer = sql.SQL("({} AND {})").format(matched, is_newer(plan))
@@ -89,7 +90,7 @@ def match_keys(conn: Conn, plan: LoadPlan, key: UniqueKey, source: sql.Composed,
 
 
 def null_rates(conn: Conn, plan: LoadPlan) -> dict[str, NullRates]:
-    """By column; empty where the target or staging has no row to compare with."""
+    """Return the NULL rates by column; empty if the target or staging has no rows to compare."""
     before, staged = _count_nulls(conn, plan, own_rows(plan)), _count_nulls(conn, plan, winning_rows(plan))
     if not before[0] or not staged[0]:
         return {}
@@ -100,7 +101,7 @@ def null_rates(conn: Conn, plan: LoadPlan) -> dict[str, NullRates]:
 
 
 def _count_nulls(conn: Conn, plan: LoadPlan, rows: sql.Composable) -> Sequence[int]:
-    """The number of rows, and of NULLs in each column."""
+    """Return the number of rows, and of NULLs in each column."""
     nulls = [sql.SQL("count(*) - count(r.{})").format(sql.Identifier(c.name)) for c in plan.columns]
     query = sql.SQL("SELECT count(*), {} FROM {} AS r").format(sql.SQL(", ").join(nulls), rows)
     return conn.execute(query).fetchone() or (0,) * (len(nulls) + 1)
@@ -129,7 +130,7 @@ def _differs_in(plan: LoadPlan, column: StageColumn) -> sql.Composed:
 def _samples(
     conn: Conn, plan: LoadPlan, key: UniqueKey, source: sql.Composed, columns: Sequence[StageColumn]
 ) -> tuple[Sample, ...]:
-    """The first rows that would change, in the order of the key, with the first of the columns that differ."""
+    """Return the first rows that would change, ordered by key, with the first of the columns that differ."""
     if not columns:
         return ()
     columns, keys = columns[:MOST_SAMPLE_COLUMNS], [sql.Identifier("x", c.name) for c in key.columns]

@@ -1,8 +1,8 @@
 """Checks whether PostgreSQL stores a text exactly as given when it parses it as a type.
 
-Many input functions round or cut without an error, and which spellings of a number they take differs between releases.
-So each scalar in a text is compared with what the server makes of it, and numbers are read by the grammar that this
-project has for all of them. Elements of arrays, fields of composites and values behind domains are scalars too.
+Many input functions round or truncate without an error, and the accepted spellings of numbers differ between releases.
+So each scalar in a text is compared with the server's result, and numbers must match Flow's own grammar. Elements of
+arrays, fields of composites and values of domains are scalars too.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from executors.postgres.ddl import Conn
 
 _FRACTION = r"\.[0-9]{6}[0-9]*[1-9]"
 _WHOLE = r"^\s*[+-]?[0-9]+\s*$"
-# These read a leading zero as octal on some servers.
+# Some servers parse a leading zero as octal.
 _UNSIGNED = r"^\s*(0|[1-9][0-9]*)\s*$"
 _NUMBER = r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?"
 _DECIMAL = rf"^\s*{_NUMBER}\s*$"
@@ -27,9 +27,9 @@ _ODD_NUMBER = r"[0-9]_[0-9]|0[xXoObB]"
 
 @dataclass(frozen=True, slots=True)
 class _Scalar:
-    """`matches` is what a text must match, `holds_no` what it must not contain, `range_holds_no` what the text of a
-    range with such bounds must not contain instead. `keeps` is a condition on the text (0) and the value that the plain
-    type makes of it (1). `rounds` says that a length or precision changes values."""
+    """`matches` is a pattern that a text must match, `holds_no` a pattern that it must not contain, `range_holds_no` a
+    pattern that the text of a range with such bounds must not contain instead. `keeps` is a condition on the text (0)
+    and its value in the plain type (1). `rounds` means that a length or precision changes values."""
 
     matches: str | None = None
     holds_no: str | None = None
@@ -47,7 +47,7 @@ _SCALARS: dict[str, _Scalar] = {
     "date": _Scalar(holds_no="[0-9]T[0-9]|:"),
     "time": _Scalar(_CLOCK, _FRACTION, rounds=True),
     "timetz": _Scalar(holds_no=_FRACTION, rounds=True),
-    # An offset would be dropped.
+    # The server would ignore an offset.
     "timestamp": _Scalar(holds_no=_FRACTION, keeps="({0}::timestamptz AT TIME ZONE 'UTC') = {1}", rounds=True),
     "timestamptz": _Scalar(holds_no=_FRACTION, rounds=True),
     "interval": _Scalar(holds_no=_FRACTION, rounds=True),
@@ -55,7 +55,7 @@ _SCALARS: dict[str, _Scalar] = {
     "name": _Scalar(keeps="{0} = {1}::text"),
     "char": _Scalar(keeps="{0} = {1}::text"),
 }
-"""By name in pg_catalog. What is not here is kept as it is, or refused with an error."""
+"""By name in pg_catalog. Other types are stored exactly, or refused with an error."""
 
 _TYPE = """
 SELECT format_type(t.oid, -1), CASE WHEN t.typnamespace = 'pg_catalog'::regnamespace THEN t.typname ELSE '' END,
@@ -70,15 +70,15 @@ FROM pg_type t LEFT JOIN pg_type e ON e.oid = t.typelem
 LEFT JOIN pg_range r ON t.oid IN (r.rngtypid, r.rngmultitypid) WHERE t.oid = to_regtype(%s)"""
 
 _PLAIN = frozenset({"text", "json", "jsonb", "uuid", "boolean", "bytea"})
-"""Types that need no look into the catalog."""
+"""Types that are handled without the catalog."""
 
 
 def is_exact_input(conn: Conn, value: sql.Composable, declared: str, *, takes_nan: bool = False) -> sql.Composed | None:
-    """A condition on a text that reads as the type `declared`: no digit, character or part of it is lost. None where
-    nothing can be. NULL counts as exact.
+    """Return a condition on a text that is parsed as the type `declared`: true if no digit, character or part of it is
+    lost. Return None if the type cannot lose anything. NULL counts as exact.
 
-    `declared` must come from the catalog, length and precision included. `takes_nan` says that NaN may stand in a
-    number of fixed precision. May create a temporary type in the session.
+    `declared` must come from the catalog, with length and precision. `takes_nan` means that NaN is allowed in a number
+    of fixed precision. May create a temporary type in the session.
     """
     if declared in _PLAIN:
         return None
@@ -129,7 +129,7 @@ class _Exact:
         return self.condition(value, str(found.inner), depth)
 
     def array(self, value: sql.Composable, declared: str, found: _Type, depth: int) -> sql.Composed | None:
-        # A modifier of an array is that of its elements.
+        # The type modifier of an array belongs to its elements.
         element = declared.removesuffix("[]")
         row = f"_flow_{depth}"
         inner = self.condition(sql.Identifier(row, "v"), element, depth + 1)
@@ -154,7 +154,7 @@ class _Exact:
         return _all(_text_tests(value, None, known.range_holds_no or known.holds_no)) if known else None
 
     def _make_texts(self, name: sql.Identifier, count: int) -> None:
-        """A composite of texts, by which the fields of any other one are told apart."""
+        """Create a composite type of texts, which splits the text of any composite into its fields."""
         there = self.conn.execute("SELECT to_regtype(%s) IS NOT NULL", [name.as_string(self.conn)]).fetchone()
         if there == (True,):
             return
@@ -171,7 +171,7 @@ _KINDS: dict[str, _Handler] = {
     "r": _Exact.range,
     "m": _Exact.range,
 }
-"""By `pg_type.typtype`; enums and pseudo-types are missing, for they take nothing but what they hold."""
+"""By `pg_type.typtype`. Enums and pseudo-types are absent because they accept only exact values."""
 
 
 def _text_tests(value: sql.Composable, matches: str | None, holds_no: str | None) -> list[sql.Composed]:

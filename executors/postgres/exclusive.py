@@ -1,8 +1,8 @@
-"""What no two rows of a table may share, other than plain unique keys: unique indexes that are partial, deferrable, on
+"""Constraints on pairs of rows other than plain unique keys: unique indexes that are partial, deferrable, on
 expressions or on generated columns, and exclusion constraints.
 
-Which rows of a batch come too late is PostgreSQL's own to say: in source order they are put into a twin of the table
-that has this one constraint, and those that it does not take are one too many.
+PostgreSQL itself decides which rows of a batch conflict: the rows are inserted in source order into a twin, an empty
+table with only this constraint, and rows that the twin refuses are conflicts.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from executors.postgres.staging import FILE, RECORD, is_winner
 from executors.postgres.unique_keys import KeyColumn
 from executors.table_name import TableName
 
-# An exclusion constraint has operators of its own; a unique index has the equality of each operator class.
+# An exclusion constraint defines its operators; a unique index uses the equality of each operator class.
 _EXCLUSIVE = """
 SELECT i.indexrelid, ic.relname, i.indisexclusion, i.indnullsnotdistinct, pg_get_expr(i.indpred, i.indrelid),
        CASE WHEN x.oid IS NULL
@@ -64,8 +64,8 @@ _WHOLE_ROW = ".*"
 
 @dataclass(frozen=True, slots=True)
 class Exclusive:
-    """An index that keeps rows out. It compares `parts`, reads `columns`, and is made on the twin by `define`; what
-    it is made of are the catalog's own texts."""
+    """An index that refuses rows. It compares `parts` and reads `columns`; the statement `define` creates it on the
+    twin. All texts come from the catalog."""
 
     oid: int
     name: str
@@ -82,14 +82,14 @@ class Exclusive:
 
     @property
     def reads_whole_rows(self) -> bool:
-        """Rows as they are in staging are not those of the table."""
+        """Return whether the index reads whole rows, which are different in staging and in the table."""
         texts = [self.predicate or "", *(part.name for part in self.parts)]
         return any(_WHOLE_ROW in _TEXT.sub("", text) for text in texts)
 
 
 def list_exclusive(conn: Conn, table: TableName) -> list[Exclusive]:
-    """All unique indexes and exclusion constraints of a table, plain ones too; none where the user may not make a twin
-    or not look into the table."""
+    """Return all unique indexes and exclusion constraints of a table, including plain ones. Return an empty list if the
+    user may not create temporary tables or not read the table."""
     rows = conn.execute(_EXCLUSIVE, [table.schema, table.table]).fetchall()
     return [_exclusive(*row) for row in rows]
 
@@ -113,7 +113,7 @@ def _part(row: list[str]) -> KeyColumn:
 
 
 def make_twin(conn: Conn, plan: LoadPlan, one: Exclusive) -> None:
-    """Make the twin, empty. It goes with the transaction."""
+    """Create the empty twin. It is dropped at the end of the transaction."""
     conn.execute(
         sql.SQL(
             "CREATE TEMPORARY TABLE {} ON COMMIT DROP AS SELECT 0 AS {}, 0::bigint AS {}, {} FROM {} WITH NO DATA"
@@ -125,8 +125,8 @@ def make_twin(conn: Conn, plan: LoadPlan, one: Exclusive) -> None:
 
 
 def fill_twin(plan: LoadPlan, one: Exclusive, values: Mapping[str, sql.Composable], *, all_go: bool) -> sql.Composed:
-    """A statement that puts what can be loaded of the staged rows into the twin. `values` are those of a row `s`;
-    `all_go` says that no row of the target stays, and thus none keeps another out."""
+    """Return a statement that inserts the loadable staged rows into the twin. `values` are the values of a row `s`.
+    `all_go` means that the load removes all rows of the target, so that these refuse none."""
     free = sql.SQL("true") if all_go else sql.SQL("NOT ({})").format(_meets_target(plan, one, values))
     return sql.SQL(
         "INSERT INTO {twin} SELECT s.{file}, s.{record}, {values} FROM {rows} AS s WHERE {winner} AND {free}"
@@ -149,7 +149,8 @@ def is_not_in_twin(one: Exclusive) -> sql.Composed:
 
 
 def _meets_target(plan: LoadPlan, one: Exclusive, values: Mapping[str, sql.Composable]) -> sql.Composed:
-    """A condition: a row of the target keeps the staged row `s` out. In the sub-select bare names are the target's."""
+    """Return a condition: a row of the target conflicts with the staged row `s`. Unqualified names in the sub-select
+    are those of the target."""
     conditions = [_same(one, part, over_row(part.name, one.columns, values)) for part in one.parts]
     if one.predicate is not None:
         conditions += [sql.SQL("({})").format(sql.SQL(one.predicate)), over_row(one.predicate, one.columns, values)]

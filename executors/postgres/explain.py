@@ -1,5 +1,5 @@
-"""Describes refused rows and the violated constraint after a failed load. The server reports only the constraint's
-name."""
+"""Describes refused rows and the violated constraint after a failed load. The server reports only the name of the
+constraint."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from executors.postgres.load_plan import LoadPlan
 from executors.postgres.refused import find_repeats
 from executors.postgres.trial import find_tried
 
-# An index of a partition is named by the server, that of the whole table is the one that people made.
+# The server names indexes of partitions. The index of the whole table has the name that users chose.
 _NAME = """
 SELECT c.relname FROM pg_class c
 WHERE c.oid = pg_partition_root(to_regclass(format('%%I.%%I', %s::text, %s::text)))"""
@@ -31,11 +31,11 @@ WHERE t.relname = %(table)s AND n.nspname = %(schema)s"""
 
 
 def explain(conn: Conn, plan: LoadPlan, failure: Terminal) -> None:
-    """Add the constraint's definition, and where the rows stand that are refused, if they can be told."""
+    """Add the definition of the constraint and the positions of refused rows, if known, to the failure."""
     error = failure.__cause__
     if not isinstance(error, psycopg.Error):
         return
-    # Whatever goes wrong here, the failure itself is to be told.
+    # Errors of this explanation must not hide the failure itself.
     with suppress(Failure), translate(plan.run.node):
         refs: tuple[RecordRef, ...] = ()
         if isinstance(error, psycopg.IntegrityError) and error.diag.constraint_name is not None:

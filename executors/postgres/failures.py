@@ -15,7 +15,8 @@ from executors.secrets import encrypt_text
 
 @dataclass(frozen=True, slots=True)
 class _State:
-    """`reports_primary`: the server's first line names objects only, so it may be shown."""
+    """The failure for an SQLSTATE. `reports_primary` means that the server's first line contains only names of objects,
+    so it may be shown."""
 
     kind: type[Failure]
     code: str
@@ -87,7 +88,7 @@ _STATES: dict[str, _State] = {
         Terminal,
         "target.function_failed",
         "A function in the database raised an exception.",
-        "Look into the function, which a trigger, a view or a generated column may call. Its text may hold row values "
+        "Check the function, which a trigger, a view or a generated column may call. Its text may contain row values "
         "and is shown to editors and admins.",
     ),
     "0A": _State(
@@ -148,22 +149,23 @@ _GRANTS = {
 
 
 FUNCTION_IN_CONTEXT = r'^[\w/]+ function ([^)\n]+\)|"[^"\n]+")'
-"""A function that an error's context names: PL/pgSQL by its signature, other languages by its quoted name.
+"""The pattern of a function in an error's context: PL/pgSQL functions by signature, functions in other languages by
+quoted name.
 
-Python and PostgreSQL both read this pattern."""
+Both Python and PostgreSQL use this pattern."""
 _FUNCTION = re.compile(FUNCTION_IN_CONTEXT, re.MULTILINE)
 _NO_FUNCTION = ("COPY ", "parallel worker")
-"""How the context of an error begins that comes from the server itself."""
+"""The context of an error starts like this if the server itself raised it."""
 LONGEST_DETAIL = 2000
 
 
 def failure_of(error: psycopg.Error) -> Failure:
-    """The failure that stands for a driver error raised by a statement or a commit."""
+    """Return the failure for a driver error raised by a statement or a commit."""
     failure = _failure_of(error)
     diag = error.diag
     words = "\n".join(text for text in (diag.message_primary, diag.message_detail) if text)
     if words and (diag.message_primary or "") not in failure.message:
-        # Without keys there is nobody to read it either.
+        # Without encryption keys, no one could read the text either.
         with suppress(Terminal):
             failure.encrypted_detail = encrypt_text(words[:LONGEST_DETAIL])
     return failure
@@ -181,7 +183,8 @@ def _failure_of(error: psycopg.Error) -> Failure:
 
 
 def _stateless(error: psycopg.Error) -> Failure:
-    """No SQLSTATE: the connection broke, or the driver itself refuses (a bug of ours, whose text names no rows)."""
+    """Return the failure for an error without SQLSTATE: the connection was lost, or the driver itself raised it (a bug
+    of Flow; its text contains no row values)."""
     if isinstance(error, psycopg.OperationalError):
         return Transient(_LOST.code, _LOST.says, hint=_LOST.hint)
     return Terminal("target.driver_failed", f"The database driver failed: {type(error).__name__}.", hint=_OTHER.hint)
@@ -190,20 +193,21 @@ def _stateless(error: psycopg.Error) -> Failure:
 def _from_table(error: psycopg.Error, state: str) -> Failure:
     known = _STATES.get(state) or _STATES.get(state[:2]) or _OTHER
     if known.kind is Terminal and _FUNCTION.search(error.diag.context or ""):
-        known = _STATES["P0001"]  # what the state says of a table is not so of one that a function speaks of
+        known = _STATES["P0001"]  # a state raised within a function may be about another table
     if known.reports_primary and (primary := own_words(error.diag)):
         return known.kind(known.code, f"{known.says} {primary}.", hint=known.hint)
     return known.kind(known.code, f"{known.says} ({_where(error)})", hint=known.hint)
 
 
 def own_words(diag: Diagnostic) -> str:
-    """The server's first line; empty where it comes from within a function, which may put row values into any text."""
+    """Return the server's first line. Return "" if a function raised it, because functions may put row values into any
+    text."""
     context = diag.context or ""
     return "" if context and not context.startswith(_NO_FUNCTION) else diag.message_primary or ""
 
 
 def origin_of(diag: Diagnostic) -> str:
-    """The function that an error or a warning comes from, if it does, and its state."""
+    """Return the function that raised an error or a warning, if there is one, and the state."""
     function = _FUNCTION.search(diag.context or "")
     return f"in function {function[1]}, SQLSTATE {diag.sqlstate}" if function else f"SQLSTATE {diag.sqlstate}"
 
@@ -239,7 +243,7 @@ def _forbidden(error: psycopg.Error) -> Failure:
         hint = "GRANT what the function needs. Its message may contain row values and is shown to editors and admins."
         return Terminal("target.forbidden", text, hint=hint)
     if "row-level security" in primary:
-        hint = "A policy of the table forbids it. Change the policy, or load as a role that it does not apply to."
+        hint = "A policy of the table forbids this. Change the policy, or load with a role to which it does not apply."
         return Terminal("target.forbidden", f"The connection's user does not have permission: {primary}.", hint=hint)
     match = re.search(r"permission denied for (?:relation )?(\w+)(?: (.+))?$", primary)
     grant = _GRANTS.get(match[1]) if match else None

@@ -10,11 +10,11 @@ from executors.postgres.client import translate
 from executors.postgres.ddl import Conn
 
 WAIT = "5s"
-"""How long an older attempt that is committing is waited for."""
+"""How long to wait for an older attempt that is committing."""
 
 _Fence = dict[str, str | int]
 
-# The load transaction locks the fence's row, and a locked row bears the transaction that locks it as its xmax.
+# The load transaction locks the fence's row, and the xmax of a locked row is the transaction that locks it.
 _END_OLDER = """
 SELECT pg_terminate_backend(l.pid) FROM flow_meta.fences f
 JOIN pg_locks l ON l.locktype = 'transactionid' AND l.transactionid = f.xmax AND l.granted
@@ -24,11 +24,11 @@ AND l.pid <> pg_backend_pid()"""
 
 @translate()
 def raise_fence(conn: Conn, tenant: str, pipeline: str, node: str, token: int) -> None:
-    """Raise the fence of a target node to `token`; it never sinks.
+    """Raise the fence of a target node to `token`. A fence is never lowered.
 
-    The session of an older attempt that holds the fence in its load transaction is ended after `WAIT`: its lease has
-    run out, and a process that is frozen there would hold the fence for ever. Raises LeaseLost if a newer token stands
-    there, TargetBusy if the older session cannot be ended.
+    If an older attempt holds the fence in its load transaction, its session is terminated after `WAIT`: its lease has
+    expired, and a frozen process would hold the fence forever. Raises LeaseLost if the fence has a newer token, and
+    TargetBusy if the older session cannot be terminated.
     """
     fence: _Fence = {"tenant": tenant, "pipeline": pipeline, "node": node, "token": token}
     try:
@@ -57,7 +57,7 @@ def _raise(conn: Conn, fence: _Fence) -> bool:
 
 
 def _end_older_session(conn: Conn, fence: _Fence) -> None:
-    """Only a session of the same role can be ended; another one is left alone."""
+    """Terminate the older session. Only a session of the same role can be terminated; others are ignored."""
     try:
         with conn.transaction():
             conn.execute(_END_OLDER, fence)
@@ -66,7 +66,7 @@ def _end_older_session(conn: Conn, fence: _Fence) -> None:
 
 
 def require_fence(conn: Conn, run: RunRef) -> None:
-    """Hold the fence until the open transaction ends; raises LeaseLost if it is no longer at this run's token."""
+    """Lock the fence until the open transaction ends. Raises LeaseLost if it no longer has this run's token."""
     mine = conn.execute(
         "SELECT 1 FROM flow_meta.fences WHERE tenant = %s AND pipeline = %s AND node = %s AND token = %s FOR UPDATE",
         [run.tenant, run.pipeline, run.node, run.token],

@@ -1,4 +1,4 @@
-"""The first rows of a loaded table, cut where they are read, in a bounded time and without writing."""
+"""Reads the first rows of a table with truncated values, within a time limit and without writing."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MOST_ROWS, MOST_COLUMNS, LONGEST, SECONDS = 50, 100, 200, 5
 @dataclass(frozen=True, slots=True)
 class FirstRows:
     """Rows in the order in which the database returns them. `trouble` says why they could not be read; `more_columns`
-    counts the columns that are left out."""
+    counts the omitted columns."""
 
     columns: tuple[str, ...] = ()
     rows: tuple[tuple[Cut, ...], ...] = ()
@@ -32,7 +32,7 @@ class FirstRows:
 
 @translate()
 def read_first_rows(conn: Conn, name: TableName) -> FirstRows:
-    """The first rows of a table. A view is not read, because it may call functions."""
+    """Return the first rows of a table. A view is not read, because it may call functions."""
     dest = inspect_target(conn, name.schema, name.table)
     if dest is None:
         return FirstRows(trouble="The table does not exist.")

@@ -1,4 +1,5 @@
-"""Columns that record the origin of rows: tells those that Flow's loads have filled from others with the same names."""
+"""Columns that record the origin of rows. Distinguishes columns that Flow's loads fill from other columns with the same
+names."""
 
 from __future__ import annotations
 
@@ -16,7 +17,7 @@ _COMMENTS = {
     SOURCE_RECORD: "the number of the row in its file",
 }
 
-# A view has the columns of the tables below it.
+# A column of a view originates in the tables that the view reads.
 _ORIGINS = """
 WITH RECURSIVE origin(relation, place) AS (
     SELECT a.attrelid, a.attnum FROM pg_attribute a WHERE a.attrelid = %(relation)s AND a.attname = %(name)s
@@ -41,14 +42,14 @@ SELECT EXISTS (
 
 
 def comment_filled(conn: Conn, table: sql.Identifier, names: Collection[str]) -> None:
-    """Say of the columns of a table that was made just now that loads fill them."""
+    """Add the comment that marks columns filled by loads to a newly created table."""
     for name in names:
         statement = sql.SQL("COMMENT ON COLUMN {}.{} IS {}")
         conn.execute(statement.format(table, sql.Identifier(name), sql.Literal(_COMMENT_PREFIX + _COMMENTS[name])))
 
 
 def not_of_flow(conn: Conn, relations: Mapping[str, int]) -> list[str]:
-    """Which of these columns, by name with the table or view that they are read from, no load has filled."""
+    """Return the columns that no load has filled. `relations` maps each column name to the oid of its table or view."""
     return [name for name, relation in relations.items() if not _is_of_flow(conn, name, relation)]
 
 
@@ -62,7 +63,7 @@ def _is_of_flow(conn: Conn, name: str, relation: int) -> bool:
 
 
 def relations_of_query(conn: Conn, query: str) -> dict[str, int]:
-    """The tables and views that the columns of a query are read from, by name; 0 where one is computed."""
+    """Return the tables and views that the columns of a query are read from, by column name; 0 for computed columns."""
     result = conn.execute(sql.SQL("SELECT * FROM ({}\n) AS q WHERE false").format(sql.SQL(query))).pgresult
     if result is None:
         return {}

@@ -1,5 +1,5 @@
-"""Deletes the data that Flow stores for a deleted pipeline beside its targets, as it may contain row values.
-The records of its loads stay: a pipeline of the same id must not load the same files twice."""
+"""Deletes the data of a deleted pipeline that Flow stores beside its targets, because it may contain row values. The
+records of its loads stay: a pipeline with the same id must not load the same files twice."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from executors.postgres.meta import META
 
 @translate()
 def sampled_runs(conn: Conn, tenant: str, pipeline: str) -> list[str]:
-    """The runs of which samples are kept."""
+    """Return the runs with stored samples."""
     with conn.transaction():
         if not exists(conn, META, "samples"):
             return []
@@ -36,7 +36,7 @@ def forget_samples(conn: Conn, tenant: str, pipeline: str, runs: Collection[str]
 
 @translate()
 def delete_watermarks(conn: Conn, tenant: str, pipeline: str) -> None:
-    """Drop the watermarks of a pipeline, the hashes beside them and all that they ever were."""
+    """Delete the watermarks of a pipeline, their hashes and their history."""
     with conn.transaction():
         if not exists(conn, META, "pipeline_watermarks"):
             return

@@ -1,4 +1,4 @@
-"""Columns that the table computes from others, as expressions over staged rows."""
+"""Expressions over staged rows for columns that the table computes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from psycopg import sql
 from executors.postgres.ddl import Conn
 from executors.table_name import TableName
 
-# Which columns an expression reads is kept with the expression from PostgreSQL 15 on, with the column before.
+# From PostgreSQL 15 on, the expression records which columns it reads; in older versions the column does.
 _GENERATED = """
 SELECT a.attname, format_type(a.atttypid, a.atttypmod), pg_get_expr(d.adbin, d.adrelid),
        array(SELECT r.attname FROM pg_depend p
@@ -23,7 +23,7 @@ WHERE n.nspname = %s AND t.relname = %s AND a.attgenerated <> '' AND NOT a.attis
 
 
 def generated_values(conn: Conn, table: TableName, values: Mapping[str, sql.Composable]) -> dict[str, sql.Composed]:
-    """The generated columns that read none but the columns of `values`, as they follow from these."""
+    """Return the values of generated columns that read only columns of `values`."""
     rows = conn.execute(_GENERATED, [table.schema, table.table]).fetchall()
     return {
         name: sql.SQL("({})::{}").format(over_row(expression, reads, values), sql.SQL(declared))
@@ -33,12 +33,12 @@ def generated_values(conn: Conn, table: TableName, values: Mapping[str, sql.Comp
 
 
 def over_row(expression: str, columns: Sequence[str], values: Mapping[str, sql.Composable]) -> sql.Composed:
-    """An expression of the catalog, which names columns of its table, over the values that these will have."""
+    """Return an expression from the catalog, which refers to columns of its table, applied to the given values."""
     return sql.SQL("(SELECT {} FROM {} AS _flow_row)").format(sql.SQL(expression), row_of(columns, values))
 
 
 def row_of(columns: Sequence[str], values: Mapping[str, sql.Composable]) -> sql.Composed:
-    """A sub-select of one row."""
+    """Return a sub-select of one row."""
     return sql.SQL("(SELECT {})").format(
         sql.SQL(", ").join(sql.SQL("{} AS {}").format(values[c], sql.Identifier(c)) for c in columns)
     )

@@ -21,11 +21,13 @@ from ir.watermarks import Lag, lag_fault, parse_lag
 
 @dataclass(frozen=True, slots=True)
 class IncrementalRange:
-    """`watermark` is the stored watermark, else the highest value of the table, else None. `bound` is the watermark
-    less the lag: a source that can filter need not send rows below it. Both are texts of the watermark's type.
-    `is_known` says that the stored hashes reach down to the bound, so that the table need not be asked; `may_miss_rows`
-    that it is asked and row security may keep rows of it from the connection's user; `is_ahead` that the watermark is
-    later than the database's clock, as one that was stored under another clock may be."""
+    """The range of an incremental load.
+
+    `watermark` is the stored watermark, else the highest value of the table, else None. `bound` is the watermark minus
+    the lag: a source that can filter need not return rows below it. Both are texts of the watermark's type. `is_known`
+    means that the stored hashes cover all rows from the bound on, so that the table need not be read. `may_miss_rows`
+    means that the table is read and row security may hide rows from the connection's user. `is_ahead` means that the
+    watermark is later than the database's clock, for example because it was stored under another clock."""
 
     key: WatermarkKey
     column: str
@@ -44,7 +46,8 @@ class IncrementalRange:
 
 @translate()
 def open_range(conn: Conn, tenant: str, pipeline: str, target: Target) -> IncrementalRange | None:
-    """None while the table does not exist. Raises Terminal where the watermark does not fit what stands there now."""
+    """Return the range of a target; None while the table does not exist. Raises Terminal if the stored watermark does
+    not fit the table."""
     key = WatermarkKey(tenant, pipeline, TableName(target.schema_, target.table))
     dest = inspect_target(conn, target.schema_, target.table)
     with brief_transaction(conn):
@@ -68,15 +71,14 @@ def open_range(conn: Conn, tenant: str, pipeline: str, target: Target) -> Increm
 
 
 def first_range(tenant: str, pipeline: str, target: Target, dest: Destination) -> IncrementalRange:
-    """That of a table which is still to be made, as `dest` stands in for it."""
+    """Return the range of a table that does not exist yet. `dest` describes that table."""
     key = WatermarkKey(tenant, pipeline, TableName(target.schema_, target.table))
     kind, lag = type_of(target, dest), lag_of(target, dest)
     return IncrementalRange(key, str(target.watermark_column), kind, lag, None, None, None, is_known=False)
 
 
 def require_unmoved(conn: Conn, rows_range: IncrementalRange) -> None:
-    """Hold the watermark until the open transaction ends; raises Transient if somebody has changed it since it was
-    read."""
+    """Lock the watermark until the open transaction ends. Raises Transient if it has changed since it was read."""
     now = find_watermark(conn, rows_range.key, lock=True)
     if (now and now.revision) != (rows_range.stored and rows_range.stored.revision) or (now and now.id) != (
         rows_range.stored and rows_range.stored.id
@@ -96,7 +98,8 @@ def _has_row_security(conn: Conn, table: TableName) -> bool:
 def highest_in_table(
     conn: Conn, rows: sql.Composed, column: str, kind: WatermarkType, *, within_reach: bool = False
 ) -> str | None:
-    """The highest value of a column as text, or the highest that is not beyond the reach of watermarks."""
+    """Return the highest value of a column as text. With `within_reach`, values that the watermark does not follow are
+    ignored."""
     value = kind.of(sql.Identifier("x", column))
     condition = sql.SQL("NOT {}").format(kind.is_ahead(value)) if within_reach else sql.SQL("true")
     row = conn.execute(sql.SQL("SELECT max({})::text FROM {} AS x WHERE {}").format(value, rows, condition)).fetchone()
@@ -104,7 +107,7 @@ def highest_in_table(
 
 
 def first_watermark(conn: Conn, rows: sql.Composed, column: str, kind: WatermarkType) -> str | None:
-    """Where the first load of a filled table begins; None if no row of it has a value."""
+    """Return the first watermark of a table with rows; None if no row has a value."""
     highest = highest_in_table(conn, rows, column, kind, within_reach=True)
     if highest is None and highest_in_table(conn, rows, column, kind) is not None:
         return kind.below_all
@@ -119,7 +122,7 @@ def _is_ahead(conn: Conn, kind: WatermarkType, watermark: str) -> bool:
 def _bound(
     conn: Conn, kind: WatermarkType, watermark: str | None, lag: Lag | None, known_from: str | None
 ) -> tuple[str | None, bool]:
-    """The bound of a watermark, and whether that is at or above `known_from`."""
+    """Return the bound of a watermark, and whether it is at or above `known_from`."""
     if watermark is None:
         return None, False
     query = sql.SQL("SELECT b.bound::text, coalesce(b.bound >= {}, false) FROM (SELECT {} AS bound) AS b").format(
@@ -152,8 +155,7 @@ def lag_of(target: Target, dest: Destination) -> Lag | None:
 
 
 def _require_none(stored: StoredWatermark | None, target: Target) -> None:
-    """A new table must not begin at the watermark of the one that is gone: its earlier rows would be missing for
-    ever."""
+    """Refuse to start a new table at the watermark of the previous one: rows below it would never be loaded."""
     if stored is not None:
         raise Terminal(
             "target.table_gone",

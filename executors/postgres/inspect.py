@@ -32,7 +32,7 @@ SELECT a.attname, format_type(a.atttypid, a.atttypmod), format_type(a.atttypid, 
 FROM pg_attribute a JOIN pg_type t ON t.oid = a.atttypid
 WHERE a.attrelid = %s AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum"""
 
-# ON CONFLICT infers no partial, deferrable, invalid or expression index, so these are no keys for us.
+# ON CONFLICT cannot infer partial, deferrable, invalid or expression indexes, so they do not count as keys.
 _UNIQUE_KEYS = """
 SELECT array_agg(a.attname ORDER BY k.place), i.indnullsnotdistinct
 FROM pg_index i
@@ -80,7 +80,7 @@ class _ColumnRow(NamedTuple):
 
 @translate()
 def inspect_target(conn: Conn, schema: str, table: str) -> Destination | None:
-    """The table as it stands; None if there is none. Names are matched exactly."""
+    """Return the current definition of the table; None if it does not exist. Names are matched exactly."""
     with conn.transaction():
         row = conn.execute(_TABLE, [schema, table]).fetchone()
         if row is None:
@@ -108,7 +108,7 @@ JOIN pg_type t ON t.oid = c.type ORDER BY c.place"""
 
 
 def inspect_query(conn: Conn, query: str) -> tuple[DestinationColumn, ...]:
-    """The columns that a query would give, in order; it is planned, but not run."""
+    """Return the columns of a query's result, in order. The query is planned, not run."""
     statement = sql.SQL("SELECT * FROM ({}\n) AS q WHERE false").format(sql.SQL(query))
     result = conn.execute(statement).pgresult
     if result is None:
@@ -120,14 +120,15 @@ def inspect_query(conn: Conn, query: str) -> tuple[DestinationColumn, ...]:
 
 
 def columns_of(conn: Conn, table: str) -> dict[str, DestinationColumn] | None:
-    """The columns of `schema.name` by name; None if there is no such table."""
+    """Return the columns of `schema.name` by name; None if the table does not exist."""
     name = TableName.parse(table)
     found = inspect_target(conn, name.schema, name.table)
     return {c.name: c for c in found.columns} if found else None
 
 
 def require_loadable(dest: Destination) -> None:
-    """Refuse what cannot be loaded: views, foreign tables, partitions, tables the user may not write."""
+    """Raise for anything that cannot be loaded: views, foreign tables, partitions, and tables without write
+    privileges."""
     name = f"{dest.schema}.{dest.table}"
     if dest.kind not in LOADABLE:
         raise Terminal(
@@ -141,7 +142,7 @@ def require_loadable(dest: Destination) -> None:
 
 @translate()
 def require_privileges(conn: Conn, dest: Destination, privileges: Collection[str]) -> None:
-    """Refuse a table on which the user lacks one of the table privileges (`SELECT`, `UPDATE`, `TRUNCATE` …)."""
+    """Raise if the user lacks one of the table privileges (`SELECT`, `UPDATE`, `TRUNCATE` …)."""
     name = quoted(dest.schema, dest.table)
     with conn.transaction():
         lacking = [p for p in privileges if not _has_privilege(conn, name, p)]
@@ -150,7 +151,7 @@ def require_privileges(conn: Conn, dest: Destination, privileges: Collection[str
 
 
 def _has_privilege(conn: Conn, table: str, privilege: str) -> bool:
-    # TRUNCATE and DELETE have no column form.
+    # For TRUNCATE and DELETE there are no column privileges.
     test = "has_any_column_privilege" if privilege in ("INSERT", "SELECT", "UPDATE") else "has_table_privilege"
     row = conn.execute(sql.SQL("SELECT {}(%s, %s)").format(sql.Identifier(test)), [table, privilege]).fetchone()
     return bool(row and row[0])
@@ -189,6 +190,6 @@ def _type_of(row: _ColumnRow) -> ColumnType:
 
 
 def _numeric_parts(typmod: int) -> tuple[int, int]:
-    """Precision and scale as `numeric` packs them; the scale is a signed number of 11 bits."""
+    """Unpack precision and scale of `numeric`; the scale is a signed number of 11 bits."""
     packed: Any = typmod - _TYPMOD_OFFSET
     return packed >> 16 & 0xFFFF, ((packed & 0x7FF) ^ 0x400) - 0x400

@@ -1,4 +1,4 @@
-"""Staged rows beside the rows of the target that have their key: when keys are the same, and when values differ."""
+"""Matches staged rows with rows of the target by key: when keys are equal, and when values differ."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def key_values(plan: LoadPlan, key: UniqueKey) -> sql.Composed:
 
 
 def last_of_each_key(plan: LoadPlan, key: UniqueKey) -> sql.Composed:
-    """The winning rows; of those with one key the last by `order_by` (NULL comes first), then in source order."""
+    """Return the winning rows, only the last row of each key by `order_by` (NULL first), then in source order."""
     first: sql.Composable = sql.SQL("")
     if plan.order_by is not None:
         column = plan.stage_column(plan.order_by)
@@ -37,7 +37,7 @@ def last_of_each_key(plan: LoadPlan, key: UniqueKey) -> sql.Composed:
 
 
 def repeated_keys(conn: Conn, plan: LoadPlan, key: UniqueKey) -> list[RecordRef]:
-    """Where the first rows stand that share their key with another one."""
+    """Return the positions of the first rows whose key is repeated."""
     query = sql.SQL(
         "SELECT r.{file}, r.{record} FROM (SELECT s.{file}, s.{record}, count(*) OVER (PARTITION BY {keys}) AS n"
         " FROM {rows} AS s) AS r WHERE r.n > 1 ORDER BY 1, 2 LIMIT {most}"
@@ -52,7 +52,7 @@ def repeated_keys(conn: Conn, plan: LoadPlan, key: UniqueKey) -> list[RecordRef]
 
 
 def undecided_keys(conn: Conn, plan: LoadPlan, key: UniqueKey, order_by: str) -> list[RecordRef]:
-    """Where the first rows stand that share both key and highest `order_by` with others of another content."""
+    """Return the positions of the first rows that share key and highest `order_by` with rows of different content."""
     names = [c.name for c in value_columns(plan, key)]
     content = sql.SQL(", ").join(sql.SQL("s.{}::text").format(sql.Identifier(name)) for name in names)
     query = sql.SQL(
@@ -74,15 +74,16 @@ def undecided_keys(conn: Conn, plan: LoadPlan, key: UniqueKey, order_by: str) ->
 
 
 def is_newer(plan: LoadPlan, row: str = "x") -> sql.Composed:
-    """A condition: `row` of the table is newer than the staged row `s`, as the table would keep that one."""
+    """Return a condition: `row` of the table is newer than the staged row `s` in the form that the table would
+    store."""
     if plan.order_by is None:
         return sql.SQL("false").format()
     return is_newer_than(plan, row, stored_value(plan, plan.stage_column(plan.order_by)))
 
 
 def is_newer_than(plan: LoadPlan, row: str, value: sql.Composable) -> sql.Composed:
-    """A condition: `row` has a higher value than `value` in the column `order_by`. NULL is the lowest; without such a
-    column nothing tells which is newer."""
+    """Return a condition: `row` has a higher value than `value` in the column `order_by`. NULL is the lowest value.
+    Without such a column no row is newer."""
     if plan.order_by is None:
         return sql.SQL("false").format()
     column = plan.stage_column(plan.order_by)
@@ -93,15 +94,17 @@ def is_newer_than(plan: LoadPlan, row: str, value: sql.Composable) -> sql.Compos
 
 
 def _sortable(column: StageColumn, value: sql.Composable) -> sql.Composed:
-    """A form that sorts the same within a batch and across loads: texts byte by byte, whatever the collations."""
+    """Return a form that sorts identically within a batch and across loads: texts byte by byte, independent of
+    collations."""
     if column.type.kind == "string":
         return sql.SQL('{}::text COLLATE "C"').format(value)
-    # An array compares its elements as its type does, where operators of the type itself are not on the search path.
+    # An array compares its elements by the type's default operators, even if these are not on the search path.
     return sql.SQL("ARRAY[{}]" if column.type.kind == "pg" else "{}").format(value)
 
 
 def stored_value(plan: LoadPlan, column: StageColumn) -> sql.Composed:
-    """The staged value as the table would keep it: its type may round. What it would cut is refused before."""
+    """Return the staged value as the table would store it: its type may round. Values that it would truncate were
+    refused before."""
     return sql.SQL("{}::{}").format(staged_value(plan, column), sql.SQL(plan.destination_column(column.name).declared))
 
 
@@ -116,13 +119,13 @@ def same_key(plan: LoadPlan, key: UniqueKey) -> sql.Composed:
 
 
 def value_columns(plan: LoadPlan, key: UniqueKey) -> list[StageColumn]:
-    """The staged columns that are not in the key."""
+    """Return the staged columns that are not in the key."""
     names = {c.name for c in key.columns}
     return [c for c in plan.columns if c.name not in names]
 
 
 def differs(plan: LoadPlan, key: UniqueKey, row: str, other: Callable[[StageColumn], sql.Composable]) -> sql.Composed:
-    """A condition: the values of `row` are not those of `other`; NULL equals NULL."""
+    """Return a condition: the values of `row` differ from those of `other`; NULL equals NULL."""
     columns = value_columns(plan, key)
     left = [comparable(plan, c, sql.Identifier(row, c.name)) for c in columns]
     right = [comparable(plan, c, other(c)) for c in columns]
@@ -131,8 +134,8 @@ def differs(plan: LoadPlan, key: UniqueKey, row: str, other: Callable[[StageColu
 
 
 def comparable(plan: LoadPlan, column: StageColumn, value: sql.Composable) -> sql.Composed:
-    """A form in which unequal values are unequal: texts byte by byte (a collation may call different texts equal),
-    types of which some have no equality as text."""
+    """Return a form in which different values are never equal: texts byte by byte (a collation may consider different
+    texts equal), and text for types that may lack equality."""
     if column.type.kind == "pg" or plan.destination_column(column.name).base == "json":
         return sql.SQL('{}::text COLLATE "C"').format(value)
     if column.type.kind == "string":

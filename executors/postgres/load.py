@@ -1,4 +1,4 @@
-"""The one transaction in which a load happens: all of it commits, or none."""
+"""The load transaction: all of a load commits, or none of it."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ __all__ = ["LoadFile", "LoadPlan", "RunRef", "commit_load"]
 def commit_load(conn: Conn, plan: LoadPlan, *, explains: bool = True) -> LoadCounts:
     """Load the staged rows and write the commit marker, in one transaction.
 
-    Does nothing but answer the marker's counts if this run has already committed this node. Raises LeaseLost behind a
-    newer fence, TargetBusy while another load holds the table, Transient `staging.lost`, Terminal `rows.lost`. A lost
-    connection is Transient too, and then the marker tells whether the commit happened. With `explains` a failure names
-    the rows that are refused.
+    If this run has already committed this node, only return the marker's counts. Raises LeaseLost if the fence is
+    newer, TargetBusy while another load holds the table, Transient `staging.lost` and Terminal `rows.lost`. A lost
+    connection is Transient too; then the marker shows whether the transaction committed. With `explains`, a failure
+    lists the refused rows.
     """
     try:
         with translate(plan.run.node):
@@ -56,7 +56,7 @@ def _load(conn: Conn, plan: LoadPlan) -> LoadCounts:
             require_rejected(conn, plan.tables, plan.winners, plan.rejected, plan.run.node)
         else:
             _require_staging(conn, plan)
-        # Before anything of the table is locked against readers: of very many rows it takes its time.
+        # Before the table is locked against readers, because superseding many rows takes time.
         superseded = _supersede(conn, plan)
         with recorded(conn) as statements:
             done, backup = _run_mode(conn, plan)
@@ -71,7 +71,7 @@ def _load(conn: Conn, plan: LoadPlan) -> LoadCounts:
 
 @dataclass(frozen=True, slots=True)
 class _Done:
-    """What the transaction has done, for its marker."""
+    """The results of the transaction, for its marker."""
 
     counts: LoadCounts
     mode: ModeCounts
@@ -88,7 +88,7 @@ def _keep_rejects(conn: Conn, plan: LoadPlan, counts: LoadCounts) -> RejectCount
 
 
 def _supersede(conn: Conn, plan: LoadPlan) -> Superseded:
-    if plan.after_load is not None:  # a replay, whose rows are rejected ones themselves
+    if plan.after_load is not None:  # a replay, whose rows come from quarantine
         return Superseded()
     if load_mode(plan.load_mode).replaces_all_rows:
         return supersede_replaced(conn, plan.run, plan.quarantine.values(), plan.files)
@@ -96,10 +96,11 @@ def _supersede(conn: Conn, plan: LoadPlan) -> Superseded:
 
 
 def _run_mode(conn: Conn, plan: LoadPlan) -> tuple[ModeCounts, Backup | None]:
-    """The mode's own statements; `before_change` and the backup before the first of them that changes the table.
+    """Run the statements of the load mode. `before_change` and the backup run before the first statement that changes
+    the table.
 
-    Both hold writers off, and with them ANALYZE and VACUUM: a hook before the swap must have run by then, for it
-    would wait for the very load that waits for it.
+    Both block writers, ANALYZE and VACUUM, so a hook before the swap must run earlier: it would wait for the load that
+    waits for the hook.
     """
     handler, backups = load_handler(plan.load_mode), list[Backup]()
 
@@ -155,7 +156,8 @@ def _apply_settings(conn: Conn, plan: LoadPlan) -> None:
 
 
 def _reports_lost_rows(plan: LoadPlan) -> bool:
-    """Whether good rows need not be counted before the load: it takes all back if they are not as many as reported."""
+    """Return whether the good rows need not be counted before the load, because the load itself fails if some are
+    missing."""
     return load_handler(plan.load_mode).counts_staged and not plan.dest.row_triggers
 
 
@@ -164,14 +166,15 @@ def _require_staging(conn: Conn, plan: LoadPlan) -> None:
 
 
 def _reconciled(conn: Conn, plan: LoadPlan, done: ModeCounts) -> LoadCounts:
-    """Every staged row must be accounted for; rows may only be missing where a row trigger can swallow them."""
+    """Return the counts of the load. Raises `rows.lost` unless every staged row is accounted for; rows may be missing
+    only where a row trigger can prevent them."""
     loaded = done.inserted + done.updated + done.unchanged
     missing = plan.staged - done.replaced - done.older - loaded
     if missing < 0 or (missing and not plan.dest.row_triggers):
         _require_staging(conn, plan)
         raise Terminal(
             "rows.lost",
-            f"{plan.staged:,} rows were staged, but the database counts {loaded:,} loaded, {done.replaced:,} replaced "
+            f"{plan.staged:,} rows were staged, but the database reports {loaded:,} loaded, {done.replaced:,} replaced "
             f"and {done.older:,} older than the rows of {plan.target}.",
             node=plan.run.node,
             hint="The target was not loaded. Check the rules of the table and the triggers of its partitions.",

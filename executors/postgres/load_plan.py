@@ -1,4 +1,4 @@
-"""What a load transaction is told and what it answers, and the SQL parts that the load modes share."""
+"""The input and output of a load transaction, and the SQL that load modes share."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ from executors.types import wire_type
 
 @dataclass(frozen=True, slots=True)
 class LoadFile:
-    """A file of this load: its place in the source's order, its name as shown, its SHA-256. A snapshot of a database
-    stands here like a file, but is no unit that could be loaded already."""
+    """A file of this load: its position in the source's order, its displayed name, and its SHA-256. The snapshot of a
+    database is represented like a file but is not a load unit."""
 
     seq: int
     name: str
@@ -41,17 +41,15 @@ class LoadFile:
 class LoadPlan:
     """One load of one target.
 
-    `staged` and `rejected` are the rows that the winning tasks reported, less what was refused since. Of rows with one
-    `upsert_key` the last by `order_by` stays, else the last in source order, where the source `keeps_order`; one
-    that is older by `order_by` than the row of the table stays out.
-    `quarantine` maps nodes to the table (`schema.name`) that keeps their rejected rows. `before_swap` is called when
-    the rows stand ready and nothing of the table is locked yet, by modes that say so. `input` and
-    `findings` go into the marker as they are, and so does what `hooks_ran` answers at its end. `settings` are
-    those of its transaction. `rows_range` says where an incremental load begins; the `skipped` rows before it are
-    neither in staging nor in `staged` any more. `before_change` is called before the first statement that changes the
-    table; `backs_up` says that the table is kept as it is before the load.
-    `after_load` takes the place of keeping rejects where the rows are rejected ones themselves. `may_replace` are the
-    staged rows that alone may update a row of the table; None: all may.
+    `staged` and `rejected` are the numbers of rows reported by the winning tasks, adjusted for rows refused since. Of
+    rows with the same `upsert_key`, the last by `order_by` is loaded, else the last in source order if the source
+    `keeps_order`. A row that is older by `order_by` than the table's row is not loaded. `quarantine` maps nodes to the
+    table (`schema.name`) that stores their rejected rows. Load modes with a swap call `before_swap` when the rows are
+    ready and before they lock anything of the table. `input`, `findings` and the result of `hooks_ran` after the load
+    go into the marker. `settings` apply to the transaction. `rows_range` says where an incremental load begins; the
+    `skipped` rows below it are no longer in staging or in `staged`. `before_change` is called before the first
+    statement that changes the table; `backs_up` means that a backup is taken first. For a replay, `after_load` replaces
+    the storage of rejects. `may_replace` lists the only staged rows that may update rows of the table; None means all.
     """
 
     run: RunRef
@@ -85,8 +83,8 @@ class LoadPlan:
 
     @property
     def filled(self) -> Mapping[str, sql.Composable]:
-        """The target columns that the load fills itself, with their values over staged rows as `s` and files as `f`.
-        One that a table has in a type of its own is somebody else's."""
+        """The target columns that the load fills itself, with their values over staged rows as `s` and files as `f`. A
+        column of another type than Flow creates is not filled."""
         values: dict[str, sql.Composable] = {FLOW_RUN: sql.SQL("{}::uuid").format(sql.Literal(self.run.run_id))}
         if self.files:
             values |= {SOURCE_FILE_HASH: sql.Identifier("f", "sha256"), SOURCE_RECORD: sql.Identifier("s", RECORD)}
@@ -104,14 +102,16 @@ class LoadPlan:
 
 
 def _is_made_for(name: str, column: DestinationColumn) -> bool:
-    """Texts take a hash in any of their types; a number or a UUID must be what new tables get."""
+    """Return whether Flow can fill a column. Any text type can store a hash; a number or a UUID needs the type that
+    Flow creates."""
     return column.type.kind == "string" or column.declared == FILLED[name]
 
 
 @dataclass(frozen=True, slots=True)
 class ModeCounts:
-    """What one load mode did with the staged rows, as the database counted, and where an incremental load ended.
-    `older` rows stayed out, for the table holds newer ones; `ahead` rows were loaded and cannot be a watermark."""
+    """The results of a load mode, as counted by the database, and the watermark of an incremental load. `older` rows
+    were not loaded because the table has newer ones; `ahead` rows were loaded, but the watermark does not follow
+    them."""
 
     inserted: int = 0
     updated: int = 0
@@ -124,8 +124,8 @@ class ModeCounts:
 
 @dataclass(frozen=True, slots=True)
 class RejectCounts:
-    """Rejected rows and entries that a load has kept. `row_results` says how many rows of a replay had which result;
-    it is None for other loads."""
+    """Rejected rows and entries that a load has stored. `row_results` counts the rows of a replay by result; it is None
+    for other loads."""
 
     rows: int
     entries: int
@@ -133,14 +133,14 @@ class RejectCounts:
 
 
 BeforeChange = Callable[["LoadPlan"], None]
-"""Raises in the load's transaction to keep the table as it is."""
+"""Raises in the load's transaction to prevent changes of the table."""
 
 AfterLoad = Callable[[Conn, "LoadPlan", LoadCounts], RejectCounts]
-"""Says in the load's transaction what became of rejected rows, given what was loaded."""
+"""Writes the results of rejected rows in the load's transaction, after the rows are loaded."""
 
 
 def insert_columns(plan: LoadPlan) -> list[str]:
-    """The target columns that a load writes, in the order of `staged_values`."""
+    """Return the target columns that a load writes, in the order of `staged_values`."""
     return [*(c.name for c in plan.columns), *plan.filled]
 
 
@@ -149,15 +149,15 @@ def column_list(names: Sequence[str]) -> sql.Composed:
 
 
 def staged_values(plan: LoadPlan) -> sql.Composed:
-    """The values of `insert_columns` over staged rows as `s` and their files as `f`."""
+    """Return the values of `insert_columns` over staged rows as `s` and their files as `f`."""
     return sql.SQL(", ").join([*(staged_value(plan, c) for c in plan.columns), *plan.filled.values()])
 
 
 def staged_value(plan: LoadPlan, column: StageColumn, row: str = "s") -> sql.Composed:
-    """A staged value in the target's type, without its length or precision: those the INSERT itself applies, which
-    refuses what an explicit cast would cut."""
+    """Return a staged value in the target's type, without length or precision: the INSERT applies these and refuses
+    values that an explicit cast would truncate."""
     value, base = sql.Identifier(row, column.name), plan.destination_column(column.name).base
-    # `bpchar` compares without trailing blanks, so it must be one before it is compared.
+    # `bpchar` ignores trailing blanks in comparisons, so values are cast before they are compared.
     if wire_type(column.type).as_text or base == "bpchar":
         return sql.SQL("{}::{}").format(value, sql.SQL(base))
     return sql.SQL("{}").format(value)
@@ -166,7 +166,7 @@ def staged_value(plan: LoadPlan, column: StageColumn, row: str = "s") -> sql.Com
 def winning_rows(plan: LoadPlan) -> sql.Composed:
     """A sub-select of the winning tasks' staged rows.
 
-    Values stand in our statements as literals: with parameters psycopg would read a `%` in a column's name.
+    Values are literals, because with parameters psycopg would interpret a `%` in a column name.
     """
     return sql.SQL("(SELECT w.* FROM {} AS w WHERE {})").format(
         plan.tables.good_identifier, is_winner(plan.winners, "w")
@@ -174,8 +174,8 @@ def winning_rows(plan: LoadPlan) -> sql.Composed:
 
 
 def winning_rows_in_order(conn: Conn, plan: LoadPlan) -> sql.Composed:
-    """The same rows task by task, which is the order of the source: mostly that of a key, in which an index takes them
-    fastest. The server by itself reads the tables in the order in which tasks came to make them."""
+    """Return the same rows task by task, in the order of the source. This order often follows a key, so indexes are
+    updated fastest. By default the server reads the task tables in the order of their creation."""
     there = list_task_tables(conn, plan.tables)
     ordered = [table for task in dict.fromkeys(plan.winners) if (table := task_table(plan.tables, task)) in there]
     columns = column_list([*(c.name for c in plan.columns), FILE, RECORD])
@@ -189,7 +189,7 @@ def winning_rows_in_order(conn: Conn, plan: LoadPlan) -> sql.Composed:
 
 
 def file_join(plan: LoadPlan) -> sql.Composed:
-    """The join of the files, as `f`, to staged rows, as `s`, where the load fills the file's hash; else nothing."""
+    """Return the join of files, as `f`, to staged rows, as `s`, if the load fills the file's hash; else nothing."""
     if SOURCE_FILE_HASH not in plan.filled:
         return sql.Composed([])
     return sql.SQL(

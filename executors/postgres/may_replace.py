@@ -1,5 +1,5 @@
-"""Loads that may replace only what some of their rows name, and nothing that is newer: each of those rows is held, and
-no other is updated."""
+"""Loads that may replace only the table rows with the keys of certain staged rows, and no newer rows. Those table rows
+are locked, and no other row is updated."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from executors.rejected_rows import RowPosition
 
 
 def is_in(positions: Collection[RowPosition]) -> sql.Composed:
-    """A condition: the staged row `s` stands in one of these places."""
+    """Return a condition: the staged row `s` is at one of these positions."""
     return sql.SQL(
         "(s.{}, s.{}) IN (SELECT f, r FROM ROWS FROM (unnest({}::int[]), unnest({}::bigint[])) AS a(f, r))"
     ).format(
@@ -29,13 +29,14 @@ def is_in(positions: Collection[RowPosition]) -> sql.Composed:
 
 
 def may_replace_row(plan: LoadPlan, positions: Collection[RowPosition]) -> sql.Composed:
-    """A condition: the staged row `s` stands in one of these places, and the row `x` of the table is not newer."""
+    """Return a condition: the staged row `s` is at one of these positions, and the row `x` of the table is not
+    newer."""
     return sql.SQL("({} AND NOT {})").format(is_in(positions), is_newer(plan))
 
 
 def hold_replaced(conn: Conn, plan: LoadPlan, key: UniqueKey) -> int | None:
-    """Lock the rows of the table that the load may replace, so that nobody makes room for others among them meanwhile;
-    returns how many they are, None where it may replace any. Raises Transient `replay.keys_appeared`."""
+    """Lock the rows of the table that the load may replace, so that no other session changes them. Return their number,
+    or None if the load may replace any row. Raises Transient `replay.keys_appeared`."""
     if plan.may_replace is None:
         return None
     allowed = may_replace_row(plan, plan.may_replace)
@@ -46,7 +47,7 @@ def hold_replaced(conn: Conn, plan: LoadPlan, key: UniqueKey) -> int | None:
 
 
 def require_no_others(plan: LoadPlan, held: int | None, updated: int) -> None:
-    """Raise Transient `replay.keys_appeared` where more was updated than `hold_replaced` has held."""
+    """Raise Transient `replay.keys_appeared` if more rows were updated than `hold_replaced` has locked."""
     if held is not None and updated > held:
         raise _appeared(plan)
 

@@ -1,5 +1,5 @@
-"""Flow's own tables in a target database: fences and commit markers (`flow_meta`), and the schemas of
-staging and backups."""
+"""Flow's own tables in a target database: fences and commit markers (`flow_meta`), and the schemas of staging and
+backups."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ META, STAGING, BACKUPS = "flow_meta", "flow_staging", "flow_backups"
 
 @translate()
 def ensure_meta(conn: Conn) -> None:
-    """Create the schemas and tables of Flow where they are missing."""
+    """Create missing schemas and tables of Flow."""
     with conn.transaction():
         if _is_complete(conn):
             return
@@ -30,7 +30,7 @@ def ensure_meta(conn: Conn) -> None:
 
 
 def create_meta(conn: Conn) -> None:
-    """Only inside `ddl`, or in a transaction that is rolled back."""
+    """Create the tables. Call it only inside `ddl`, or in a transaction that is rolled back."""
     for schema in (META, STAGING, BACKUPS):
         ensure_schema(conn, schema)
     for name, table in TABLES.items():
@@ -53,7 +53,7 @@ def _is_complete(conn: Conn) -> bool:
 
 @translate()
 def find_commits(conn: Conn, run_id: str) -> list[LoadCommit]:
-    """The markers of a run, one per target node that has committed."""
+    """Return the markers of a run, one per target node that has committed."""
     query = "SELECT * FROM flow_meta.load_commits WHERE run_id = %s ORDER BY node"
     with conn.transaction(), conn.cursor(row_factory=dict_row) as cursor:
         return [commit_of(row) for row in cursor.execute(query, [run_id]).fetchall()]
@@ -61,7 +61,7 @@ def find_commits(conn: Conn, run_id: str) -> list[LoadCommit]:
 
 @translate()
 def last_commit_exists(conn: Conn, tenant: str, pipeline: str, node: str, run_id: str) -> bool:
-    """Whether the target still has the marker of the last commit that the audit database knows."""
+    """Return whether the target still has the marker of the last commit that the control database records."""
     with conn.transaction():
         found = conn.execute(
             "SELECT 1 FROM flow_meta.load_commits WHERE run_id = %s AND node = %s AND tenant = %s AND pipeline = %s",
@@ -81,10 +81,10 @@ def files_loaded(
     others: Collection[str],
     table: tuple[str, str],
 ) -> dict[str, Loaded]:
-    """Of the given SHA-256, those that a commit of this node holds which no restore has undone.
+    """Return which of the given SHA-256 are in a commit of this node that no restore has undone.
 
-    A node that is neither this one nor among the pipeline's `others` is gone: what it loaded into the same table counts
-    too, so that renaming a node does not load its rows twice.
+    A node that is neither this one nor among the pipeline's `others` no longer exists: its loads of the same table
+    count too, so that renaming a node does not load rows twice.
     """
     with conn.transaction():
         now = table_identity(conn, *table)
@@ -102,8 +102,8 @@ def files_loaded(
 
 @translate()
 def last_files(conn: Conn, tenant: str, pipeline: str, node: str) -> tuple[int, frozenset[str]] | None:
-    """Token and files of the newest commit of this node that no restore has undone; None before the first. Rejected
-    rows that were replayed came from no file of their own."""
+    """Return token and files of the newest commit of this node that no restore has undone; None before the first.
+    Commits of replays are ignored, because replayed rows have no file of their own."""
     with conn.transaction():
         row = conn.execute(
             "SELECT token, files_done FROM flow_meta.load_commits WHERE tenant = %s AND pipeline = %s AND node = %s"
@@ -115,7 +115,7 @@ def last_files(conn: Conn, tenant: str, pipeline: str, node: str) -> tuple[int, 
 
 @translate()
 def last_loaded_elsewhere(conn: Conn, tenant: str, pipeline: str, node: str, schema: str, table: str) -> str | None:
-    """The table of the newest commit of this node, if that is another one; the same one may have been renamed since."""
+    """Return the table of the newest commit of this node if it is another table. A renamed table counts as the same."""
     with conn.transaction():
         row = conn.execute(
             "SELECT target_schema, target_table, target_oid FROM flow_meta.load_commits"
@@ -131,7 +131,7 @@ def last_loaded_elsewhere(conn: Conn, tenant: str, pipeline: str, node: str, sch
 
 
 def table_identity(conn: Conn, schema: str, table: str) -> TableIdentity:
-    """The table of this name; one that took the place of another counts as that one."""
+    """Return the identity of the table of this name. A table that replaced another has the identity of that one."""
     row = conn.execute(
         "SELECT coalesce((SELECT i.first_oid FROM flow_meta.inherited_identities i WHERE i.oid = t.oid), t.oid)"
         " FROM (SELECT to_regclass(%s)::oid::bigint AS oid) AS t",
@@ -141,7 +141,7 @@ def table_identity(conn: Conn, schema: str, table: str) -> TableIdentity:
 
 
 def inherit_identity(conn: Conn, oid: int, schema: str, table: str) -> None:
-    """Let the table of this name, which has taken the place of table `oid`, count as that one from now on."""
+    """Give the table of this name, which has replaced the table `oid`, the identity of that table."""
     conn.execute(
         "WITH old AS (DELETE FROM flow_meta.inherited_identities WHERE oid = %(oid)s RETURNING first_oid)"
         " INSERT INTO flow_meta.inherited_identities AS i (oid, first_oid)"
@@ -152,7 +152,7 @@ def inherit_identity(conn: Conn, oid: int, schema: str, table: str) -> None:
 
 
 def find_commit(conn: Conn, run: RunRef) -> LoadCommit | None:
-    """The marker of this run and node, read in the caller's transaction."""
+    """Return the marker of this run and node, read in the caller's transaction."""
     query = "SELECT * FROM flow_meta.load_commits WHERE run_id = %s AND node = %s"
     with conn.cursor(row_factory=dict_row) as cursor:
         row = cursor.execute(query, [run.run_id, run.node]).fetchone()
@@ -161,7 +161,7 @@ def find_commit(conn: Conn, run: RunRef) -> LoadCommit | None:
 
 @translate()
 def marker_of(conn: Conn, run: RunRef) -> LoadCommit:
-    """The marker of a load that has just committed; raises Transient `target.lost` if the server has lost it since."""
+    """Return the marker of a load that has just committed. Raises Transient `target.lost` if the server has lost it."""
     with conn.transaction():
         commit = find_commit(conn, run)
     if commit is None:
@@ -171,7 +171,7 @@ def marker_of(conn: Conn, run: RunRef) -> LoadCommit:
 
 @translate()
 def add_hook_done(conn: Conn, run_id: str, node: str, hook: str) -> None:
-    """Note in the marker of a load that one of its hooks is done, so that nobody who finishes it runs that again."""
+    """Record in the marker of a load that one of its hooks is done, so that no later attempt runs it again."""
     with conn.transaction():
         conn.execute(
             "UPDATE flow_meta.load_commits SET hooks_done = array_append(hooks_done, %s)"
@@ -181,9 +181,9 @@ def add_hook_done(conn: Conn, run_id: str, node: str, hook: str) -> None:
 
 
 def write_commit(conn: Conn, run: RunRef, commit: LoadCommit) -> None:
-    """Write the marker in the caller's transaction: it commits with the rows or not at all.
+    """Write the marker in the caller's transaction, so that it commits together with the rows.
 
-    By the clock while the table is locked, so that the times of its loads are in their order.
+    The time is that of the clock while the table is locked, so that the times of its loads are in order.
     """
     row = {"tenant": run.tenant, "pipeline": run.pipeline, **row_of(commit)}
     statement = sql.SQL("INSERT INTO flow_meta.load_commits ({}, committed_at) VALUES ({}, clock_timestamp())").format(

@@ -1,4 +1,4 @@
-"""What Flow's own tables in a target database look like: columns, keys, indexes."""
+"""The definitions of Flow's own tables in a target database: columns, keys, indexes."""
 
 from __future__ import annotations
 

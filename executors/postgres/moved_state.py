@@ -1,7 +1,7 @@
-"""What Flow keeps in a target of a pipeline's state, read and written to move it to another installation.
+"""Reads and writes the state of a pipeline in a target database, to move it to another installation.
 
-Load records and watermarks are moved, row values are not: the next load asks the table which rows at or above a moved
-watermark it holds.
+Load records and watermarks are moved, row values are not: after a move, the next load looks in the table for rows at or
+above the watermark.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ AT_ONCE = 200
 
 @dataclass
 class WrittenState:
-    """What came of moved state in one target database. `reloaded` are nodes whose table is missing or empty: their
-    records were not written, so that their files load again. `newer` are tables whose watermark is newer here,
-    `unmarked` are missing or empty ones: without a watermark, the next load reads from the beginning."""
+    """The result of writing moved state to one target database. `reloaded` are nodes whose table is missing or empty:
+    their records were not written, so that their files load again. `newer` are tables with a newer watermark in this
+    database. `unmarked` are missing or empty tables: without a watermark, the next load reads from the beginning."""
 
     adopted: int = 0
     commits: int = 0
@@ -46,7 +46,7 @@ def has_meta(conn: Session) -> bool:
 
 
 def read_commits(conn: Session, tenant: str, pipeline: str) -> Iterator[dict[str, Any]]:
-    """Every load record of a pipeline, the oldest first, a few at a time."""
+    """Yield every load record of a pipeline, the oldest first, fetched in batches."""
     query = sql.SQL("SELECT {} FROM flow_meta.load_commits WHERE tenant = %s AND pipeline = %s ORDER BY token, node")
     with conn.transaction(), conn.cursor("moved_commits", row_factory=dict_row) as cursor:
         cursor.itersize = AT_ONCE
@@ -60,8 +60,8 @@ def read_watermarks(conn: Session, tenant: str, pipeline: str) -> list[dict[str,
 
 
 def adopt(conn: Session, before: str, tenant: str, pipeline: str) -> int:
-    """Make what the database keeps for the workspace `before` that of `tenant`; returns the number of load records.
-    What `tenant` has already stays as it is."""
+    """Assign the data of the workspace `before` to `tenant`; returns the number of load records. Existing data of
+    `tenant` is not changed."""
     if before == tenant:
         return 0
     adopted = 0
@@ -80,7 +80,7 @@ def adopt(conn: Session, before: str, tenant: str, pipeline: str) -> int:
 def write_commits(
     conn: Session, tenant: str, pipeline: str, commits: Iterable[dict[str, Any]], written: WrittenState
 ) -> None:
-    """Write the load records that the database lacks, in the caller's transaction, for tables that hold rows."""
+    """Write the load records that the database lacks, for tables with rows, in the caller's transaction."""
     columns = ("tenant", "pipeline", "target_oid", *COMMIT_COLUMNS)
     statement = sql.SQL(
         "INSERT INTO flow_meta.load_commits ({}) VALUES (%s, %s, to_regclass(%s)::oid::bigint, {})"

@@ -1,4 +1,4 @@
-"""Names of tables as documents write them (`schema.name`, parts in double quotes where needed)."""
+"""Names of tables in SQL."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ def identifier_of(table: TableName) -> sql.Identifier:
 
 
 def own_rows_of(table: TableName, kind: str) -> sql.Composed:
-    """The table of that kind without those that inherit from it: their rows are not its own, and no index or key
-    of its own knows of them. The rows of a partitioned table are in its partitions."""
+    """Return the rows of a table of that kind, without those of tables that inherit from it: their rows are not its
+    own, and its indexes and keys do not cover them. The rows of a partitioned table are in its partitions."""
     return sql.SQL("{}{}").format(sql.SQL("ONLY " if kind == "table" else ""), identifier_of(table))
 
 
 def quoted(*parts: str) -> str:
-    """A name in SQL's own quoting, for texts such as hints; statements are composed with `psycopg.sql`."""
+    """Return a name in SQL quoting, for texts such as hints. Statements are composed with `psycopg.sql`."""
     return ".".join('"' + part.replace('"', '""') + '"' for part in parts)
 
 
 def shortened(name: str, suffix: str) -> str:
-    """`name` + `suffix` within 63 bytes, cut between characters."""
+    """Return `name` + `suffix` within 63 bytes, truncated between characters."""
     room = MAX_BYTES - len(suffix.encode())
     return name.encode()[:room].decode(errors="ignore") + suffix

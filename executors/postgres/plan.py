@@ -1,4 +1,5 @@
-"""Which columns a load sends and in which types: by name, checked against the table before the source is read."""
+"""Determines which columns a load sends and in which types: by name, checked against the table before the source is
+read."""
 
 from __future__ import annotations
 
@@ -16,16 +17,17 @@ from ir.types import ColumnType
 
 SOURCE_FILE_HASH, FLOW_RUN, SOURCE_RECORD = "_source_file_hash", "_flow_run", "_source_record"
 FILLED = {SOURCE_FILE_HASH: "text", FLOW_RUN: "uuid", SOURCE_RECORD: "bigint"}
-"""Target columns that the load fills itself where a table has them, and new tables do: the SHA-256 of the row's file,
-the run that last wrote the row, and the row's number in its file."""
+"""Target columns that the load fills itself if the table has them; tables that Flow creates do. They are the SHA-256 of
+the row's file, the run that last wrote the row, and the row's number in its file."""
 
 
 def plan_stage_columns(
     target: Target, working: Sequence[SourceField], dest: Destination, *, is_new: bool = False
 ) -> tuple[StageColumn, ...]:
-    """The staging columns for the working columns, in the types of the table. Raises Terminal for what cannot load.
+    """Return the staging columns for the working columns, in the types of the table. Raises Terminal for columns that
+    cannot be loaded.
 
-    `is_new` says that this run has made the table, from the columns that the target declares or else from these.
+    `is_new` means that this run creates the table, from the target's declared columns or else from the working columns.
     """
     for field in working:
         _require_known(target, field.name, dest, is_new=is_new)
@@ -40,7 +42,7 @@ def plan_stage_columns(
 
 
 def _watermark_columns(target: Target, given: set[str]) -> frozenset[str]:
-    """The column that an incremental load follows, which the source must give."""
+    """Return the column that an incremental load follows. The source must have it."""
     if not load_mode(target.load_mode).keeps_watermark:
         return frozenset()
     if target.watermark_column not in given:
@@ -54,13 +56,15 @@ def _watermark_columns(target: Target, given: set[str]) -> frozenset[str]:
 
 
 def _stage_column(field: SourceField, column: DestinationColumn, target: Target, *, placed: bool) -> StageColumn:
-    # What comes in the column's own type of PostgreSQL need not fit ours: PostgreSQL reads it.
+    # A value in the column's own PostgreSQL type need not fit a type of Flow: PostgreSQL parses it.
     is_native = field.type == ColumnType("pg", pg_name=column.declared)
     kind = field.type if is_native else column.type
-    # A NULL in the key never conflicts and would be inserted again by every run, so the key takes none, unless its
-    # index has NULL equal NULL; a NULL where the watermark is read stands neither before nor behind it.
+    # A NULL in a key never conflicts, so every run would insert the row again. Key columns are therefore not nullable,
+    # unless the index treats NULLs as equal. The watermark column is not nullable either: a NULL is neither below nor
+    # above a watermark.
     nullable = column.nullable and not placed
-    # '' is kept where the table says that a text may not be NULL; a key that it lets be NULL must not be '' either.
+    # '' is not changed if a text column of the table is NOT NULL. In a nullable key column it becomes NULL, which is
+    # refused.
     empty_as_null = target.empty_as_null and (column.nullable or column.type.kind != "string")
     return StageColumn(column.name, kind, nullable, column.max_length, empty_as_null, is_native)
 
@@ -69,7 +73,7 @@ def require_no_system_name(name: str, node: str) -> None:
     if name in SYSTEM_COLUMNS:
         raise Terminal(
             "target.column_reserved",
-            f"The source has a column {name!r}, a name that PostgreSQL keeps for a system column of every table, so "
+            f"The source has a column {name!r}, which is the name of a system column in every PostgreSQL table, so "
             "no table can have it.",
             node=node,
             hint="Rename or drop it in a transform.",
@@ -108,7 +112,7 @@ def _unknown_hint(name: str, dest: Destination, *, is_new: bool) -> str:
     if alike:
         return f"The table has {alike!r}. Rename the column in a transform."
     if is_new:
-        return "The table is made from the target's columns: add it to them, or drop or rename it in a transform."
+        return "Flow creates the table from the target's columns: add it to them, or drop or rename it in a transform."
     return f"Drop or rename it in a transform, or ALTER TABLE {quoted(dest.schema, dest.table)} ADD COLUMN it."
 
 

@@ -1,4 +1,4 @@
-"""What a load would change, looked at in a transaction that can write nothing."""
+"""Computes what a load would change, in a transaction that cannot write."""
 
 from __future__ import annotations
 
@@ -23,24 +23,24 @@ from ir.words import counted
 
 
 def count_effect(conn: Conn, plan: LoadPlan) -> Effect:
-    """What `plan` would change in its target. Raises Transient `staging.lost`."""
+    """Return what `plan` would change in its target. Raises Transient `staging.lost`."""
     require_privileges(conn, plan.dest, ["SELECT"])
     with _looking(conn, plan):
         return load_handler(plan.load_mode).effect(conn, plan)
 
 
 def count_null_rates(conn: Conn, plan: LoadPlan) -> dict[str, NullRates]:
-    """The shares of NULL, by column, in the target and in staging; empty where one of them has no row."""
+    """Return the NULL rates, by column, in the target and in staging; empty if one of them has no row."""
     require_privileges(conn, plan.dest, ["SELECT"])
     with _looking(conn, plan):
         return effects.null_rates(conn, plan)
 
 
 def evaluate_locked(conn: Conn, plan: LoadPlan, *, compares_nulls: bool) -> tuple[Effect, dict[str, NullRates]]:
-    """What `plan` would change and, if asked, the shares of NULL, in the load's own transaction.
+    """Return what `plan` would change and, if asked, the NULL rates, in the load's own transaction.
 
-    Writers wait until it ends, so that the load does just that. A mode that only adds rows may lack the right to hold
-    them off; it takes none away.
+    Writers wait until it ends, so that the load makes exactly these changes. A mode that only adds rows may lack the
+    privilege to lock out writers, and needs no lock, because it removes no rows.
     """
     handler = load_handler(plan.load_mode)
     if {"DELETE", "TRUNCATE", "UPDATE"}.intersection(handler.privileges):
@@ -49,7 +49,8 @@ def evaluate_locked(conn: Conn, plan: LoadPlan, *, compares_nulls: bool) -> tupl
 
 
 def refuse_repeats(conn: Conn, plan: LoadPlan) -> None:
-    """Raise what the load would fail with if rows share what they must not. To be called where such rows abort."""
+    """Raise the failure of a load whose rows repeat a value that must be unique. Call it where such rows abort the
+    load."""
     with _looking(conn, plan, list_repeats) as repeats:
         for repeat in repeats:
             prepare(conn, repeat)
@@ -69,8 +70,8 @@ def refuse_repeats(conn: Conn, plan: LoadPlan) -> None:
 def _looking(
     conn: Conn, plan: LoadPlan, make_ready: Callable[[Conn, LoadPlan], list[Refusal]] = lambda conn, plan: []
 ) -> Iterator[list[Refusal]]:
-    """One snapshot of the database for all queries within; the database itself refuses to write to any table but the
-    temporary ones that `make_ready` has made."""
+    """Run all queries of the block on one snapshot. The database refuses writes to all tables except the temporary ones
+    that `make_ready` has created."""
     with translate(plan.run.node), brief_transaction(conn):
         conn.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
         ready = make_ready(conn, plan)

@@ -1,4 +1,4 @@
-"""Writing to quarantine tables: the rejected rows of loads, and what becomes of them when loads are undone."""
+"""Writes to quarantine tables: rejected rows of loads, and their changes when loads are undone."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def write_rejects(
 
 
 def _is_missing(conn: Conn, table: str) -> bool:
-    """Whether no row was ever rejected: the first one makes the table."""
+    """Return whether the table is missing because no row was ever rejected."""
     name = TableName.parse(table)
     return not exists(conn, name.schema, name.table)
 
@@ -110,7 +110,8 @@ def _replace(conn: Conn, run: RunRef, name: TableName, rejects: sql.Composed, di
 
 
 def _json_row(conn: Conn) -> sql.Composed:
-    """The row as jsonb. What jsonb does not take is kept as text and marked, so that no row fails the quarantine."""
+    """Return the row as jsonb. A row that jsonb cannot represent is stored as marked text, so that no row makes the
+    quarantine fail."""
     row = sql.SQL("r.row")
     return sql.SQL("CASE WHEN {} THEN r.row::jsonb ELSE jsonb_build_object('_flow_text', r.row) END").format(
         is_valid_input(conn, row, "jsonb")
@@ -118,7 +119,7 @@ def _json_row(conn: Conn) -> sql.Composed:
 
 
 def close_not_loaded(conn: Conn, run: RunRef, table_of_node: Mapping[str, str], files: Sequence[str]) -> None:
-    """Close the entries of earlier runs that loaded nothing, now that their files are loaded; in the caller's
+    """Close the entries of earlier runs that loaded nothing, because their files are loaded now; in the caller's
     transaction."""
     for table in dict.fromkeys(table_of_node.values()):
         if _is_missing(conn, table):
@@ -142,7 +143,8 @@ def close_not_loaded(conn: Conn, run: RunRef, table_of_node: Mapping[str, str], 
 
 
 _UNDECIDED = sql.SQL("(status = 'open' OR (status = 'fixed' AND \"fixedRow\" IS NOT NULL))")
-"""Entries of rows that may still be replayed. Those that a good run has closed are fixed too, but by no cell."""
+"""Entries of rows that can still be replayed. Entries closed by a successful run are `fixed` too, but have no fixed
+row."""
 
 _REOPEN = """
 UPDATE {} SET status = CASE WHEN "fixedRow" IS NULL THEN 'open' ELSE 'fixed' END, revision = revision + 1
@@ -156,12 +158,12 @@ AND status IN ('open', 'fixed') AND "replayResult" = 'loaded'"""
 
 
 def reopen_replayed(conn: Conn, run: RunRef, run_ids: Sequence[str], tables: Iterable[str]) -> None:
-    """Let the rows that undone replays had loaded be as they were before; in the caller's transaction."""
+    """Reset the rows that undone replays had loaded to their previous status; in the caller's transaction."""
     _change_replayed(conn, run, run_ids, tables, _REOPEN)
 
 
 def close_replayed(conn: Conn, run: RunRef, run_ids: Sequence[str], tables: Iterable[str]) -> None:
-    """Let the rows of replays that count again count as loaded, unless another replay has had them since."""
+    """Mark the rows of replays that count again as replayed, unless another replay has processed them since."""
     _change_replayed(conn, run, run_ids, tables, _CLOSE_AGAIN)
 
 
@@ -172,14 +174,14 @@ def _change_replayed(conn: Conn, run: RunRef, run_ids: Sequence[str], tables: It
 
 
 def _of_runs(run: RunRef, run_ids: Sequence[str]) -> list[sql.Literal]:
-    """As literals: beside parameters a % in the name of a table would be taken for another one."""
+    """Return literals: with parameters, psycopg would interpret a % in the name of a table."""
     return [sql.Literal(value) for value in (run.tenant, run.pipeline, run.node, list(run_ids))]
 
 
 def count_as_not_loaded(conn: Conn, run: RunRef, run_ids: Sequence[str], tables: Iterable[str]) -> None:
-    """Let the open entries of loads that are undone be those of runs that loaded nothing; in the caller's transaction.
+    """Mark the open entries of undone loads as those of runs that loaded nothing; in the caller's transaction.
 
-    The next good run over the same files closes them. A table that is gone keeps none.
+    The next successful run over the same files closes them. A table that no longer exists has no entries.
     """
     for name in map(TableName.parse, tables):
         if exists(conn, name.schema, name.table):
@@ -203,8 +205,8 @@ _IS_SKIPPED = """EXISTS (
 
 
 def count_as_loaded(conn: Conn, run: RunRef, run_ids: Sequence[str], tables: Iterable[str]) -> None:
-    """Let the open entries of loads that count again be what they were: of a row that a rule skipped, dropped. The
-    entry that says so may stand in another of their tables."""
+    """Restore the disposition of open entries of loads that count again: `dropped` if a rule skipped the row, else
+    `loaded`. The entry of that rule may be in another of their tables."""
     names = [name for name in map(TableName.parse, tables) if exists(conn, name.schema, name.table)]
     is_skipped = sql.SQL(" OR ").join(sql.SQL(_IS_SKIPPED).format(identifier_of(name)) for name in names)
     for name in names:

@@ -20,19 +20,19 @@ _INDEXES = {
     "_all_field_idx": "(tenant, field, status, id)",
     "_replay_idx": '("replayRun", id) WHERE "replayRun" IS NOT NULL',
 }
-"""All but the first let a page of a few entries be found among many millions, whatever they are narrowed by: those of a
-pipeline by the indexes that it leads, those of all pipelines of a workspace by those that the workspace leads."""
+"""All except the first allow a query to find a page of entries among many millions with any filter. Those that begin
+with the pipeline serve queries of one pipeline, those that begin with the workspace queries of all its pipelines."""
 _UNIQUE = {"_row_idx": '("runId", "targetNode", attempt, "rowId", "nodeId", "ruleId")'}
 
 
 def create_indexes(conn: Conn, name: TableName) -> None:
-    """Give a table that nobody else sees yet all its indexes, in the caller's transaction."""
+    """Create all indexes of a table that no other session sees yet, in the caller's transaction."""
     for statement in index_statements(name):
         conn.execute(statement)
 
 
 def index_statements(name: TableName) -> list[sql.Composed]:
-    """The statements of `create_indexes`."""
+    """Return the statements of `create_indexes`."""
     return [
         sql.SQL("CREATE {} {} ON {} {}").format(
             sql.SQL(kind), sql.Identifier(shortened(name.table, suffix)), identifier_of(name), sql.SQL(on)

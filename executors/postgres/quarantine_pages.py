@@ -1,4 +1,4 @@
-"""Pages of quarantine entries: found by index however many there are, searched within bounds."""
+"""Pages of quarantine entries, found by index regardless of their number, and searched within limits."""
 
 from __future__ import annotations
 
@@ -56,24 +56,24 @@ EVERY = (
 WITHOUT_VALUES = tuple(name for name in EVERY if name not in ("row", "fixedRow"))
 
 SLICE = 100_000
-"""Entries that one search looks into at most."""
+"""The maximum number of entries that one search examines."""
 AT_ONCE = 5000
-"""Entries that are fetched or deleted at once."""
+"""The number of entries that are fetched or deleted at once."""
 COUNTED_AT_ONCE = 100_000
-"""Entries that are counted in one go: what a count that is given up has counted by then, it can tell."""
+"""The number of entries that are counted at once. An interrupted count reports the finished batches."""
 SECONDS = 5
-"""How long a page may take; more than enough where the indexes are there."""
+"""The time limit of a page, which is ample if the indexes exist."""
 STALLED_SECONDS = 300
-"""How long whoever reads all entries may take for those fetched at once."""
+"""The time limit for a reader of all entries to process those fetched at once."""
 EXPORT_SECONDS = 7200
-"""How long reading all entries of a table may take altogether."""
+"""The time limit for reading all entries of a table."""
 COUNT_SECONDS = 20
-"""How long counting may take, which reads all that it counts while a person waits."""
+"""The time limit for counting, which reads all counted entries while a user waits."""
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """`reached` is the entry up to which was looked, None once nothing follows."""
+    """`reached` is the last entry examined, None if none follows."""
 
     entries: list[dict[str, Any]]
     reached: Position | None
@@ -89,8 +89,8 @@ def read_page(
     limit: int,
     columns: Sequence[str] = EVERY,
 ) -> Page:
-    """Up to `limit` entries that follow `after`, in the order of the query. Raises Terminal `errors.gave_up` when it
-    would take too long."""
+    """Return up to `limit` entries that follow `after`, in the order of the query. Raises Terminal `errors.gave_up` at
+    the time limit."""
     if not exists(conn, table.schema, table.table):
         return Page([], None)
     most = limit if entry_query.search is None else SLICE
@@ -106,7 +106,7 @@ def read_page(
 
 @contextmanager
 def in_time(conn: Conn, table: TableName, seconds: int) -> Iterator[None]:
-    """A transaction whose statements take so long at most, each; else Terminal `errors.gave_up`."""
+    """Open a transaction that limits the time of each statement. Raises Terminal `errors.gave_up` at the limit."""
     try:
         with conn.transaction():
             conn.execute("SELECT set_config('statement_timeout', %s, true)", [f"{seconds}s"])
@@ -120,11 +120,10 @@ def in_time(conn: Conn, table: TableName, seconds: int) -> Iterator[None]:
 
 
 def read_all(conn: Conn, owners: Owners, table: TableName, entry_query: EntryQuery) -> Iterator[dict[str, Any]]:
-    """Every entry, oldest first, by a cursor of the server: none of them is held here for long.
+    """Yield every entry, oldest first, with a server-side cursor, so that memory stays bounded.
 
-    As long as it is open nothing that goes in the whole database can be cleared away. So the server ends the session of
-    whoever asks for nothing more (Transient `target.lost`), and whoever is too slow is told (Terminal
-    `errors.gave_up`).
+    While the cursor is open, the whole database cannot remove dead rows. So the server ends the session of a reader
+    that requests no more rows (Transient `target.lost`), and a reader that is too slow gets Terminal `errors.gave_up`.
     """
     if not exists(conn, table.schema, table.table):
         return
@@ -144,13 +143,13 @@ def read_all(conn: Conn, owners: Owners, table: TableName, entry_query: EntryQue
                     "errors.gave_up",
                     f"Sending the rejected rows of {table} took more than {EXPORT_SECONDS // 60} minutes; not all "
                     "of them have been sent.",
-                    hint="Narrow them down by run, rule, field or status, or take them nearer to the database.",
+                    hint="Filter them by run, rule, field or status, or export closer to the database.",
                 )
 
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """How many entries there are; where not `is_whole` there may be more, for counting them took too long."""
+    """The number of entries. If not `is_whole`, there may be more, because counting exceeded its time limit."""
 
     entries: int
     is_whole: bool
@@ -165,7 +164,7 @@ def count_older(
     before: datetime,
     seconds: float = COUNT_SECONDS,
 ) -> Counted:
-    """How many entries are older than that, counted for so long at the most."""
+    """Count the entries older than `before`, for at most `seconds`."""
     if not exists(conn, table.schema, table.table):
         return Counted(0, is_whole=True)
     query = sql.SQL("DECLARE flow_count NO SCROLL CURSOR FOR SELECT FROM {} AS q WHERE {}").format(
@@ -173,13 +172,13 @@ def count_older(
     )
     found, until = 0, time.monotonic() + seconds
     with suppress(errors.QueryCanceled), conn.transaction():
-        # All of them are wanted, not the first ones soon.
+        # All rows are needed, so the planner must not optimize for the first ones.
         conn.execute("SELECT set_config('cursor_tuple_fraction', '1', true)")
         _stop_at(conn, until)
         conn.execute(query)
         while time.monotonic() < until:
             _stop_at(conn, until)
-            # Counts as it goes, and sends no row.
+            # MOVE counts the rows without sending them.
             moved = conn.execute(sql.SQL("MOVE {} IN flow_count").format(sql.Literal(COUNTED_AT_ONCE))).rowcount
             found += moved
             if moved < COUNTED_AT_ONCE:
@@ -188,14 +187,14 @@ def count_older(
 
 
 def _stop_at(conn: Conn, until: float) -> None:
-    """Let the statements of this transaction take no longer than that, each."""
+    """Limit each statement of this transaction to the time left until `until`."""
     left = max(1, int(1000 * (until - time.monotonic())))
     conn.execute("SELECT set_config('statement_timeout', %s, true)", [f"{left}ms"])
 
 
 @dataclass(frozen=True, slots=True)
 class Swept:
-    """How many entries went, and the id up to which was looked: None if that was all."""
+    """The number of deleted entries, and the last id examined: None if all were examined."""
 
     gone: int
     reached: int | None
@@ -213,12 +212,12 @@ def delete_older(
     most: int | None = None,
     until: float | None = None,
 ) -> Swept:
-    """Delete the entries older than that behind the id `after`, some at a time, so that nobody waits for long, until
-    about `most` are gone or the clock (`time.monotonic`) says `until`."""
+    """Delete the entries older than `before` with an id above `after`, in small batches so that other sessions do not
+    wait long, until about `most` are deleted or the clock (`time.monotonic`) reaches `until`."""
     if not exists(conn, table.schema, table.table):
         return Swept(0, None)
-    # By id: each look goes on behind the last one instead of stepping over what is deleted already, and is at so many
-    # entries at the most, however few of them are to go.
+    # By id: each batch starts after the previous one, so that deleted entries are not read again, and examines a
+    # limited number of entries even if few of them are deleted.
     statement = sql.SQL(
         "WITH seen AS MATERIALIZED (SELECT q.id, {1} AS goes FROM {0} AS q WHERE q.id > {2} ORDER BY q.id LIMIT {3}),"
         " gone AS (DELETE FROM {0} WHERE id = ANY (ARRAY(SELECT id FROM seen WHERE goes)) RETURNING id)"
@@ -240,7 +239,7 @@ def _older(owner: Owner, entry_query: EntryQuery, before: datetime) -> sql.Compo
 
 
 def _conditions(owner: Owner | Owners, entry_query: EntryQuery) -> list[sql.Composable]:
-    """The same in one go, for who reads all of it."""
+    """Return the conditions for reading all entries at once."""
     n = entry_query
     named = {"ruleId": n.rule, "field": n.field, "status": n.status, "replayRun": n.replay_run}
     conditions: list[sql.Composable] = [is_owned(owner, "q")]
@@ -257,14 +256,14 @@ def _conditions(owner: Owner | Owners, entry_query: EntryQuery) -> list[sql.Comp
 
 
 def like(text: str) -> str:
-    """The pattern of rows that hold this text, which stands in them as JSON spells it."""
+    """Return the LIKE pattern of rows that contain this text, in the form in which JSON spells it."""
     spelt = json.dumps(text, ensure_ascii=False)[1:-1]
     return "%" + spelt.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_") + "%"
 
 
 @translate()
 def read_entries(conn: Conn, table: TableName, ids: Sequence[int]) -> list[dict[str, Any]]:
-    """Entries by their ids, newest first."""
+    """Return entries by their ids, newest first."""
     return _entries(conn, table, sorted(ids, reverse=True), EVERY)
 
 
@@ -282,7 +281,7 @@ def _ids(positions: Sequence[Position]) -> sql.Literal:
 
 
 def _entries(conn: Conn, table: TableName, ids: Sequence[int], columns: Sequence[str]) -> list[dict[str, Any]]:
-    """Entries in the order of their ids here."""
+    """Return entries in the order of the given ids."""
     query = sql.SQL("SELECT {} FROM {} WHERE id = ANY({}::bigint[])").format(
         sql.SQL(", ").join(map(sql.Identifier, columns)), identifier_of(table), sql.Literal(list(ids))
     )

@@ -1,4 +1,5 @@
-"""The query for one page of quarantine entries: probes of indexes, however many entries and pipelines there are."""
+"""The query for one page of quarantine entries. It only probes indexes, regardless of the numbers of entries and
+pipelines."""
 
 from __future__ import annotations
 
@@ -20,8 +21,8 @@ GROUP_COLUMNS: Mapping[Group, str] = {"rule": "ruleId", "pipeline": "pipelineId"
 
 @dataclass(frozen=True, slots=True)
 class EntryOrder:
-    """By group, then by time: without a group by time alone. `is_reversed` turns the groups; without a group it is the
-    oldest entry that comes first. Within a group the newest does."""
+    """The order of entries: by group, then newest first. `is_reversed` reverses the order of groups. Without a group,
+    the order is by time, with the oldest first if reversed."""
 
     group: Group | None = None
     is_reversed: bool = False
@@ -36,7 +37,7 @@ NEWEST_FIRST = EntryOrder()
 
 @dataclass(frozen=True, slots=True)
 class EntryQuery:
-    """Which entries of an owner. `runs` are those to look into, all if None; `search` is text in the row."""
+    """A filter of entries. `runs` restricts them to these runs, None means all; `search` is a text in the row."""
 
     runs: tuple[str, ...] | None = None
     rule: str | None = None
@@ -48,7 +49,7 @@ class EntryQuery:
 
 
 class Position(NamedTuple):
-    """Where an entry stands in an order: its id, and its rule or pipeline where it is ordered by that, else ''."""
+    """The position of an entry in an order: its id, and the rule or pipeline by which it is ordered, else ''."""
 
     id: int
     group: str = ""
@@ -56,11 +57,11 @@ class Position(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class PageQuery:
-    """The positions of up to `most` entries that follow `after`.
+    """The query for the positions of up to `most` entries that follow `after`.
 
-    Each group and each status is looked up by itself and the first of all are taken: one index cannot hold several of
-    them in one order. Entries of one pipeline come from indexes that begin with the pipeline, those of several from
-    indexes that begin with the workspace.
+    Each group and status is queried separately and the first entries of all are merged, because one index cannot return
+    several of them in one order. Entries of one pipeline come from indexes that begin with the pipeline, those of
+    several from indexes that begin with the workspace.
     """
 
     owners: Owners
@@ -89,8 +90,8 @@ class PageQuery:
     # --- groups -------------------------------------------------------------------------------------------------------
 
     def _groups(self) -> sql.Composable:
-        """The groups from that of `after` on, in their order. Sorted before they are joined: then the few groups that
-        fill the page are read, and not all of them."""
+        """Return the groups from that of `after` on, in order. They are sorted before the join, so that only the groups
+        that fill the page are read."""
         order = self.entry_query.order
         if order.group is None:
             return sql.SQL("(SELECT 0) AS g(place)")
@@ -98,7 +99,7 @@ class PageQuery:
             keys: sql.Composable = sql.SQL("(SELECT key FROM rules WHERE key IS NOT NULL)")
         else:
             keys = sql.SQL("unnest({}::text[])").format(sql.Literal(list(self.owners.pipelines)))
-        # By code point, as what comes from several tables is merged.
+        # By code point, because results of several tables are merged in this order.
         return sql.SQL(
             '(SELECT k.key, row_number() OVER (ORDER BY k.key COLLATE "C" {turned}) AS place FROM {keys} AS k(key)'
             " WHERE {follows} ORDER BY place) AS g"
@@ -113,7 +114,7 @@ class PageQuery:
         )
 
     def _all_rules(self) -> sql.Composed:
-        """Each rule once: from one to the next by index, however many entries each has."""
+        """Return each rule once. The query jumps from one rule to the next by index, however many entries each has."""
         if self.entry_query.rule is not None:
             return sql.SQL("WITH rules(key) AS (SELECT {}::text) ").format(sql.Literal(self.entry_query.rule))
         return sql.SQL(
@@ -128,8 +129,7 @@ class PageQuery:
     # --- one group, one status ----------------------------------------------------------------------------------------
 
     def _range(self) -> sql.Composed:
-        """The ids between which the wanted entries stand: those of a run, or of the runs of a day, stand close
-        together."""
+        """Return the range of ids of the wanted entries: entries of a run, or of the runs of a day, have close ids."""
         if self.entry_query.runs is None:
             return sql.SQL("(SELECT 0::bigint, {}::bigint) AS r(lo, hi)").format(sql.Literal(HIGHEST))
         ends = (
@@ -168,8 +168,9 @@ class PageQuery:
         return self._only_run is None or named
 
     def _arm(self) -> sql.Composed:
-        """From an index whose columns lead to the id, as a range of all of them: with equal signs the planner would see
-        that the id alone gives the order, and walk through the primary key past whatever is not wanted."""
+        """Return the query of one group and status. It uses a range on all columns of the index that leads to the id:
+        with equality conditions, the planner would see that the id alone gives the order, and scan the primary key
+        through all unwanted entries."""
         n, leads = self.entry_query, self._leads()
         columns = sql.SQL(", ").join(sql.Identifier("q", name) for name in (*leads, "id"))
         by_pipeline = self._of_one or n.order.group == "pipeline"
@@ -180,7 +181,7 @@ class PageQuery:
         if n.order.group == "pipeline":
             conditions.append(sql.SQL('q."pipelineId" = g.key'))
         if n.runs is not None and "runId" not in leads:
-            # Another collation keeps the planner off the index of runs.
+            # Another collation prevents the planner from using the index of runs.
             conditions.append(sql.SQL('q."runId" COLLATE "C" = ANY ({}::text[])').format(sql.Literal(list(n.runs))))
         if n.replay_run is not None:
             conditions.append(sql.SQL('q."replayRun" IS NOT NULL'))
@@ -198,8 +199,8 @@ class PageQuery:
         )
 
     def _is_owned(self, *, by_pipeline: bool) -> sql.Composed:
-        """Whose entries, as conditions of which one alone can lead an index: the cast or the collation hides the other
-        column from the planner, which may take the wrong one where it knows little of the table."""
+        """Return conditions on the owner of which only one can use an index: the cast or collation hides the other
+        column from the planner, which might choose the wrong index if it has few statistics."""
         pipelines = sql.Literal(list(self.owners.pipelines))
         tenant = sql.Literal(self.owners.tenant)
         if self._of_one:
@@ -211,7 +212,7 @@ class PageQuery:
         return sql.SQL('q.tenant = {} AND q."pipelineId" COLLATE "C" = ANY ({}::text[])').format(tenant, pipelines)
 
     def _leads(self) -> dict[str, sql.Composable]:
-        """The columns before the id, but for the pipeline or the workspace, of the index that serves."""
+        """Return the index columns between the pipeline or workspace and the id."""
         n = self.entry_query
         if n.replay_run is not None:
             return {"replayRun": sql.Literal(n.replay_run)}

@@ -1,4 +1,4 @@
-"""Quarantine tables themselves: made, or proven to take rejected rows, before anything is read."""
+"""Quarantine tables: created or checked before anything is read."""
 
 from __future__ import annotations
 
@@ -58,11 +58,11 @@ _COLUMNS = {
     "fixRun": "text",
     "supersededBy": "text",
 }
-"""Columns beside `id`. `rowId` is shared by the entries of one row; `disposition` is dropped, loaded or not_loaded (the
-run loaded nothing); `rowFrom` source or input; `status` open, replayed, ignored, fixed or superseded. `tenant` is the
-workspace: several may share a table and a pipeline's id. `revision` goes up with every change of a row's entries.
+"""Columns in addition to `id`. The entries of one row share `rowId`. `disposition` is dropped, loaded or not_loaded
+(the run loaded nothing); `rowFrom` source or input; `status` open, replayed, ignored, fixed or superseded. `tenant` is
+the workspace: several may share a table and a pipeline's id. `revision` increases with every change of a row's entries.
 `replayRun` is the last run that replayed the row, `replayResult` its result and `replayRules` the rules that still
-failed; `fixRun` is the run that computed `fixedRow`, `supersededBy` the one that stands for the row."""
+failed. `fixRun` is the run that computed `fixedRow`, `supersededBy` the run whose result replaces the row."""
 
 _PROBE = {
     "pipelineId": "probe",
@@ -88,8 +88,8 @@ SELECT coalesce((SELECT has_schema_privilege(n.oid, 'CREATE') FROM pg_namespace 
 
 @translate()
 def probe_quarantine(conn: Conn, table: str) -> None:
-    """Prove, before anything is read, that rejected rows could be kept. A table that is missing is not made: a load
-    that rejects nothing leaves none behind.
+    """Check, before anything is read, that rejected rows can be stored. A missing table is not created, because a load
+    without rejected rows needs none.
 
     Raises Terminal `quarantine.unusable`.
     """
@@ -109,9 +109,9 @@ def probe_quarantine(conn: Conn, table: str) -> None:
 
 @translate()
 def ensure_quarantine(conn: Conn, table: str) -> None:
-    """Create a quarantine table, or prove that the one there can be written to.
+    """Create a quarantine table, or check that the existing one is writable.
 
-    Raises Terminal `quarantine.unusable` naming what the table lacks.
+    Raises Terminal `quarantine.unusable` with what the table lacks.
     """
     name = TableName.parse(table)
     if not _columns_of(conn, name):
@@ -134,14 +134,14 @@ def _body() -> sql.Composed:
 
 
 def quarantine_statements(name: TableName, *, has_schema: bool) -> list[sql.Composed]:
-    """The statements by which `ensure_quarantine` makes a table that is missing."""
+    """Return the statements by which `ensure_quarantine` creates a missing table."""
     schema = [] if has_schema else schema_statements(name.schema)
     return [*schema, *table_statements(identifier_of(name), _body()), *index_statements(name)]
 
 
 @translate()
 def require_quarantine(conn: Conn, name: TableName) -> None:
-    """Raises Terminal `quarantine.unusable` if the table is gone or lacks a column."""
+    """Raise Terminal `quarantine.unusable` if the table is missing or lacks a column."""
     _require_columns(name, _columns_of(conn, name))
 
 
@@ -160,7 +160,7 @@ def _require_columns(name: TableName, have: Mapping[str, str]) -> None:
 
 
 def _require_writable(conn: Conn, name: TableName) -> None:
-    """Insert a row and take it back: only so are triggers, constraints and privileges known to agree."""
+    """Insert a row and roll it back: only this shows that triggers, constraints and privileges allow it."""
     statement = sql.SQL("INSERT INTO {} ({}) VALUES ({})").format(
         identifier_of(name),
         sql.SQL(", ").join(map(sql.Identifier, _PROBE)),
@@ -183,6 +183,6 @@ def _unusable(name: TableName, why: str) -> Terminal:
     return Terminal(
         "quarantine.unusable",
         f"The quarantine table {name} cannot store rejected rows: {why}.",
-        hint=f"Name another table in the validate node, or rename this one away and let Flow make its own: "
+        hint=f"Name another table in the validate node, or rename this table and let Flow create its own: "
         f"ALTER TABLE {quoted(name.schema, name.table)} RENAME TO …",
     )

@@ -1,7 +1,7 @@
-"""Rejected rows that somebody works on: finding them by their entries, and changing all entries of a row at once.
+"""Finds rejected rows by their entries, and changes all entries of a row at once.
 
-A row is changed only as it was last seen: whoever decides must know its revision, so that two people never overwrite
-one another in silence.
+A change must name the revision of the row that the user has seen, so that users never overwrite each other's changes
+silently.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from executors.table_name import TableName
 from executors.validation.rows import ESCAPED_KEY, RAW_KEY
 
 TEXT_KEY = "_flow_text"
-"""Holds a row that jsonb does not take, as text."""
+"""Contains, as text, a row that jsonb cannot represent."""
 WHOLE_ROW_FLAGS = (RAW_KEY, TEXT_KEY)
-"""Keys of objects that stand for a row without being one."""
+"""Keys of objects that represent a row as a whole text."""
 
 
 @dataclass(frozen=True, slots=True)
 class Owner:
-    """Whose entries: one table may keep those of several pipelines, even of several workspaces."""
+    """The owner of entries: one table may store those of several pipelines, even of several workspaces."""
 
     tenant: str
     pipeline: str
@@ -45,7 +45,7 @@ class Owners:
 
 
 def is_owned(owner: Owner | Owners, entry: str) -> sql.Composed:
-    """A condition on an entry."""
+    """Return a condition on an entry."""
     pipelines = (owner.pipeline,) if isinstance(owner, Owner) else owner.pipelines
     mine = sql.SQL('{0}."pipelineId" = {1} AND {0}.tenant = {2}')
     if len(pipelines) == 1:
@@ -63,7 +63,7 @@ _ROW = (
 
 
 def find_rows(conn: Conn, owner: Owner, table: TableName, ids: Collection[int]) -> list[RejectedRow]:
-    """The rows of these entries, each once, in the order in which they were rejected."""
+    """Return the rows of these entries, each once, in the order in which they were rejected."""
     query = sql.SQL(
         'SELECT DISTINCT ON (q."runId", q."rowId") {} FROM {} AS q WHERE q.id = ANY({}::bigint[]) AND {}'
     ).format(sql.SQL(_ROW), identifier_of(table), sql.Literal(list(ids)), is_owned(owner, "q"))
@@ -72,8 +72,7 @@ def find_rows(conn: Conn, owner: Owner, table: TableName, ids: Collection[int]) 
 
 
 def texts_of(conn: Conn, table: TableName, ids: Collection[int], field: str) -> dict[int, str | None]:
-    """What a field of these entries' rows holds now, as text, by entry. Texts that jsonb does not take as they are, are
-    left out."""
+    """Return the current value of a field, as text, by entry. Texts that jsonb stores escaped are omitted."""
     query = sql.SQL(
         'SELECT id, b.base ->> {field} FROM {table} CROSS JOIN LATERAL (SELECT coalesce("fixedRow", row) AS base) AS b'
         " WHERE id = ANY ({ids}::bigint[]) AND NOT coalesce(b.base -> {escaped} ? {field}, false)"
@@ -87,7 +86,7 @@ def texts_of(conn: Conn, table: TableName, ids: Collection[int], field: str) -> 
 
 
 def fixed_in(conn: Conn, table: TableName, ids: Collection[int], field: str) -> set[int]:
-    """Those of these entries in whose rows this field was given another value than the source's."""
+    """Return which of these entries have another value of this field than the source."""
     query = sql.SQL(
         'SELECT id FROM {table} WHERE id = ANY ({ids}::bigint[]) AND "fixedRow" IS NOT NULL'
         ' AND "fixedRow" -> {field} IS DISTINCT FROM row -> {field}'
@@ -112,8 +111,8 @@ def entry_ids(
     nodes: Collection[str],
     attempts: int,
 ) -> list[int]:
-    """The entries of rows of which run and row id are known; their target is among `nodes`, and the run had so many
-    `attempts`."""
+    """Return the entries of rows by run and row id. Their target is among `nodes`, and the run had `attempts`
+    attempts."""
     values = {
         "runs": [run for run, _ in keys],
         "rows": [row_id for _, row_id in keys],
@@ -130,9 +129,9 @@ def entry_ids(
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What becomes of rows. `before` are the statuses that it may follow; `only_dropped` says that it makes sense for
-    rows alone that were not loaded. `sets` are columns and the SQL of their values over an entry `q`, what it holds now
-    as `b.base`, and `k.cells`. A note leaves the revision: whoever is at the row need not care."""
+    """A change of rows. `before` lists the statuses in which it is allowed; `only_dropped` restricts it to rows that
+    were not loaded. `sets` maps columns to the SQL of their values over an entry `q`, its current row `b.base`, and
+    `k.cells`. A note does not change the revision, because it does not conflict with other changes."""
 
     before: tuple[str, ...]
     sets: Mapping[str, sql.Composable]
@@ -140,13 +139,13 @@ class Change:
     is_note: bool = False
 
 
-# What the database cannot hold is refused here: escaped, it would be another value.
+# Characters that the database cannot store are refused here: an escaped value would be another value.
 _as_given = partial(json.dumps, ensure_ascii=False)
 
 Verb = Literal["fix", "revert", "ignore", "reopen"]
 
 _FIXED = sql.SQL("CASE WHEN q.\"fixedRow\" IS NULL THEN 'open' ELSE 'fixed' END")
-# Cells over the row as fixed before, or as read from the source; what was escaped in a replaced cell is gone.
+# Cells are applied to the row as fixed before, or as read from the source. Escapes of a replaced cell are removed.
 _FIXED_ROW = sql.SQL(
     "CASE WHEN b.base ? {escaped} THEN jsonb_set(b.base, ARRAY[{escaped}],"
     " (b.base -> {escaped}) - ARRAY(SELECT jsonb_object_keys(k.cells))) ELSE b.base END || k.cells"
@@ -154,7 +153,7 @@ _FIXED_ROW = sql.SQL(
 
 
 def change_of(verb: Verb, by: str, reason: str, run: str | None = None) -> Change:
-    """`run` is the one that computes the values of a fix."""
+    """Return a change. `run` is the run that computes the values of a fix."""
     who = {"decidedBy": sql.Literal(by), "decidedAt": sql.SQL("now()"), "reason": sql.Literal(reason or None)}
     match verb:
         case "fix":
@@ -182,9 +181,10 @@ def change_rows(
     change: Change,
     cells: Mapping[tuple[str, str], Mapping[str, str | None]] | None = None,
 ) -> set[tuple[str, str]]:
-    """Change all entries of those rows that are still as they were seen; gives their keys. In the caller's transaction.
+    """Change all entries of those rows whose revision is unchanged, in the caller's transaction. Return the keys of
+    these rows.
 
-    `cells` are new values by the row's key, for changes that take them.
+    `cells` are new values by the row's key, for changes that have values.
     """
     changed: set[tuple[str, str]] = set()
     for table in dict.fromkeys(tables):
@@ -194,7 +194,8 @@ def change_rows(
 
 
 def _update(owner: Owner, table: TableName, change: Change, values: Mapping[str, Any]) -> sql.Composed:
-    """All values as literals: beside parameters a % in one of them, such as in a reason, would be taken for another."""
+    """Return the statement with all values as literals: with parameters, psycopg would interpret a % in one of them,
+    such as in a reason."""
     sets = sql.SQL(", ").join(
         sql.SQL("{} = {}").format(sql.Identifier(name), value) for name, value in change.sets.items()
     )

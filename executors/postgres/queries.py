@@ -1,4 +1,4 @@
-"""What only the database knows of a query that people wrote: what its names stand for there."""
+"""Checks of a user-written query that need the database: what its names refer to."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from ir.allowances import CATALOG, FLOW_SCHEMAS, Name, listed_functions
 from ir.queries import Query
 from ir.query_allowances import not_allowed
 
-# What PostgreSQL itself brings has smaller oids.
+# Built-in objects of PostgreSQL have smaller oids.
 _FUNCTIONS = """
 SELECT n.nspname, p.proname, bool_or(p.provolatile = 'v'), bool_or(n.nspname = 'pg_catalog' AND p.oid >= 16384)
 FROM unnest(%s::text[], %s::text[]) AS f(schema, name)
 JOIN pg_proc p ON p.proname = f.name JOIN pg_namespace n ON n.oid = p.pronamespace
 WHERE n.nspname = coalesce(nullif(f.schema, ''), 'pg_catalog') GROUP BY 1, 2 ORDER BY 1, 2"""
 
-# `(x).name` is a call where a function of that name takes one argument.
+# `(x).name` is a function call if a function of that name takes one argument.
 _FIELDS = """
 SELECT DISTINCT p.proname FROM pg_proc p
 WHERE p.pronamespace = 'pg_catalog'::regnamespace AND p.proname = ANY (%s)
@@ -32,14 +32,14 @@ FROM unnest(%s::text[], %s::text[]) AS f(schema, name)
 JOIN pg_operator o ON o.oprname = f.name JOIN pg_namespace n ON n.oid = o.oprnamespace AND n.nspname = f.schema
 JOIN pg_proc p ON p.oid = o.oprcode JOIN pg_namespace fn ON fn.oid = p.pronamespace ORDER BY 1, 2"""
 
-# Values of an enumeration are looked up; reading those of any other type calls functions that somebody wrote.
+# Values of enumerations are looked up; parsing values of any other type may call user-defined functions.
 _TYPES = """
 SELECT DISTINCT n.nspname, t.typname
 FROM unnest(%s::text[], %s::text[]) AS f(schema, name)
 JOIN pg_type t ON t.typname = f.name JOIN pg_namespace n ON n.oid = t.typnamespace AND n.nspname = f.schema
 WHERE t.typtype <> 'e' ORDER BY 1, 2"""
 
-# Through views, materialized views, partitions and children.
+# Also through views, materialized views, partitions and child tables.
 _REACHED = """
 WITH RECURSIVE reached(oid) AS (
   SELECT c.oid FROM unnest(%s::text[], %s::text[]) AS f(schema, name)
@@ -55,14 +55,14 @@ WHERE n.nspname = ANY (%s) ORDER BY 1, 2 LIMIT 1"""
 
 
 def require_allowed(conn: Conn, query: Query, connection: Connection, what: str) -> None:
-    """Raise Terminal for a query that does more than read over this connection. `what` is how people call it."""
+    """Raise Terminal for a query that does more than read over this connection. `what` names the query in messages."""
     refuse_server_rights(conn, connection, what)
     require_functions(conn, query, connection, what)
     refuse_flow_tables(conn, query.tables, what)
 
 
 def require_functions(conn: Conn, query: Query, connection: Connection, what: str) -> None:
-    """Raise Terminal unless all that the query calls only computes a value, or an admin has allowed it."""
+    """Raise Terminal unless every called function only computes a value, or an admin has allowed it."""
     allowed = connection.allowance.functions
     called = [*query.foreign_functions, *_operator_functions(conn, query.operators), *_find(conn, _TYPES, query.types)]
     if missing := [name for name in dict.fromkeys(called) if name not in allowed]:
@@ -79,7 +79,7 @@ def require_functions(conn: Conn, query: Query, connection: Connection, what: st
 
 
 def _operator_functions(conn: Conn, operators: Sequence[Name]) -> list[Name]:
-    """The functions of operators; those that PostgreSQL brings and lists compute a value, as its operators do."""
+    """Return the functions of operators, except listed built-in functions, which only compute a value."""
     found = _find(conn, _OPERATORS, operators)
     return [(schema, name) for schema, name in found if schema != CATALOG or name not in listed_functions()]
 
@@ -91,22 +91,22 @@ def _refuse_changing(conn: Conn, query: Query, what: str) -> None:
     if changing := [(schema, name) for schema, name, is_volatile, _ in found if is_volatile]:
         raise Terminal(
             "query.not_allowed",
-            f"{what} calls {_listed(changing)}, which PostgreSQL takes for volatile: it may write, or give something "
-            "else each time.",
-            hint="Take it out. If it does neither, its owner can say so: ALTER FUNCTION … STABLE.",
+            f"{what} calls {_listed(changing)}, which is volatile in PostgreSQL: it may write, or return different "
+            "values each time.",
+            hint="Remove it. If it does neither, its owner can declare this: ALTER FUNCTION … STABLE.",
         )
 
 
 def _does_more(names: Iterable[Name], what: str) -> Terminal:
     return Terminal(
         "query.not_allowed",
-        f"{what} calls {_listed(names)}, which is not one of those functions of PostgreSQL that only compute a value.",
-        hint="Take it out.",
+        f"{what} calls {_listed(names)}, which is not one of PostgreSQL's functions that only compute a value.",
+        hint="Remove it.",
     )
 
 
 def refuse_flow_tables(conn: Conn, tables: Sequence[Name], what: str) -> None:
-    """Raise Terminal where tables lead to one of Flow's own, such as by a view."""
+    """Raise Terminal if the query reads one of Flow's own tables, directly or through a view."""
     named = [name for name in tables if name[0]]
     schemas, names = [schema for schema, _ in named], [name for _, name in named]
     found = conn.execute(_REACHED, [schemas, names, list(FLOW_SCHEMAS)]).fetchone() if named else None

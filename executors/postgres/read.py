@@ -1,7 +1,7 @@
-"""Rows out of PostgreSQL: COPY of its own text forms, read into Arrow. Runs inside Spark's tasks.
+"""Reads rows from PostgreSQL by COPY in text form and converts them to Arrow. Runs inside Spark's tasks.
 
-Text is what PostgreSQL itself calls a value's exact form, for every type that there is; what Arrow holds as exactly is
-typed at once, all else stays text until something needs it.
+For every type, PostgreSQL's text form is exact. Values that Arrow can represent exactly are typed at once; all others
+stay text until they are needed.
 """
 
 from __future__ import annotations
@@ -34,22 +34,23 @@ _TYPED = {
     "double precision": ColumnType("float"),
     "boolean": ColumnType("boolean"),
 }
-"""Types all of whose values Arrow holds, read as they arrive. `real` has fewer digits than a float64 keeps apart."""
+"""Types that Arrow represents completely; they are parsed on arrival. `real` has fewer digits than a float64
+distinguishes."""
 
 _ARROW = {"integer": pa.int32(), "bigint": pa.int64(), "float": pa.float64(), "boolean": pa.bool_()}
 
 _CONVERTED = frozenset({"date", "timestamp", "timestamptz", "time", "decimal", "binary"})
-"""Types that hold values which Arrow lacks (infinity, years before 1, NaN): each value is tried when it is needed."""
+"""Types with values that Arrow lacks (infinity, years before 1, NaN): each value is parsed when it is needed."""
 
 
 def field_of(column: DestinationColumn) -> SourceField:
-    """A column of the source as the pipeline sees it."""
+    """Return a column of the source in the form that the pipeline reads."""
     kind = _TYPED.get(column.declared, column.type)
     return SourceField(column.name, kind, as_text=kind.kind in _CONVERTED)
 
 
 def beyond_arrow(column: DestinationColumn) -> sql.Composed | None:
-    """A condition: the value is one that Arrow's type cannot hold. None where there is no such value."""
+    """Return a condition: Arrow's type cannot represent the value. Return None if it can represent all values."""
     test = _BEYOND_ARROW.get(column.type.kind)
     return None if test is None or column.type.kind == "pg" else sql.SQL(test).format(sql.Identifier("q", column.name))
 
@@ -58,7 +59,7 @@ _OUT_OF_YEARS = "(NOT isfinite({0}) OR {0} < '0001-01-01' OR {0} >= '10000-01-01
 _BEYOND_ARROW = {
     "date": _OUT_OF_YEARS,
     "timestamp": _OUT_OF_YEARS,
-    # Away from the ends of Arrow's years, whatever the zone.
+    # Excludes the first and last day of Arrow's range, so that the time zone does not matter.
     "timestamptz": "(NOT isfinite({0}) OR {0} < '0001-01-02Z' OR {0} >= '9999-12-31Z')",
     "time": "({0} = '24:00')",
     "decimal": "({0} = 'NaN')",
@@ -66,14 +67,14 @@ _BEYOND_ARROW = {
 
 
 def copied_column(column: DestinationColumn) -> sql.Composed:
-    """The expression that COPY writes for it. As text, `char(n)` has no blanks behind it."""
+    """Return the expression that COPY writes for the column. As text, `char(n)` has no trailing blanks."""
     cast = "::text" if column.base in ("bpchar", "character") else ""
     return sql.SQL("q.{}" + cast).format(sql.Identifier(column.name))
 
 
 @dataclass(frozen=True, slots=True)
 class ReadSession:
-    """How sessions that read for a run are opened: one moment, read-only, each statement within `seconds`."""
+    """Opens sessions that read for a run: one snapshot, read-only, each statement limited to `seconds`."""
 
     run_id: str
     seconds: int
@@ -84,7 +85,7 @@ class ReadSession:
 
     @contextmanager
     def open(self, connection: Connection, snapshot: str = "") -> Iterator[Conn]:
-        """A session in its transaction, on a snapshot that another one has exported, if any."""
+        """Open a session in its transaction, on an exported snapshot if one is given."""
         with connect(connection, autocommit=True, application_name=self.application) as conn:
             with translate():
                 conn.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
@@ -95,11 +96,11 @@ class ReadSession:
 
     @staticmethod
     def _watch(conn: Conn) -> dict[str, str]:
-        """A server that works on an answer nobody waits for any more finds out."""
+        """Let the server detect a closed connection while it computes a result."""
         return {"client_connection_check_interval": "5s"} if conn.info.server_version >= 140000 else {}
 
     def interrupt(self, connection: Connection) -> None:
-        """Cancel all that sessions of this run are reading there."""
+        """Cancel everything that sessions of this run are reading in this database."""
         with connect(connection, autocommit=True, timeout=5) as conn, translate():
             conn.execute(
                 "SELECT pg_cancel_backend(pid) FROM pg_stat_activity"
@@ -110,7 +111,8 @@ class ReadSession:
 
 @dataclass(frozen=True, slots=True)
 class TablePart:
-    """What one COPY reads. `start` and `end` are blocks of the table; `first_record` is above all numbers before."""
+    """The part that one COPY reads. `start` and `end` are blocks of the table; `first_record` is above all earlier
+    numbers."""
 
     start: int
     end: int
@@ -120,7 +122,7 @@ class TablePart:
 
 @dataclass(frozen=True, slots=True)
 class SnapshotReader:
-    """Reads parts of one snapshot; each ends in a row that tells how many there were."""
+    """Reads parts of one snapshot. Each part ends with a trailer that holds the number of its rows."""
 
     encrypted_connection: str
     session: ReadSession
@@ -139,12 +141,12 @@ class SnapshotReader:
 
 
 def snapshot_schema(fields: Sequence[SourceField]) -> pa.Schema:
-    """The hidden columns, then each field in the type in which it is read."""
+    """Return the schema: the hidden columns, then each field in the type in which it is read."""
     return pa.schema([*HIDDEN, *(pa.field(f.name, _ARROW.get(f.type.kind, pa.string())) for f in fields)])
 
 
 def _blocks(conn: Conn, statement: str) -> Iterator[list[bytes]]:
-    """Rows as CSV, about `BLOCK_BYTES` of them at a time. COPY gives them one by one."""
+    """Yield rows as CSV, about `BLOCK_BYTES` at a time. COPY returns them one by one."""
     held: list[bytes] = []
     size = sent = 0
     with translate(), conn.cursor() as cursor:
@@ -169,7 +171,7 @@ def _batch(lines: Sequence[bytes], first: int, schema: pa.Schema, bad: BadRecord
     table = pa_csv.read_csv(
         pa.BufferReader(text),
         read_options=pa_csv.ReadOptions(column_names=list(columns), use_threads=False, block_size=len(text) + 1),
-        # A row of one NULL is an empty line.
+        # A row with a single NULL is an empty line.
         parse_options=pa_csv.ParseOptions(newlines_in_values=True, ignore_empty_lines=False),
         convert_options=pa_csv.ConvertOptions(
             column_types=columns,
@@ -192,7 +194,8 @@ def _batch(lines: Sequence[bytes], first: int, schema: pa.Schema, bad: BadRecord
 
 
 def take_bad_lines(lines: list[bytes], names: Sequence[str]) -> BadRecords:
-    """Put rows of NULL in the place of those that are no UTF-8: a database without an encoding keeps any bytes."""
+    """Replace rows with invalid UTF-8 by rows of NULL and return them as bad: a database without an encoding may store
+    any bytes."""
     bad = BadRecords()
     for index, line in enumerate(lines):
         try:
@@ -201,7 +204,7 @@ def take_bad_lines(lines: list[bytes], names: Sequence[str]) -> BadRecords:
             raw = line.decode(errors="backslashreplace").removesuffix("\n")
             bad.add(
                 index,
-                f"Column {_bad_column(line, names)!r} holds the byte {line[error.start]:02X}, which is no UTF-8.",
+                f"Column {_bad_column(line, names)!r} holds the byte {line[error.start]:02X}, which is not UTF-8.",
                 raw,
             )
             lines[index] = b"," * (len(names) - 1) + b"\n"
@@ -232,7 +235,7 @@ def _rows_lost(sent: int, read: int) -> Terminal:
 
 @contextmanager
 def as_source(node: str) -> Iterator[None]:
-    """What goes wrong with the connection is told of the source, not of a target."""
+    """Report failures of the connection as failures of the source, not of a target."""
     try:
         yield
     except Failure as failure:

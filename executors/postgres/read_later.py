@@ -1,5 +1,5 @@
-"""Rejected rows that a later run of an incremental target has read again and has not rejected: it has loaded them, or
-their source has others in their place by now. Neither is to be loaded from quarantine."""
+"""Rejected rows that a later run of an incremental target has read again and not rejected: either it has loaded them,
+or their source has replaced them. They must not be loaded from quarantine."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ READ = "read_again:mark"
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """A run that has read the source from `bound` on, from its beginning if that is None."""
+    """A run that has read the source from `bound` on, or from its beginning if that is None."""
 
     run_id: str
     bound: str | None
@@ -40,9 +40,9 @@ def bounds_by_position(
     rows: Mapping[TableName, Mapping[RowPosition, RejectedRow]],
     tables: Iterable[TableName],
 ) -> dict[RowPosition, str | None]:
-    """For each row that some later run did not reject: the lowest bound from which such a run has read.
+    """Return for each row that some later run did not reject the lowest bound from which such a run has read.
 
-    `tables` are those that may hold what later runs have rejected.
+    `tables` are those that may contain rows rejected by later runs.
     """
     loads = _loads(conn, owner, node, rows_range)
     order = {load.run_id: position for position, load in enumerate(loads)}
@@ -59,7 +59,7 @@ def bounds_by_position(
 def read_later(
     conn: Conn, plan: LoadPlan, rows_range: IncrementalRange, bounds: Mapping[RowPosition, str | None]
 ) -> Refusal:
-    """Refuses the staged rows that stand at or above the bound of their place."""
+    """Return the refusal of staged rows at or above the bound of their position."""
     positions, texts = list(bounds), list(bounds.values())
     condition = sql.SQL(
         "EXISTS (SELECT FROM ROWS FROM (unnest({}::int[]), unnest({}::bigint[]), unnest({}::text[])) AS a(f, r, b)"
@@ -78,7 +78,7 @@ def read_later(
 
 
 def _loads(conn: Conn, owner: Owner, node: str, rows_range: IncrementalRange) -> list[Load]:
-    """The loads of the target that count, in their order. A bound of another column or type than now counts as none."""
+    """Return the loads of the target that count, in order. The bound is None if its column or type was different."""
     query = sql.SQL(
         "SELECT l.run_id, CASE WHEN l.of = {of} THEN l.read_from END FROM ("
         "SELECT c.run_id, c.token, c.read_from,"
@@ -96,7 +96,7 @@ def _loads(conn: Conn, owner: Owner, node: str, rows_range: IncrementalRange) ->
 
 
 def _sorted(conn: Conn, rows_range: IncrementalRange, loads: Collection[Load]) -> list[str]:
-    """The bounds of these loads, the lowest first."""
+    """Return the bounds of these loads, the lowest first."""
     bounds = sorted({load.bound for load in loads if load.bound is not None})
     query = sql.SQL("SELECT a.b FROM unnest({}::text[]) AS a(b) ORDER BY {}").format(
         sql.Literal(bounds), rows_range.type.of(sql.Identifier("a", "b"))
@@ -111,7 +111,7 @@ def _runs_by_position(
     rows: Mapping[TableName, Mapping[RowPosition, RejectedRow]],
     tables: Iterable[TableName],
 ) -> dict[RowPosition, set[str]]:
-    """The runs that have rejected a row like that."""
+    """Return the runs that have rejected an equal row, by position."""
     contents: dict[RowPosition, str] = {}
     runs: dict[str, set[str]] = defaultdict(set)
     for table, here in rows.items():

@@ -1,4 +1,4 @@
-"""What a load sent to the database, word for word, so that people can read what ran. Values of parameters stay out."""
+"""Records the statements of a load, so that users can read what was executed. Values of parameters are not recorded."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ LONGEST = 10_000
 
 @contextmanager
 def recorded(conn: Conn) -> Iterator[list[str]]:
-    """Collects the texts of the statements that the connection executes within, in their order."""
+    """Collect the texts of the statements that the connection executes within the block, in order."""
     texts: list[str] = []
 
     class Recorder(Cursor[Any]):

@@ -1,5 +1,5 @@
-"""What a target may refuse a staged row for, each as an SQL condition on the row `s`: types that travel as text or
-would round, CHECK constraints and foreign keys. What cannot be told so is left to PostgreSQL."""
+"""Reasons for which a target would refuse a staged row, each as an SQL condition on the row `s`: types that are sent as
+text or would round, CHECK constraints and foreign keys. PostgreSQL itself decides in all other cases."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from executors.postgres.valid_input import is_valid_input
 from executors.table_name import TableName
 from executors.types import wire_type
 
-# A check on the whole row (attribute 0) has no columns to look at by name and is left to PostgreSQL.
-# Constraints that are not enforced exist from PostgreSQL 18; before it the catalog has no such column.
+# A check on the whole row (attribute 0) names no columns and is left to PostgreSQL. Constraints that are not enforced
+# exist from PostgreSQL 18 on; older catalogs have no such column.
 _CHECKS = """
 SELECT c.conname, pg_get_expr(c.conbin, c.conrelid),
        (SELECT array_agg(a.attname) FROM pg_attribute a WHERE a.attrelid = c.conrelid AND a.attnum = ANY(c.conkey))
@@ -50,10 +50,10 @@ GROUP BY c.oid, c.conname, rn.nspname, r.relname, r.relkind ORDER BY c.conname""
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """A reason to refuse a row: its rule id and kind, what to say, and the condition on the staged row `s`.
+    """A reason to refuse a row: its rule id and kind, its message, and the condition on the staged row `s`.
 
-    `nullable_column` is the column whose NULL would fix the row, if one would. `prepare` is to be executed before the
-    condition is looked at, when the rows that are refused for other reasons are out.
+    `nullable_column` is the column that may be set to NULL to fix the row. `prepare` is a statement to execute before
+    the condition is evaluated, after rows with other refusals are removed.
     """
 
     kind: str
@@ -75,7 +75,7 @@ def prepare(conn: Conn, refusal: Refusal) -> None:
 
 
 def list_refusals(conn: Conn, plan: LoadPlan) -> list[Refusal]:
-    """What can be told of each row by itself: types, CHECK constraints, foreign keys."""
+    """Return refusals that depend only on the row itself: types, CHECK constraints, foreign keys."""
     values = {c.name: safe_value(conn, plan, c) for c in plan.columns}
     values |= generated_values(conn, plan.target, values)
     return [*_types(conn, plan), *_checks(conn, plan, values), *_foreign_keys(conn, plan, values)]
@@ -99,20 +99,20 @@ def _types(conn: Conn, plan: LoadPlan) -> list[Refusal]:
 
 
 def _fits(conn: Conn, plan: LoadPlan, column: StageColumn) -> sql.Composed | None:
-    """A condition: the staged value becomes one of the column's type, and the same. None where that is known."""
+    """Return a condition: the staged value converts to the column's type unchanged. Return None if that is certain."""
     value, dest = sql.Identifier("s", column.name), plan.destination_column(column.name)
     if wire_type(column.type).as_text:
         valid = is_valid_input(conn, value, dest.declared)
         exact = is_exact_input(conn, value, dest.declared, takes_nan=column.is_native)
         return sql.SQL("CASE WHEN {} THEN {} ELSE false END").format(valid, exact) if exact else valid
-    # The pass has checked texts by their length, sends decimals as they are declared, and times to the microsecond.
+    # The pass has checked the length of texts, and sends decimals in their declared type and times in microseconds.
     if dest.declared == dest.base or column.type.kind in ("string", "decimal") or "(6)" in dest.declared:
         return None
     return sql.SQL("{0} IS NOT DISTINCT FROM {0}::{1}").format(value, sql.SQL(dest.declared))
 
 
 def safe_value(conn: Conn, plan: LoadPlan, column: StageColumn) -> sql.Composed:
-    """The staged value in the column's type; NULL where it does not fit, which is a refusal of its own."""
+    """Return the staged value in the column's type; NULL if it does not fit, which is a refusal of its own."""
     value, fits = staged_value(plan, column), _fits(conn, plan, column)
     if fits is None:
         return sql.SQL("{}::{}").format(value, sql.SQL(plan.destination_column(column.name).base))

@@ -1,6 +1,6 @@
-"""Staged rows that the target would refuse, found by query before the load and moved to the reject stage.
+"""Finds staged rows that the target would refuse, by query before the load, and moves them to the reject stage.
 
-What stands in the way is listed by `refusals`; here the rows are found, noted, taken out and counted.
+`refusals` lists the reasons; this module finds, records, removes and counts the rows.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ MOST_POSITIONS = 20
 
 @translate()
 def refuse_rows(conn: Conn, plan: LoadPlan, on_type_mismatch: OnTypeMismatch) -> TaskCount | None:
-    """Take the rows that the target would refuse out of staging; None if there is nothing to look for.
+    """Remove the rows that the target would refuse from staging; returns None if there is nothing to check.
 
-    The answer counts like one more task that staged fewer than no rows: added to the pass's result, its totals, rules
-    and winners are right again. With `null` a bad value becomes NULL where its column takes that, and the row stays.
-    Raises Transient `staging.lost`.
+    The result is the count of an additional task with a negative number of staged rows: added to the pass's result, it
+    corrects the totals, rules and winners. With `null`, a bad value becomes NULL if its column is nullable, and the row
+    stays. Raises Transient `staging.lost`.
     """
     with brief_transaction(conn):
         rounds = [list_refusals(conn, plan)]
         if on_type_mismatch != "abort":
-            # In the other case a repeated key fails the load, which costs nothing where there is none.
+            # Otherwise a repeated key makes the load fail, and this check is not needed.
             rounds += [[repeat] for repeat in list_repeats(conn, plan)]
         if not any(rounds):
             return None
@@ -44,7 +44,7 @@ def refuse_rows(conn: Conn, plan: LoadPlan, on_type_mismatch: OnTypeMismatch) ->
 
 @translate()
 def refuse_for(conn: Conn, plan: LoadPlan, refusals: list[Refusal]) -> TaskCount:
-    """Take out the rows that are refused for reasons of the caller's own; counts as `refuse_rows` does."""
+    """Remove the rows that match the caller's refusals. The result is that of `refuse_rows`."""
     with brief_transaction(conn):
         return _Refuser(conn, plan, "skip").run([refusals])
 
@@ -80,7 +80,7 @@ class _Refuser:
         return "warn" if refusal.nullable_column else "skip"
 
     def _note(self, refusal: Refusal) -> RuleCount | None:
-        """Write an entry for each row that is refused for this; None if there is none."""
+        """Write an entry for each row with this refusal and return its count; None if there is no such row."""
         prepare(self.conn, refusal)
         severity = self._severity(refusal)
         violations = self.conn.execute(self._entries(refusal, severity)).rowcount
@@ -150,7 +150,8 @@ class _Refuser:
         return tuple(RecordRef(file, record) for file, record in self.conn.execute(query).fetchall())
 
     def _take_out(self) -> int:
-        """Delete the refused rows from staging, and say of all their entries, the pass's too, that they dropped."""
+        """Delete the refused rows from staging, and set the disposition of all their entries, including those of the
+        pass, to dropped."""
         names = {
             "good": self.plan.tables.good_identifier,
             "rejects": self.plan.tables.rejects_identifier,
@@ -197,7 +198,8 @@ class _Refuser:
 
 
 def find_repeats(conn: Conn, plan: LoadPlan, index: str) -> tuple[RecordRef, ...]:
-    """Where the first staged rows stand that a unique index or exclusion constraint keeps out; nothing is changed."""
+    """Return the positions of the first staged rows that a unique index or exclusion constraint refuses. Nothing is
+    changed."""
     with brief_transaction(conn):
         repeats = [r for r in list_repeats(conn, plan) if r.name == index]
         for repeat in repeats:

@@ -1,4 +1,4 @@
-"""Rejected rows as a source: as it gave them once, with what somebody has fixed on top. Runs inside Spark's tasks."""
+"""Reads rejected rows as a source: the values of the original source, with fixes applied. Runs inside Spark's tasks."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ Row = dict[str, str | None]
 
 @dataclass(frozen=True, slots=True)
 class RejectsPart:
-    """Entries of one table, as (id, place of the origin, record). `end - start` is how many."""
+    """Entries of one table, as (id, position of the origin, record). Their number is `end - start`."""
 
     table: TableName
     rows: tuple[tuple[int, int, int], ...]
@@ -45,7 +45,7 @@ class RejectsPart:
 
 @dataclass(frozen=True, slots=True)
 class RejectsReader:
-    """Reads parts. The load makes sure that no row has changed between its choice and its load."""
+    """Reads parts. The load checks that no row has changed between its choice and its load."""
 
     encrypted_connection: str
 
@@ -69,9 +69,9 @@ def _find(conn: Conn, part: RejectsPart) -> dict[int, tuple[str, str]]:
 
 
 def batch_of(rows: Sequence[tuple[int, int, str, str]], fields: Sequence[SourceField]) -> pa.RecordBatch:
-    """Rows of (origin, record, JSON, why it was rejected) as the reader of their source would give them.
+    """Return rows of (origin, record, JSON, reason of rejection) in the form of their source's reader.
 
-    A value that somebody put in and that is none of its field's type makes the record one that cannot be read.
+    A fixed value that does not fit the type of its field makes the record unreadable.
     """
     bad, values = BadRecords(), []
     for index, (_, _, text, why) in enumerate(rows):
@@ -92,7 +92,7 @@ def batch_of(rows: Sequence[tuple[int, int, str, str]], fields: Sequence[SourceF
 
 
 def row_of(text: str) -> Row | str:
-    """The values by field as text, or the raw text of a record that is no row."""
+    """Return the values by field as text, or the raw text of an unreadable record."""
     found: dict[str, Any] = json.loads(text, parse_int=str, parse_float=str)
     escaped = found.pop(ESCAPED_KEY, ())
     values = {name: _text(value) for name, value in found.items()}

@@ -1,5 +1,5 @@
-"""Rows that several runs have rejected because a source without files gives them again to each: those at a watermark,
-or within its lag. One of them is one row of the source, and is loaded once."""
+"""Rows that several runs have rejected because a source without files returned them several times: those at a
+watermark, or within its lag. They are one row of the source, which is loaded once."""
 
 from __future__ import annotations
 
@@ -20,9 +20,8 @@ _CONTENT = sql.SQL("md5(q.row::text)")
 def find_repeats(
     conn: Conn, owner: Owner, node: str, rows: Mapping[TableName, Sequence[RejectedRow]], tables: Iterable[TableName]
 ) -> dict[str, StandIns]:
-    """Those of the rows that are one too many, by name, with what stands for them: of equal rows there are as many as
-    one run has rejected, less those that were replayed. Fixed ones come before others, and newer ones before older
-    ones."""
+    """Return the surplus rows by name, with the reason for each. Of equal rows, as many are loaded as one run has
+    rejected, minus those that were replayed. Fixed rows take precedence over others, and newer ones over older ones."""
     equal: dict[str, list[RejectedRow]] = defaultdict(list)
     for table, some in rows.items():
         contents = contents_of(conn, table, [row.id for row in some])
@@ -44,7 +43,7 @@ def find_repeats(
 
 
 def contents_of(conn: Conn, table: TableName, ids: Collection[int]) -> dict[int, str]:
-    """What tells the rows of these entries from rows that are not equal to them, by entry."""
+    """Return a digest of each entry's row: equal rows have equal digests."""
     query = sql.SQL("SELECT q.id, {} FROM {} AS q WHERE q.id = ANY({}::bigint[])").format(
         _CONTENT, identifier_of(table), sql.Literal(list(ids))
     )
@@ -71,7 +70,7 @@ def _replayed(
 def runs_with(
     conn: Conn, owner: Owner, node: str, table: TableName, contents: Collection[str]
 ) -> list[tuple[str, str]]:
-    """The runs that have rejected rows of these contents on their way to the target `node`, as (content, run)."""
+    """Return the runs that have rejected rows with these digests on the path to the target `node`, as (digest, run)."""
     query = sql.SQL(
         'SELECT DISTINCT {content}, q."runId" FROM {table} AS q WHERE {owned} AND q."targetNode" = {node}'
         " AND {content} = ANY({wanted}::text[])"

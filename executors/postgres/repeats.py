@@ -1,5 +1,5 @@
-"""What a staged row must not share with a row before it or with one of the target: plain unique keys, told by query,
-and all other unique indexes and exclusion constraints, told by a twin of the table."""
+"""Uniqueness of staged rows: plain unique keys are checked by query, all other unique indexes and exclusion constraints
+with a twin of the table."""
 
 from __future__ import annotations
 
@@ -17,9 +17,10 @@ from ir.load_modes import load_mode
 
 
 def list_repeats(conn: Conn, plan: LoadPlan) -> list[Refusal]:
-    """A refusal for each key or constraint that a row before it in source order or, unless all of them are replaced, a
-    row of the target may keep a staged row out by. None for upsert: whether another row of the target may take the key
-    is PostgreSQL's to say. May create temporary tables, which go with the transaction."""
+    """Return a refusal for each key or constraint. It refuses a staged row that conflicts with a row before it in
+    source order or, unless all rows of the target are replaced, with a row of the target. For upsert there are none:
+    PostgreSQL decides whether another row may have the key. May create temporary tables, which are dropped at the end
+    of the transaction."""
     if plan.upsert_key:
         return []
     given = {c.name for c in plan.columns}

@@ -1,6 +1,6 @@
-"""Dataset checks, run as SQL on the staged rows of the winning tasks. One file for each kind, and one table.
+"""Dataset checks, run as SQL on the staged rows of the winning tasks: one file for each kind, and the table of kinds.
 
-A check never raises for data: it answers `ok`, a message and what it observed, without row values.
+A check does not raise because of data. It returns `ok`, a message and the observed value, without row values.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ HANDLERS: KindTable[CheckHandler] = KindTable("check handler", ((kind.HANDLER.ki
 
 @translate()
 def run_checks(staged: Staged, checks: Sequence[BoundCheck]) -> list[CheckReport]:
-    """Run the checks in their order and report on each."""
+    """Run the checks in order and return a report on each."""
     with staged.conn.transaction():
         return [_run(staged, *bound) for bound in checks]
 
@@ -64,7 +64,7 @@ def _run(staged: Staged, node: str, kind: str, check: Check) -> CheckReport:
 
 @translate()
 def probe_checks(staged: Staged, checks: Sequence[BoundCheck]) -> None:
-    """Find out before the source is read what would keep a check from running. Raises Terminal."""
+    """Find obstacles to the checks before the source is read. Raises Terminal."""
     for node, kind, check in checks:
         try:
             HANDLERS[kind].probe(staged, check)

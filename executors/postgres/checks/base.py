@@ -27,11 +27,11 @@ _MOST_EXACT = 2**53
 
 @dataclass(frozen=True, slots=True)
 class Staged:
-    """The rows that were staged for a target, with all that checks ask about them.
+    """The staged rows of a target and the context of its checks.
 
-    `columns` are those of staging, `working` those that the pipeline's rows have; `dest` is the table to be loaded,
-    `adds_rows` says that a load leaves the rows that are there as they are, `now` is the run's clock. `open_session`
-    gives a session over `connection` beside that of the load, in which nothing can be written.
+    `columns` are the columns of staging, `working` the columns of the pipeline's rows. `dest` is the target table.
+    `adds_rows` means that the load does not change existing rows. `now` is the run's clock. `open_session` opens a
+    separate read-only session over `connection`.
     """
 
     conn: Conn
@@ -47,11 +47,11 @@ class Staged:
 
     @property
     def rows(self) -> sql.Composed:
-        """A FROM item with the rows as `s`, and its condition."""
+        """Return a FROM item with the rows as `s`, and its condition."""
         return sql.SQL("{} AS s WHERE {}").format(self.tables.good_identifier, is_winner(self.winners, "s"))
 
     def column(self, check: Check, name: str) -> tuple[StageColumn, DestinationColumn]:
-        """A staged column and that of the table; raises Terminal `check.column_unknown`."""
+        """Return a staged column and the table's column. Raises Terminal `check.column_unknown`."""
         staged, loaded = next((c for c in self.columns if c.name == name), None), self.dest.column(name)
         if staged is None or loaded is None:
             raise Terminal(
@@ -62,13 +62,13 @@ class Staged:
         return staged, loaded
 
     def typed(self, check: Check, name: str) -> sql.Composed:
-        """A staged value, over `s`, in the type of the table's column."""
+        """Return a staged value, over `s`, in the type of the table's column."""
         staged, loaded = self.column(check, name)
         return as_type(sql.Identifier("s", name), loaded.base if wire_type(staged.type).as_text else "")
 
     def exact(self, check: Check, name: str) -> sql.Composed:
-        """A staged value, over `s`, in a form in which two values are equal only if they are the same: texts byte by
-        byte (a collation may call different ones equal), and as text what PostgreSQL may have no equality for."""
+        """Return a staged value, over `s`, in a form that is equal only for identical values: texts byte by byte (a
+        collation may consider different texts equal), and text for types that may lack equality."""
         return exactly(self.typed(check, name), self.column(check, name)[1])
 
     def one_row(self, query: sql.Composed) -> tuple[Any, ...]:
@@ -76,26 +76,26 @@ class Staged:
 
 
 def as_type(value: sql.Composable, base: str) -> sql.Composed:
-    """`base` is a type as PostgreSQL itself writes it, "" for none."""
+    """Cast a value. `base` is a type name from PostgreSQL, "" for no cast."""
     return sql.SQL("{}::{}" if base else "{}").format(*([value, sql.SQL(base)] if base else [value]))
 
 
 def exactly(value: sql.Composable, column: DestinationColumn) -> sql.Composed:
-    """The same form for staged values and for those of the table's column."""
+    """Return the form of `Staged.exact`, for staged values and for values of the table's column."""
     if column.type.kind in ("pg", "string") or column.base in ("json", "jsonb"):
         return sql.SQL('{}::text COLLATE "C"').format(as_type(value, "bpchar" if _is_padded(column) else ""))
     return sql.SQL("{}").format(value)
 
 
 def _is_padded(column: DestinationColumn) -> bool:
-    """`char(n)`, whose trailing blanks are not part of the value."""
+    """Return whether the type is `char(n)`, whose trailing blanks are not part of the value."""
     return column.base == "bpchar"
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """`wrong` says why a check does not hold, `note` what is worth a warning although it may hold. Neither tells the
-    value of a row; `observed` is a number of rows or what was made of them all."""
+    """`wrong` says why a check fails. `note` is a warning that may also accompany a passed check. Neither contains row
+    values; `observed` is a number of rows or a value computed from all rows."""
 
     wrong: str | None
     observed: Any = None
@@ -108,7 +108,7 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class CheckHandler:
-    """`probe` finds out before the source is read what would keep `run` from answering; there are no rows yet then."""
+    """`run` runs the check. `probe` finds obstacles before the source is read, when there are no rows yet."""
 
     kind: str
     run: Callable[[Staged, Any], Outcome]
@@ -116,15 +116,15 @@ class CheckHandler:
 
 
 def typed_columns(staged: Staged, check: Check) -> None:
-    """The probe of checks that need their columns alone."""
+    """Probe a check that needs only its columns."""
     for name, _ in check.reads(ROOT):
         staged.column(check, name)
 
 
 def outside(value: Decimal | Fraction | float, low: Bound, high: Bound) -> str | None:
-    """In what way a number lies outside of bounds, both included; None if it lies within. NaN lies nowhere.
+    """Return how a number is outside of inclusive bounds; None if it is within. NaN is always outside.
 
-    Bounds are exact, but for floats: those are compared as doubles.
+    Bounds are exact, except for floats, which are compared as doubles.
     """
     exact = float if isinstance(value, float) else Fraction
     if value != value:
@@ -135,7 +135,7 @@ def outside(value: Decimal | Fraction | float, low: Bound, high: Bound) -> str |
 
 
 def json_number(value: Decimal | float) -> int | float | str:
-    """A number that JSON holds exactly, else its text."""
+    """Return a number that JSON represents exactly, else its text."""
     if not isfinite(value):
         return str(value)
     if isinstance(value, float):

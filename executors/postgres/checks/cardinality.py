@@ -1,4 +1,4 @@
-"""`cardinality`: NULL is no value; no rows have none."""
+"""`cardinality` counts distinct values. NULL does not count; without rows the count is 0."""
 
 from __future__ import annotations
 

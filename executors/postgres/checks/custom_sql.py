@@ -1,7 +1,7 @@
-"""`customSql`: any row that the author's query gives fails the check. Rows are counted, never shown.
+"""`customSql` fails if the author's query returns any row. The rows are counted, never shown.
 
-The query is read again by the guard, then runs in a session of its own: read-only, without a search path, within a
-time limit, closed afterwards.
+The guard checks the query again. Then it runs in a separate session: read-only, without a search path, with a time
+limit, and closed afterwards.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from ir.words import counted
 
 MOST_SECONDS = 300
 _RAISED = (errors.RaiseException, errors.PlpgsqlError, errors.AssertFailure, errors.NoDataFound, errors.TooManyRows)
-"""What functions raise, of the class of statements that cannot run."""
+"""Errors that functions raise, from the class of statements that cannot run."""
 _OF_DATA = (errors.DataError, *_RAISED)
 
 
@@ -35,7 +35,7 @@ def run(staged: Staged, check: CustomSql) -> Outcome:
         counting = _counting(query, sql.SQL("SELECT {} FROM {}").format(_columns(staged), staged.rows))
         rows = int(_ask(staged, query, counting))
     except _OF_DATA as error:
-        # The server's own words, and those of a function that raises, may hold a value.
+        # Messages of the server, and of a function that raises, may contain a value.
         return Outcome(
             f"the query failed with an error of the class {type(error).__name__} (SQLSTATE {error.sqlstate})"
         )
@@ -44,16 +44,16 @@ def run(staged: Staged, check: CustomSql) -> Outcome:
 
 
 def probe(staged: Staged, check: CustomSql) -> None:
-    """Whether the database knows all that the query names. The query is planned, not run."""
+    """Check that the database knows all names in the query. The query is planned, not run."""
     query = _allowed(check)
     counting = _counting(query, sql.SQL("SELECT {} WHERE false").format(_no_columns(staged)))
-    # A constant such as 1 / 0 fails already when it is planned; the check will say so.
+    # A constant such as 1 / 0 already fails in planning. The check reports it later.
     with suppress(*_OF_DATA):
         _ask(staged, query, sql.SQL("EXPLAIN {}").format(counting))
 
 
 def _allowed(check: CustomSql) -> Query:
-    """Asked again: what was saved may be older than the guard."""
+    """Check the query again, because it may have been saved before the guard existed."""
     try:
         return read_query(check.query, (STAGED,))
     except QueryRefused as refused:
@@ -61,14 +61,14 @@ def _allowed(check: CustomSql) -> Query:
 
 
 def _counting(query: Query, rows: sql.Composed) -> sql.Composed:
-    # The line break ends a comment that the query may end in.
+    # The line break ends a comment at the end of the query.
     return sql.SQL("WITH {} AS ({}) SELECT count(*) FROM ({}\n) AS q").format(
         sql.Identifier(STAGED), rows, sql.SQL(query.text)
     )
 
 
 def _ask(staged: Staged, query: Query, statement: sql.Composed) -> Any:
-    """The first value that a statement gives, which holds the query."""
+    """Return the first value of the result of a statement that contains the query."""
     try:
         with staged.open_session() as conn:
             require_allowed(conn, query, staged.connection, "customSql")
@@ -78,18 +78,18 @@ def _ask(staged: Staged, query: Query, statement: sql.Composed) -> Any:
     except _RAISED:
         raise
     except psycopg.ProgrammingError as error:
-        # Of this class the server's words name what the query names.
+        # Messages of this class contain only names from the query.
         raise _failed(own_words(error.diag) or f"it fails {origin_of(error.diag)}") from error
     return row[0] if row else 0
 
 
 def _columns(staged: Staged) -> sql.Composed:
-    """The columns of the staged rows in the types of the table."""
+    """Return the columns of the staged rows in the types of the table."""
     return _named(staged, lambda column: sql.Identifier("s", column.name))
 
 
 def _no_columns(staged: Staged) -> sql.Composed:
-    """The same before there is anything staged."""
+    """Return the same columns before any rows are staged."""
     return _named(staged, lambda column: sql.NULL)
 
 

@@ -1,4 +1,4 @@
-"""`distinctRatio`: NULL does not count; without any value there is no ratio, and it fails."""
+"""`distinctRatio` ignores NULL. Without any value there is no ratio, and the check fails."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""`duplicateKey`: a row with NULL in a key column has no key; no rows have no duplicates.
+"""`duplicateKey` ignores rows with NULL in a key column, and passes without rows.
 
-Where a load only adds rows, those that the table holds already count as well.
+If a load only adds rows, existing rows of the table count too.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def run(staged: Staged, check: DuplicateKey) -> Outcome:
 
 
 def check_key(staged: Staged, check: Check, columns: Sequence[str]) -> Outcome:
-    """Observed are the staged rows that are not the only ones with their key."""
+    """Check a key. The observed value is the number of staged rows whose key is not unique."""
     query = sql.SQL(
         "SELECT coalesce(sum(k.n) FILTER (WHERE k.n > 1 OR k.there), 0), coalesce(sum(k.n) FILTER (WHERE k.n > 1), 0),"
         " count(*) FILTER (WHERE k.n > 1), coalesce(sum(k.n) FILTER (WHERE k.there), 0)"
@@ -42,7 +42,7 @@ def check_key(staged: Staged, check: Check, columns: Sequence[str]) -> Outcome:
 
 
 def probe(staged: Staged, check: Check) -> None:
-    """Also whether the table may be read."""
+    """Check also that the table can be read."""
     typed_columns(staged, check)
     if staged.adds_rows:
         names = _comma(sql.Identifier(name) for name, _ in check.reads(ROOT))
@@ -54,7 +54,7 @@ def _wrong(staged: Staged, columns: Sequence[str], repeated: int, keys: int, the
     named, table = ", ".join(columns), TableName(staged.dest.schema, staged.dest.table)
     parts = [f"{counted(repeated, 'row')} with {counted(keys, 'repeated value')} of {named}"] if repeated else []
     if there:
-        parts.append(f"{counted(there, 'row')} with {named} that {table} has")
+        parts.append(f"{counted(there, 'row')} with {named} that exist in {table}")
     return "; ".join(parts)
 
 

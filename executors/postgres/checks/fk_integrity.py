@@ -1,4 +1,5 @@
-"""`fkIntegrity`: NULL passes, and so do no rows; observed are the rows whose value the reference column lacks."""
+"""`fkIntegrity` ignores NULL, and passes without rows. The observed value is the number of rows whose value is not in
+the reference column."""
 
 from __future__ import annotations
 
@@ -36,13 +37,13 @@ def run(staged: Staged, check: FkIntegrity) -> Outcome:
 
 
 def _comparable(staged: Staged, check: FkIntegrity) -> tuple[sql.Composed, sql.Composed]:
-    """Staged and referenced value in forms that can be compared: as they are where both are numbers or of one type,
-    else as text."""
+    """Return the staged and the referenced value in comparable forms: unchanged if both are numbers or have the same
+    type, else as text."""
     value, ref = sql.Identifier("s", check.column), sql.Identifier("r", check.ref_column)
     staged_type, reference_type = _base_of_staged(staged, check), _base_of_reference(staged.conn, check)
     if staged_type == reference_type != "text" or {staged_type, reference_type} <= _NUMBERS:
         return sql.SQL("{}").format(value), sql.SQL("{}").format(ref)
-    # Columns of two tables may differ in collation, and then texts cannot be compared; bytes are what keys compare.
+    # Columns of two tables may differ in collation, which makes texts incomparable. Foreign keys compare bytes.
     text = sql.SQL('{}::text COLLATE "C"')
     if reference_type == "uuid":
         return text.format(sql.SQL("lower({})").format(value)), text.format(ref)

@@ -1,7 +1,7 @@
-"""`freshness`: the age of the newest value that is not in the future, in hours by the run's clock.
+"""`freshness` checks the age of the newest value that is not in the future, in hours by the run's clock.
 
-Times without a zone are UTC whatever the zone of server, session or machine; a date is its midnight. NULL and the
-infinite do not count. Without any value that counts it fails, so that an empty table is never fresh.
+Times without a zone are UTC regardless of the time zone of server, session or machine; a date is its midnight. NULL and
+infinite values do not count. Without any value the check fails, so that an empty table is never fresh.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _MOMENTS = {
     "timestamp without time zone": "{} AT TIME ZONE 'UTC'",
     "timestamp with time zone": "{}",
 }
-"""By the type of the table's column: a value as a point in time."""
+"""SQL that converts a value to a point in time, by the type of the table's column."""
 
 
 def run(staged: Staged, check: Freshness) -> Outcome:

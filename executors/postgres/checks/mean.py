@@ -1,4 +1,4 @@
-"""`mean`: NULL does not count; without any value there is no mean, and it fails. A NaN fails."""
+"""`mean` ignores NULL. Without any value there is no mean, and the check fails. A NaN fails."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def run(staged: Staged, check: Mean) -> Outcome:
 
 
 def _shown(mean: Fraction | float) -> int | float | str:
-    """The nearest double; beyond all doubles, the whole part in full."""
+    """Return the nearest double; for values beyond the range of doubles, the whole part in full."""
     try:
         return json_number(float(mean))
     except OverflowError:

@@ -1,4 +1,4 @@
-"""`nullRate`: NULL as it would be loaded, so '' too where the load turns it into NULL. Of no rows it is 0."""
+"""`nullRate` counts NULL as loaded, including '' if the load turns it into NULL. Without rows the rate is 0."""
 
 from __future__ import annotations
 

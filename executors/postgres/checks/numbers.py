@@ -1,4 +1,4 @@
-"""What `sum` and `mean` share: the numbers of a column, added up exactly unless they are floats."""
+"""Shared by `sum` and `mean`: the numbers of a column, added exactly unless they are floats."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _NUMBERS = ("smallint", "integer", "bigint", "numeric", *_FLOATS)
 
 
 def number(staged: Staged, check: Amount) -> sql.Composed:
-    """A staged value as a number: numeric, or double precision for floats. Raises Terminal `check.type`."""
+    """Return a staged value as a number: numeric, or double precision for floats. Raises Terminal `check.type`."""
     _, column = staged.column(check, check.column)
     if column.base not in _NUMBERS:
         raise Terminal(
@@ -23,13 +23,13 @@ def number(staged: Staged, check: Amount) -> sql.Composed:
             f"{check.kind} needs numbers; column {check.column!r} is {column.declared}.",
             hint="Use an integer, decimal or float column.",
         )
-    # As text `real` keeps the digits that people see.
+    # The text of `real` has the digits that users see.
     kind = "double precision" if column.base in _FLOATS else "numeric"
     return sql.SQL("{}::{}").format(sql.Identifier("s", check.column), sql.SQL(kind))
 
 
 def total(staged: Staged, check: Amount) -> tuple[Decimal | float, int]:
-    """The sum and how many values there are, without NULLs. The sum of none is 0."""
+    """Return the sum and the number of values, without NULLs. The sum of no values is 0."""
     query = sql.SQL("SELECT sum({value}), count({value}) FROM {rows}").format(
         value=number(staged, check), rows=staged.rows
     )

@@ -1,4 +1,4 @@
-"""`rowCount`: NULLs do not matter; no rows count as 0."""
+"""`rowCount` counts all staged rows, NULLs included."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`schemaMatch`: looks at the columns that arrive and their types, not at values; their order does not matter."""
+"""`schemaMatch` compares the arriving columns and their types, not values. Their order does not matter."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ir.types import ColumnType
 
 
 def run(staged: Staged, check: SchemaMatch) -> Outcome:
-    """Observed is how many columns differ."""
+    """Run the check. The observed value is the number of columns that differ."""
     found = {field.name: field.type for field in staged.working}
     differences = list(_differences(check, found))
     return Outcome("; ".join(differences) or None, len(differences))
@@ -27,7 +27,7 @@ def _differences(check: SchemaMatch, found: dict[str, ColumnType]) -> Iterator[s
 
 
 def _nothing(staged: Staged, check: SchemaMatch) -> None:
-    """It can always run."""
+    """Return without a check: this kind can always run."""
 
 
 HANDLER = CheckHandler(SchemaMatch.kind, run, _nothing)

@@ -1,4 +1,4 @@
-"""`sum`: NULL adds nothing, no rows add up to 0. Whole and decimal numbers are exact; a NaN fails."""
+"""`sum` ignores NULL; without rows the sum is 0. Whole and decimal numbers are exact; a NaN fails."""
 
 from __future__ import annotations
 

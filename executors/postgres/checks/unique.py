@@ -1,4 +1,4 @@
-"""`unique`: NULL may repeat, as in a unique constraint."""
+"""`unique` allows repeated NULLs, like a unique constraint."""
 
 from __future__ import annotations
 

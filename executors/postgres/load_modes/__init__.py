@@ -1,4 +1,4 @@
-"""The load modes that PostgreSQL targets can run, by their name in the document."""
+"""The load modes of PostgreSQL targets, by name in the document."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""append: the staged rows are added to what is there."""
+"""append: adds the staged rows to the table."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def insert_staged(conn: Conn, plan: LoadPlan) -> ModeCounts:
 
 
 def insert_from(conn: Conn, plan: LoadPlan, source: sql.Composable) -> sql.Composed:
-    """Insert by column name, never by position."""
+    """Return the INSERT statement. It names the columns, so that their positions do not matter."""
     return sql.SQL("INSERT INTO {} ({}) SELECT {} FROM {} AS s{}").format(
         identifier_of(plan.target),
         column_list(insert_columns(plan)),

@@ -1,4 +1,4 @@
-"""What a load mode declares about itself."""
+"""The interface of a load mode."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from executors.postgres.load_plan import LoadPlan, ModeCounts
 
 @dataclass(frozen=True, slots=True)
 class LoadHandler:
-    """`load` moves the staged rows into the target inside the open load transaction; `privileges` is what it needs.
-    `insert` is the statement by which rows like the staged ones, given as a sub-select, come into the table.
-
-    `effect` counts by queries alone what `load` would change. `inspect` looks at an existing table before the source is
-    read: it refuses what the mode cannot load, and answers with what it has found out. `calls_before_swap` says that
-    it calls the plan's `before_swap`, before it changes the table or keeps writers off it. `counts_staged` says that
-    `load` counts the winning rows as it goes: what staging has lost is missed there, unless a trigger took it.
+    """A load mode. `load` moves the staged rows into the target inside the open load transaction; `privileges` are the
+    privileges that it needs. `insert` returns the statement that inserts rows of a sub-select, which have the form of
+    staged rows. `effect` counts by queries alone what `load` would change. `inspect` checks an existing table before
+    the source is read: it refuses tables that the mode cannot load, and returns its findings. `calls_before_swap` means
+    that the mode calls the plan's `before_swap`, before it changes the table or blocks writers. `counts_staged` means
+    that `load` counts the winning rows, so that rows lost from staging are detected there, unless a trigger prevents
+    rows.
     """
 
     mode: str

@@ -1,6 +1,6 @@
-"""incremental_watermark: the rows above the watermark are added, and the watermark moves with them.
+"""incremental_watermark: adds the rows above the watermark and raises the watermark.
 
-What is below the watermark was skipped before, so that staging holds the rows to load and no others.
+Rows below the watermark were removed from staging before, so staging contains only rows to load.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ def _add_past_watermark(conn: Conn, plan: LoadPlan) -> ModeCounts:
 
 
 class _NextWatermark(NamedTuple):
-    """The new watermark and its bound, whether that is above the old watermark, and how many staged rows no watermark
-    may follow."""
+    """The new watermark and its bound, whether the bound is above the old watermark, and the number of staged rows that
+    the watermark does not follow."""
 
     value: str | None
     bound: str | None
@@ -54,14 +54,14 @@ class _NextWatermark(NamedTuple):
 def _move_watermark(
     conn: Conn, plan: LoadPlan, rows_range: IncrementalRange, to: _NextWatermark
 ) -> WatermarkValue | None:
-    """To be done before the rows go in: what the table holds then is what was known. None while there is no
-    watermark."""
+    """Raise the watermark. This must happen before the rows are inserted, because the rows in the table count as known.
+    Return None while there is no watermark."""
     new, bound = to.value, to.bound
     if new is None or bound is None:
         return None
     boundary_rows = boundary_rows_of(plan, rows_range)
     if to.is_past and boundary_rows.watermark is not None and not has_stored_from(conn, boundary_rows, bound):
-        # No stored hash reaches the new bound, so those to come may be made of the columns that come now.
+        # No stored hash reaches the new bound, so new hashes may use the columns that arrive now.
         boundary_rows = BoundaryRows(rows_range, columns_now(plan), boundary_rows.watermark, None)
     key, column = rows_range.key, rows_range.column
     watermark = write_watermark(conn, key, column, rows_range.type, new, known_from=bound, hashed=boundary_rows.columns)
@@ -74,8 +74,8 @@ def _move_watermark(
 
 
 def _next_watermark(conn: Conn, plan: LoadPlan, rows_range: IncrementalRange) -> _NextWatermark:
-    """The highest of the watermark, the staged rows and those read again, but none that is ahead of the database's
-    clock: it would leave out every row that is still to come before it."""
+    """Return the highest value of the watermark, the staged rows and the rows read again. Values later than the
+    database's clock are ignored: such a watermark would exclude all rows that arrive before that time."""
     value = watermark_value(conn, plan, rows_range)
     row = conn.execute(
         sql.SQL(
@@ -98,7 +98,7 @@ def _next_watermark(conn: Conn, plan: LoadPlan, rows_range: IncrementalRange) ->
 
 
 def _count_past_watermark(conn: Conn, plan: LoadPlan) -> Effect:
-    """What was skipped is not staged any more."""
+    """Return the effect of the load. Skipped rows are no longer in staging."""
     before = effects.count_rows(conn, plan)
     ahead = _next_watermark(conn, plan, plan.rows_range).ahead if plan.rows_range else 0
     return effects.effect_of(plan, before=before, inserted=plan.staged, below_watermark=plan.skipped.rows, ahead=ahead)

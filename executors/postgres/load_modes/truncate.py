@@ -1,4 +1,4 @@
-"""truncate: the staged rows take the place of all rows."""
+"""truncate: replaces all rows with the staged rows."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from executors.postgres.rewrite_rules import refuse_replaced_inserts
 
 
 def _replace_all(conn: Conn, plan: LoadPlan) -> ModeCounts:
-    # No CASCADE: tables that refer to this one are not ours to empty. `lock_timeout` bounds the wait.
+    # No CASCADE: a load must not empty other tables that refer to this one. `lock_timeout` limits the wait.
     conn.execute(sql.SQL("TRUNCATE TABLE {}").format(own_rows_of(plan.target, plan.dest.kind)))
     return insert_staged(conn, plan)
 

@@ -1,4 +1,4 @@
-"""upsert: rows with a known key are updated where they differ, the others are inserted."""
+"""upsert: updates rows whose key exists if they differ, and inserts the others."""
 
 from __future__ import annotations
 
@@ -43,14 +43,14 @@ from executors.postgres.staging import TASK, is_winner, list_task_tables, one_nu
 from executors.postgres.unique_keys import UniqueKey, find_unique_key
 
 _RETURNS_OLD = 180000
-"""From this server version RETURNING tells the row before the update."""
+"""From this server version on, RETURNING can return the row before the update."""
 
 SAMPLE_ROWS = 1000
 
 
 def _merge(conn: Conn, plan: LoadPlan) -> ModeCounts:
-    """Find repeated keys, then let ON CONFLICT validate each row; rows that are equal or older than those of the table
-    are left out by a join first where that pays, or where a row trigger might swallow others."""
+    """Refuse repeated keys, then let ON CONFLICT update or insert each row. Rows that equal or are older than the
+    table's rows are first excluded by a join if that is faster, or if a row trigger might prevent other rows."""
     _give_memory(conn, plan)
     key = find_unique_key(conn, plan.target, plan.upsert_key)
     keys = _count_keys(conn, plan, key)
@@ -64,7 +64,7 @@ def _merge(conn: Conn, plan: LoadPlan) -> ModeCounts:
     inserted, updated = row or (0, 0)
     require_no_others(plan, held, updated)
     if unwritten is None:
-        # Without row triggers nothing else can have kept a row from being written.
+        # Without row triggers, only equality or age can prevent the write of a row.
         stay = keys - inserted - updated
         older = _count_older(conn, plan, key, source, stay)
         unwritten = _Unwritten(stay - older, older)
@@ -72,14 +72,14 @@ def _merge(conn: Conn, plan: LoadPlan) -> ModeCounts:
 
 
 class _Unwritten(NamedTuple):
-    """Rows of the table that stay as they are: equal to the staged row, or newer than it."""
+    """Rows of the table that do not change: equal to the staged row, or newer than it."""
 
     equal: int
     older: int
 
 
 def _effect(conn: Conn, plan: LoadPlan) -> Effect:
-    """Every key once: the last row of it in source order."""
+    """Count each key once: its last row in source order."""
     _give_memory(conn, plan)
     key = find_unique_key(conn, plan.target, plan.upsert_key)
     before, replaced = effects.count_rows(conn, plan), plan.staged - _count_keys(conn, plan, key)
@@ -98,15 +98,15 @@ def _effect(conn: Conn, plan: LoadPlan) -> Effect:
 
 
 def _give_memory(conn: Conn, plan: LoadPlan) -> None:
-    """Unless a hook has said how much."""
+    """Raise work_mem, unless a hook has set it."""
     if "work_mem" not in plan.settings:
         conn.execute("SET LOCAL work_mem = '64MB'")
 
 
 @contextmanager
 def _setting(conn: Conn, name: str, value: str) -> Iterator[None]:
-    """A setting for some statements of the transaction; then what stood before, maybe by a hook. After an error there
-    is nothing to put back: the transaction goes with its settings."""
+    """Apply a setting for the statements of the block, then restore the previous one, which a hook may have set. After
+    an error nothing needs to be restored, because the transaction and its settings are rolled back."""
     before = conn.execute("SELECT current_setting(%s)", [name]).fetchone() or ("",)
     assign = sql.SQL("SET LOCAL {} = {}")
     conn.execute(assign.format(sql.Identifier(name), sql.Literal(value)))
@@ -115,8 +115,9 @@ def _setting(conn: Conn, name: str, value: str) -> Iterator[None]:
 
 
 def _analyze(conn: Conn, plan: LoadPlan) -> None:
-    """Without statistics the planner takes a million winning rows for a few thousand and joins row by row. Rough ones
-    are enough to know better, and take a fifth of the time. Where rows are read task by task it needs none."""
+    """Analyze the staged rows. Without statistics the planner estimates a few thousand rows instead of a million and
+    joins row by row. A small sample is sufficient and takes a fifth of the time. Task tables that are read one by one
+    need no statistics."""
     all_rows = sql.SQL("{} ({})").format(plan.tables.good_identifier, column_list(plan.upsert_key))
     winners = [sql.SQL("{} ({})").format(name, sql.Identifier(TASK)) for name in list_task_tables(conn, plan.tables)]
     with _setting(conn, "default_statistics_target", "10"):
@@ -124,10 +125,10 @@ def _analyze(conn: Conn, plan: LoadPlan) -> None:
 
 
 def _count_keys(conn: Conn, plan: LoadPlan, key: UniqueKey) -> int:
-    """Raises Transient `staging.lost` if the rows that have them are not as many as were staged."""
+    """Count the distinct keys. Raises Transient `staging.lost` if the number of rows differs from the number staged."""
     query = sql.SQL("SELECT sum(k.n)::bigint, count(*) FROM (SELECT count(*) AS n FROM {} AS s GROUP BY {}) AS k")
-    # Rows mostly come in the order of their key, and then sorting takes a third of the time of hashing; only texts in
-    # the order of a language compare slowly.
+    # Rows usually arrive in key order, and then sorting takes a third of the time of hashing, except for texts with a
+    # linguistic collation, which compare slowly.
     sorts = all(column.collation is None for column in key.columns)
     with _setting(conn, "enable_hashagg", "off") if sorts else nullcontext():
         counts = conn.execute(query.format(winning_rows_in_order(conn, plan), key_values(plan, key))).fetchone()
@@ -138,7 +139,8 @@ def _count_keys(conn: Conn, plan: LoadPlan, key: UniqueKey) -> int:
 
 
 def _one_of_each_key(conn: Conn, plan: LoadPlan, key: UniqueKey) -> sql.Composed:
-    """Which row stays is never left to chance; raises Terminal `upsert.key_repeated`."""
+    """Return one row of each key. The choice is never arbitrary; raises Terminal `upsert.key_repeated` if no order
+    decides."""
     _analyze(conn, plan)
     if not plan.keeps_order:
         _require_order(conn, plan, key)
@@ -147,7 +149,7 @@ def _one_of_each_key(conn: Conn, plan: LoadPlan, key: UniqueKey) -> sql.Composed
 
 def _require_order(conn: Conn, plan: LoadPlan, key: UniqueKey) -> None:
     if plan.order_by is None:
-        refs, why = repeated_keys(conn, plan, key), "and the source gives them in no order"
+        refs, why = repeated_keys(conn, plan, key), "and the source has no order"
     else:
         refs = undecided_keys(conn, plan, key, plan.order_by)
         why = f"the same {plan.order_by!r} and different values, so none of them is the last"
@@ -177,8 +179,8 @@ def _count_unwritten(conn: Conn, plan: LoadPlan, key: UniqueKey, source: sql.Com
 
 
 def _count_older(conn: Conn, plan: LoadPlan, key: UniqueKey, source: sql.Composed, stay: int) -> int:
-    """How many of the `stay` rows that were not written are older than those of the table; asked after the load, when
-    all that it has written is as new as the staged rows."""
+    """Return how many of the `stay` rows that were not written are older than the table's rows. Call it after the load,
+    when all written rows are as new as the staged rows."""
     if plan.order_by is None or not stay:
         return 0
     query = sql.SQL("SELECT count(*) FROM {} AS s JOIN {} AS x ON {} WHERE {}").format(
@@ -188,10 +190,10 @@ def _count_older(conn: Conn, plan: LoadPlan, key: UniqueKey, source: sql.Compose
 
 
 def _many_stay(conn: Conn, plan: LoadPlan, key: UniqueKey) -> bool:
-    """Whether a sample says that of a quarter of the rows or more the target holds the equal, or a newer one.
+    """Return whether, in a sample, the target has an equal or newer row for at least a quarter of the staged rows.
 
-    Then the join (one read of the target) costs less than what ON CONFLICT does for such a row: it locks it. Where
-    most rows are new or changed the join would be in vain.
+    Then a join (one read of the target) costs less than ON CONFLICT, which locks each such row. If most rows are new or
+    changed, the join would be useless.
     """
     percent = min(100.0, 100.0 * SAMPLE_ROWS / max(plan.staged, 1))
     sample = sql.SQL("(SELECT w.* FROM {} AS w TABLESAMPLE SYSTEM ({}) WHERE {} LIMIT {})").format(
@@ -214,7 +216,7 @@ def _many_stay(conn: Conn, plan: LoadPlan, key: UniqueKey) -> bool:
 
 
 def _rows_to_write(plan: LoadPlan, key: UniqueKey, source: sql.Composed) -> sql.Composed:
-    """The rows of `source` of which the target holds neither the equal nor a newer one."""
+    """Return the rows of `source` for which the target has neither an equal nor a newer row."""
     return sql.SQL("(SELECT s.* FROM {} AS s LEFT JOIN {} AS x ON {} WHERE x.tableoid IS NULL OR {})").format(
         source,
         own_rows(plan),
@@ -224,20 +226,20 @@ def _rows_to_write(plan: LoadPlan, key: UniqueKey, source: sql.Composed) -> sql.
 
 
 def _replaces_row(plan: LoadPlan, key: UniqueKey) -> sql.Composed:
-    """A condition: the staged row `s` is to take the place of the row `x` of the table."""
+    """Return a condition: the staged row `s` replaces the row `x` of the table."""
     differ = _differs_from_staged(plan, key)
     return differ if plan.order_by is None else sql.SQL("{} AND NOT {}").format(differ, is_newer(plan))
 
 
 def _statement(conn: Conn, plan: LoadPlan, key: UniqueKey, source: sql.Composed) -> sql.Composed:
-    """Answers the numbers of inserted and of updated rows."""
+    """Return a statement whose result is the numbers of inserted and updated rows."""
     return sql.SQL(
         "WITH written AS ({} {}) SELECT count(*) FILTER (WHERE is_new), count(*) FILTER (WHERE NOT is_new) FROM written"
     ).format(_insert(plan, key, source), _returning_is_new(conn, plan, key))
 
 
 def _insert(plan: LoadPlan, key: UniqueKey, source: sql.Composable) -> sql.Composed:
-    """INSERT … ON CONFLICT DO UPDATE."""
+    """Return INSERT … ON CONFLICT DO UPDATE."""
     updates = [*(c.name for c in value_columns(plan, key)), *plan.filled]
     return sql.SQL(
         "INSERT INTO {target} AS t ({columns}) SELECT {values} FROM {source} AS s{files}"
@@ -260,7 +262,7 @@ def _insert_from(conn: Conn, plan: LoadPlan, source: sql.Composable) -> sql.Comp
 
 
 def _is_no_older(plan: LoadPlan) -> sql.Composed:
-    """Asked of the row as it is when it is locked, which may be newer than the one that a join has seen before."""
+    """Return a condition on the locked row, which may be newer than the row that a previous join has seen."""
     if plan.order_by is None:
         return sql.Composed([])
     return sql.SQL(" AND NOT {}").format(is_newer_than(plan, "t", sql.Identifier("excluded", plan.order_by)))
@@ -274,13 +276,14 @@ def _returning_is_new(conn: Conn, plan: LoadPlan, key: UniqueKey) -> sql.Compose
     if conn.info.server_version >= _RETURNS_OLD:
         return sql.SQL("RETURNING WITH (OLD AS was) was.tableoid IS NULL AS is_new").format()
     if plan.dest.kind == "partitioned table":
-        # Before 18 these return no system columns. The sub-select sees the table as it was before the statement.
+        # Before PostgreSQL 18, these tables return no system columns. The sub-select sees the table before the
+        # statement.
         same = (c.equals(sql.Identifier("was", c.name), sql.Identifier("t", c.name)) for c in key.columns)
         return sql.SQL("RETURNING NOT EXISTS (SELECT FROM {} AS was WHERE {}) AS is_new").format(
             identifier_of(plan.target), sql.SQL(" AND ").join(same)
         )
     # ON CONFLICT locks the old row before it updates it, and a row version keeps the lock of its own transaction as
-    # xmax; a row that was inserted has none.
+    # xmax; an inserted row has none.
     return sql.SQL("RETURNING t.xmax = 0 AS is_new").format()
 
 

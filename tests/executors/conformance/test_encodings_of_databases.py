@@ -137,7 +137,7 @@ def test_bytes_that_are_no_text_are_refused_with_their_column_and_row(anything: 
     found: list[tuple[Any, ...]] = anything.sql(
         'select "sourceRecord", message::bytea, "row"->>\'_flow_raw\' from rejected'
     )
-    assert found == [(2, b"Column 'name' holds the byte E9, which is no UTF-8.", b"2,caf\\xe9,y")]
+    assert found == [(2, b"Column 'name' holds the byte E9, which is not UTF-8.", b"2,caf\\xe9,y")]
     assert (target_of(report).rows_rejected, reconciles(report)) == (1, True)
 
 

@@ -171,7 +171,7 @@ def test_a_publication_of_all_tables_is_an_obstacle(load, superuser, admin, foun
             "CREATE TABLE c (id integer CONSTRAINT k REFERENCES t ON DELETE RESTRICT DEFERRABLE)",
             "foreign key k of {schema}.c, which restricts deletes",
         ),
-        ("CREATE RULE r AS ON DELETE TO t DO INSTEAD NOTHING", "rule r, which takes the place of DELETE"),
+        ("CREATE RULE r AS ON DELETE TO t DO INSTEAD NOTHING", "rule r, which replaces DELETE"),
     ],
 )
 def test_a_table_that_neither_strategy_can_replace_is_refused_before_the_read_with_the_obstacles(

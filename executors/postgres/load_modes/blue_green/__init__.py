@@ -1,4 +1,5 @@
-"""blue_green: all rows are replaced while readers go on, by a swap of tables or, failing that, by DELETE and INSERT."""
+"""blue_green: replaces all rows without blocking readers, by a swap of tables or, if that is impossible, by DELETE and
+INSERT."""
 
 from __future__ import annotations
 
@@ -21,7 +22,7 @@ from ir.destinations import Replacing
 
 
 def look_closely(conn: Conn, schema: str, table: str) -> Destination | None:
-    """The table as it stands, with what depends on it; None if there is none."""
+    """Return the current definition of the table with its dependents; None if it does not exist."""
     dest = inspect_target(conn, schema, table)
     return dest and _with_dependents(conn, dest)
 
@@ -40,7 +41,8 @@ def _inspect(conn: Conn, dest: Destination) -> Destination:
 
 
 def _load(conn: Conn, plan: LoadPlan) -> ModeCounts:
-    """What depends on the table may have changed since the run began, so the way is chosen anew."""
+    """Load the rows. The strategy is chosen again, because dependents of the table may have changed since the run
+    began."""
     strategy = _require_strategy(plan.target, find_obstacles(conn, plan.target))
     return {"swap": swap, "replace": delete_and_insert}[strategy](conn, plan)
 

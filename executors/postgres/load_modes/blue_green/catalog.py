@@ -1,6 +1,8 @@
-"""Queries over PostgreSQL's catalogs that answer statements, each of which makes one thing of the table `{oid}` anew.
+"""Queries on PostgreSQL's catalogs whose results are statements. Each statement recreates one part of the table
+`{oid}`.
 
-They are read and run under the search paths of `definition`. Comments stand in the statement of what they are about.
+The queries and their statements run under the search paths of `definition`. Comments are created in the statement of
+their object.
 """
 
 from __future__ import annotations
@@ -13,18 +15,19 @@ from executors.postgres.ddl import Conn
 
 
 def look(conn: Conn, query: sql.Composed) -> list[tuple[Any, ...]]:
-    """The rows of a query over the catalogs, kept out of what a load notes of its statements: it changes nothing."""
+    """Return the rows of a catalog query. The query is not recorded as a statement of the load, because it changes
+    nothing."""
     return Cursor(conn).execute(query).fetchall()
 
 
 def _comment(kind_and_name: str, oid: str, catalog: str) -> str:
-    """SQL text: `; COMMENT ON … IS …` of an object, nothing if it has none."""
+    """Return SQL that evaluates to `; COMMENT ON … IS …` for an object, or to '' if it has no comment."""
     described = f"quote_literal(obj_description({oid}, '{catalog}'))"
     return f"coalesce('; COMMENT ON ' || {kind_and_name} || ' IS ' || {described}, '')"
 
 
 def _options(array: str, prefix: str = "", where: str = "true") -> str:
-    """SQL text: storage parameters as WITH and SET take them; NULL if there are none."""
+    """Return SQL that evaluates to storage parameters for WITH and SET, or to NULL if there are none."""
     return (
         f"(SELECT string_agg(format('{prefix}%I=%L', o.option_name, o.option_value), ', ') "
         f"FROM pg_options_to_table({array}) o WHERE {where})"
@@ -35,7 +38,7 @@ _STATE = "CASE {state} WHEN 'D' THEN 'DISABLE' WHEN 'R' THEN 'ENABLE REPLICA' EL
 
 
 def _state(state: str, kind: str, table: str, name: str) -> str:
-    """SQL text: what sets a trigger's or rule's state, nothing for the usual one."""
+    """Return SQL that evaluates to the statement for the state of a trigger or rule, or to '' for the default state."""
     action = _STATE.format(state=state)
     return f"CASE {state} WHEN 'O' THEN '' ELSE format('; ALTER TABLE %s %s {kind} %I', {table}, {action}, {name}) END"
 
@@ -53,7 +56,7 @@ FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace JOIN pg_am m ON m.
 LEFT JOIN pg_tablespace s ON s.oid = c.reltablespace LEFT JOIN pg_class o ON o.oid = c.reltoastrelid
 WHERE c.oid = {{oid}}"""
 
-# Beside what a user may set some servers keep a version of their own among a column's options.
+# Some servers store a version of their own among the options of a column.
 _COLUMN_OPTIONS = _options("a.attoptions", where="o.option_name LIKE 'n_distinct%'")
 
 COLUMNS = f"""
@@ -63,7 +66,7 @@ CROSS JOIN LATERAL (VALUES ('SET STATISTICS ' || CASE WHEN a.attstattarget >= 0 
                            ('SET (' || {_COLUMN_OPTIONS} || ')')) AS x (change)
 WHERE c.oid = {{oid}} AND x.change IS NOT NULL ORDER BY a.attnum, x.change"""
 
-# The constraints of kind n, which PostgreSQL has from 18 on, come with the columns; their comments do not.
+# LIKE copies constraints of kind n (PostgreSQL 18 and later) with the columns, but not their comments.
 CHECKS = f"""
 SELECT CASE k.contype WHEN 'c' THEN format('ALTER TABLE %I ADD CONSTRAINT %I %s', c.relname, k.conname,
                                            pg_get_constraintdef(k.oid)) ELSE '' END
@@ -95,7 +98,7 @@ FROM pg_class c CROSS JOIN (VALUES ('ENABLE'), ('FORCE')) AS x (change)
 WHERE c.oid = {oid} AND CASE x.change WHEN 'ENABLE' THEN c.relrowsecurity ELSE c.relforcerowsecurity END
 ORDER BY x.change"""
 
-# In the order in which they were made: of two that are as good the planner takes the first.
+# In order of creation, because the planner takes the first of equally good indexes.
 INDEXES = f"""
 SELECT format('SET LOCAL default_tablespace = %L; ', coalesce(s.spcname, ''))
        || CASE WHEN k.oid IS NULL THEN pg_get_indexdef(i.indexrelid, 0, true)
@@ -163,7 +166,7 @@ SELECT x.change FROM pg_class c CROSS JOIN LATERAL (VALUES
 
 
 def _grants(kind: str) -> str:
-    """A query for the privileges on a relation and on its columns, one statement for each role."""
+    """Return a query for the privileges on a relation and on its columns, with one statement for each role."""
     acl_kind = kind[0].lower().replace("t", "r")
     to = f"{_ROLE.format(role='a.grantee')}, CASE WHEN a.is_grantable THEN ' WITH GRANT OPTION' ELSE '' END"
     privileges = "string_agg(a.privilege_type, ', ' ORDER BY a.privilege_type)"
@@ -186,7 +189,7 @@ JOIN pg_attribute a ON a.attrelid = d.refobjid AND a.attnum = d.refobjsubid
 WHERE d.refobjid = {oid} AND d.refclassid = 'pg_class'::regclass AND d.classid = 'pg_class'::regclass
       AND d.deptype = 'i' ORDER BY a.attnum"""
 
-# LIKE makes every sequence a bigint.
+# LIKE creates every sequence as a bigint.
 SEQUENCE = f"""
 SELECT format('ALTER SEQUENCE %I AS %s INCREMENT %s MINVALUE %s MAXVALUE %s START %s CACHE %s %s CYCLE', s.relname,
               format_type(q.seqtypid, NULL), q.seqincrement, q.seqmin, q.seqmax, q.seqstart, q.seqcache,
@@ -200,11 +203,11 @@ JOIN pg_attribute a ON a.attrelid = d.refobjid AND a.attnum = d.refobjsubid
 WHERE d.refobjid = {oid} AND d.refclassid = 'pg_class'::regclass AND d.classid = 'pg_class'::regclass
       AND d.deptype = 'a' ORDER BY s.relname"""
 
-# A sequence of an identity column goes with the table.
+# The sequence of an identity column is dropped with the table.
 _OWN = """SELECT {oid} UNION ALL SELECT i.objid FROM pg_depend i WHERE i.refobjid = {oid} AND i.deptype = 'i'
     AND i.refclassid = 'pg_class'::regclass AND i.classid = 'pg_class'::regclass"""
 
-# What is not the table's own but is rewritten to use the table: the query of a view, a rule of another relation.
+# Objects of other relations that are rewritten to use the new table: queries of views, and rules.
 _REWRITES = f"""
 WITH RECURSIVE rewrites (rule, relation, level) AS (
     SELECT r.oid, r.ev_class, 1 FROM pg_depend d JOIN pg_rewrite r ON r.oid = d.objid AND r.ev_class <> {{oid}}
@@ -216,7 +219,8 @@ WITH RECURSIVE rewrites (rule, relation, level) AS (
 ),
 leveled AS (SELECT rule, relation, min(level) = 1 AS is_direct, max(level) AS level FROM rewrites GROUP BY 1, 2)"""
 
-# To give a relation the owner that it has changes nothing and locks it alone; LOCK would lock what a view reads too.
+# Setting the existing owner again changes nothing and locks only this relation; LOCK would also lock the relations that
+# a view reads.
 VIEW_LOCKS = (
     _REWRITES
     + """
@@ -234,8 +238,8 @@ TABLE_LOCK = """
 SELECT format('LOCK TABLE %I.%I IN ACCESS EXCLUSIVE MODE', n.nspname, c.relname)
 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = {oid}"""
 
-# A key that refers to a partitioned table has parts of its own for the partitions, which come and go with it.
-# To drop a table locks the tables that it refers to, without a word of its own; its sequences are kept.
+# A key that refers to a partitioned table has a part for each partition, which is created and dropped with it. Dropping
+# a table locks the tables that it refers to, without a statement of its own; its sequences are not dropped.
 RELEASE = """
 SELECT format('ALTER TABLE %I.%I DROP CONSTRAINT %I', n.nspname, c.relname, k.conname) AS release
 FROM pg_constraint k JOIN pg_class c ON c.oid = k.conrelid JOIN pg_namespace n ON n.oid = c.relnamespace
@@ -246,7 +250,7 @@ FROM pg_depend d JOIN pg_class s ON s.oid = d.objid AND s.relkind = 'S' JOIN pg_
 WHERE d.refobjid = {oid} AND d.refclassid = 'pg_class'::regclass AND d.classid = 'pg_class'::regclass
       AND d.deptype = 'a' ORDER BY release DESC"""
 
-# In place, so that a view keeps its owner, privileges, comments, triggers and whatever depends on it.
+# Replaced in place, so that a view keeps its owner, privileges, comments, triggers and dependents.
 VIEWS = f"""
 SELECT format('CREATE OR REPLACE VIEW %I.%I%s AS %s', n.nspname, c.relname,
               ' WITH (' || {_options("c.reloptions")} || ')', pg_get_viewdef(c.oid))

@@ -1,7 +1,7 @@
-"""The new table: made like the old one in a schema of its own, filled, given its indexes, and analysed.
+"""Builds the new table: created like the old one in a separate schema, filled, indexed and analysed.
 
-All of it happens in the load transaction, so nobody else ever sees the schema, and a failure leaves nothing of it. In
-a schema of its own everything has its final name from the start, and no name that a user owns is in the way.
+All of this happens in the load transaction, so no other session sees the schema, and a rollback removes it. In a
+separate schema all objects have their final names from the start, without conflicts with existing names.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ SELECT c.oid, (SELECT array_agg(DISTINCT CASE a.grantee WHEN 0 THEN 'PUBLIC' ELS
     pg_get_userbyid(a.grantee)) END) FROM aclexplode(c.relacl) AS a)
 FROM pg_class c WHERE c.oid = {}::regclass"""
 
-# Numbers go on from the further one of the two.
+# Sequences continue from the higher value of the two.
 _SET_SEQUENCE = """
 SELECT setval({new}::regclass, last_value, is_called) FROM (
     SELECT last_value, is_called FROM {old} UNION ALL SELECT last_value, is_called FROM {new_name}
@@ -43,13 +43,13 @@ ORDER BY last_value * sign(seqincrement) DESC, is_called DESC LIMIT 1"""
 
 
 def new_table_of(plan: LoadPlan) -> TableName:
-    """Where the new table stands until the swap; no other load has the name of this one's staging."""
+    """Return the name of the new table until the swap. The name of the staging table makes its schema unique."""
     return TableName(f"flow_new_{plan.tables.good.split('_')[1]}", plan.target.table)
 
 
 @contextmanager
 def named_as_target(plan: LoadPlan) -> Iterator[None]:
-    """Failures name the new table by the place that it will have."""
+    """Report failures within the block with the name of the target instead of the new table."""
     new = new_table_of(plan)
     try:
         with translate(plan.run.node):
@@ -60,7 +60,7 @@ def named_as_target(plan: LoadPlan) -> Iterator[None]:
 
 
 def build_new(conn: Conn, plan: LoadPlan, definition: Definition) -> ModeCounts:
-    """Make and fill the new table."""
+    """Create and fill the new table."""
     new = new_table_of(plan)
     conn.execute(
         sql.SQL("CREATE SCHEMA {} AUTHORIZATION {}").format(
@@ -83,13 +83,13 @@ def build_new(conn: Conn, plan: LoadPlan, definition: Definition) -> ModeCounts:
 
 
 def force_row_security(conn: Conn, table: TableName, definition: Definition, action: str) -> None:
-    """Rows come in under the policies; keys are then checked by the table's owner over all rows."""
+    """Rows are inserted under the policies; then the table's owner checks foreign keys over all rows."""
     if definition.is_row_security_forced:
         conn.execute(sql.SQL("ALTER TABLE {} {} ROW LEVEL SECURITY").format(identifier_of(table), sql.SQL(action)))
 
 
 def advance_sequence(conn: Conn, plan: LoadPlan, identity: Identity) -> None:
-    """Let the new sequence go on where the old one stands, or where it has come to itself."""
+    """Continue the new sequence from the value of the old one, or from its own value if that is higher."""
     new = TableName(new_table_of(plan).schema, identity.sequence)
     conn.execute(
         sql.SQL(_SET_SEQUENCE).format(
@@ -101,7 +101,7 @@ def advance_sequence(conn: Conn, plan: LoadPlan, identity: Identity) -> None:
 
 
 def _adopt_sequence(conn: Conn, plan: LoadPlan, owner: str, identity: Identity) -> None:
-    """Give the sequence of an identity column the name and the rights of the old one."""
+    """Give the sequence of an identity column the name and the privileges of the old one."""
     new = new_table_of(plan)
     row = conn.execute(
         "SELECT relname FROM pg_class WHERE oid = pg_get_serial_sequence(%s, %s)::regclass",
@@ -120,7 +120,8 @@ def _adopt_sequence(conn: Conn, plan: LoadPlan, owner: str, identity: Identity) 
 
 
 def _grant_anew(conn: Conn, kind: str, name: TableName, owner: str, grants: Statements) -> None:
-    """Privileges as the old one has them: default privileges may have given others, and the owner has all at first."""
+    """Grant the same privileges as on the old relation. Default privileges may have granted others, and the owner
+    initially has all."""
     oid, roles = _acl(conn, name)
     if read_statements(conn, oid, GRANTS[kind]) == grants:
         return
@@ -130,6 +131,6 @@ def _grant_anew(conn: Conn, kind: str, name: TableName, owner: str, grants: Stat
 
 
 def _acl(conn: Conn, name: TableName) -> tuple[int, list[str]]:
-    """The relation's oid, and all who have privileges on it by name."""
+    """Return the relation's oid, and the names of all roles with privileges on it."""
     ((oid, roles),) = look(conn, sql.SQL(_ROLES_OF_ACL).format(sql.Literal(identifier_of(name).as_string(conn))))
     return oid, roles or []

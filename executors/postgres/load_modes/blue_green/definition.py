@@ -1,7 +1,7 @@
-"""All that makes a table what it is besides its rows, as the statements that make another table the same.
+"""The complete definition of a table except its rows, as the statements that give another table the same definition.
 
-The statements name the table and what lies beside it without a schema: they are read while its schema is the search
-path, and run while the schema of the new table comes first there. So the new table takes over every name as it is.
+The statements name the table and its objects without a schema: they are read with the table's schema as search path,
+and run with the new table's schema first on the search path. So all names are unchanged in the new table.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Statements = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """The sequence of an identity column, and what it has that the sequence of a new column lacks."""
+    """The sequence of an identity column, and the settings and privileges that the sequence of a new column lacks."""
 
     column: str
     sequence: str
@@ -33,7 +33,7 @@ class Identity:
 
 @dataclass(frozen=True, slots=True)
 class Serial:
-    """A sequence that belongs to a column and is handed on as it is."""
+    """A sequence owned by a column, which is transferred unchanged."""
 
     column: str
     sequence: str
@@ -41,10 +41,10 @@ class Serial:
 
 @dataclass(frozen=True, slots=True)
 class Definition:
-    """A table at one moment. Two that are equal tell that nothing of it was altered in between.
+    """The definition of a table at one time. If two definitions are equal, nothing was altered in between.
 
-    `locks` take the locks of the relations that `rewiring` changes and end with the table's own; `release` takes those
-    of the tables that it refers to.
+    `locks` take the locks of the relations that `rewiring` changes, and of the table itself last. `release` takes the
+    locks of the tables that it refers to.
     """
 
     oid: int
@@ -63,8 +63,8 @@ class Definition:
 
 
 def read_definition(conn: Conn, table: TableName) -> Definition:
-    """Read the table in the open transaction."""
-    # To read the query of a view locks what it reads; rolled back, the locks are let go.
+    """Read the definition of the table in the open transaction."""
+    # Reading the query of a view locks the relations that it reads; the rollback releases these locks.
     with conn.transaction(force_rollback=True), search_path(conn, table.schema):
         oid, owner, is_forced = _identity(conn, table)
         return Definition(
@@ -90,7 +90,7 @@ def read_definition(conn: Conn, table: TableName) -> Definition:
 
 @contextmanager
 def search_path(conn: Conn, *schemas: str) -> Iterator[None]:
-    """Let names without a schema be those of the given schemas; elsewhere in Flow no name is looked up."""
+    """Resolve names without a schema in the given schemas. Elsewhere Flow always uses qualified names."""
     set_path = sql.SQL("SELECT set_config('search_path', {}, true)")
     conn.execute(set_path.format(", ".join(quoted(schema) for schema in schemas)))
     yield
@@ -115,7 +115,7 @@ def read_statements(conn: Conn, oid: int, *queries: str) -> Statements:
 
 
 def _rows(conn: Conn, oid: int, query: str) -> list[tuple[Any, ...]]:
-    # Not as a parameter: the driver would read the % of format().
+    # Not a parameter, because psycopg would interpret the % of format().
     return catalog.look(conn, sql.SQL(query).format(oid=sql.Literal(oid)))
 
 

@@ -1,4 +1,4 @@
-"""The other way: DELETE and INSERT in one transaction. Readers see the old rows until it commits."""
+"""The alternative to a swap: DELETE and INSERT in one transaction. Readers see the old rows until it commits."""
 
 from __future__ import annotations
 
@@ -29,8 +29,9 @@ def delete_and_insert(conn: Conn, plan: LoadPlan) -> ModeCounts:
 
 @contextmanager
 def rows_replaced(conn: Conn, table: TableName, node: str) -> Iterator[None]:
-    """Delete all rows, for the caller to put others in their place; foreign keys are asked when it has done so."""
-    # Writers would add rows that are neither deleted nor among the new ones; readers go on.
+    """Delete all rows, so that the caller can insert others in the block. Deferrable foreign keys are checked at the
+    end of the block."""
+    # Writers would add rows that are neither deleted nor among the new ones. Readers are not blocked.
     conn.execute(sql.SQL("LOCK TABLE {} IN SHARE ROW EXCLUSIVE MODE").format(identifier_of(table)))
     keys = [sql.Identifier(*row) for row in conn.execute(_INBOUND, [identifier_of(table).as_string(conn)])]
     _set_constraints(conn, keys, "DEFERRED")

@@ -1,6 +1,7 @@
-"""What stands against replacing a table's rows by a swap, and by DELETE and INSERT: each as a few words that name it.
+"""Finds obstacles to replacing a table's rows by a swap, and by DELETE and INSERT. Each obstacle is a short
+description.
 
-Anything in the database that depends on the table and is not known to be carried over counts as an obstacle.
+Every object in the database that depends on the table and that the swap does not carry over counts as an obstacle.
 """
 
 from __future__ import annotations
@@ -13,7 +14,8 @@ from executors.postgres.names import identifier_of
 from executors.table_name import TableName
 from ir.destinations import Replacing
 
-# `own` is what belongs to the table and is made anew or goes with it; `users` is whatever else depends on any of that.
+# `own` are the parts of the table, which are recreated or dropped with it; `users` are all other objects that depend on
+# them.
 _KNOWN = """
 WITH t AS (SELECT c.* FROM pg_class c WHERE c.oid = {oid}),
 own (classid, objid) AS (
@@ -69,7 +71,7 @@ _AGAINST_SWAP = (
     *_AGAINST_BOTH,
     "SELECT format('the table belongs to %I, whose rights the connection''s user lacks', pg_get_userbyid(relowner))"
     " FROM t WHERE NOT (pg_has_role(relowner, 'USAGE') AND CASE"
-    # Before PostgreSQL 16 every member of a role may make objects its own.
+    # Before PostgreSQL 16 every member of a role may make it the owner of objects.
     " WHEN current_setting('server_version_num')::int < 160000 THEN pg_has_role(relowner, 'MEMBER')"
     " ELSE pg_has_role(relowner, 'SET') END)",
     "SELECT 'the connection''s user may not create schemas in this database'"
@@ -79,7 +81,7 @@ _AGAINST_SWAP = (
     "SELECT format('it is a table of type %s', reloftype::regtype) FROM t WHERE reloftype <> 0",
     "SELECT format('publication %I', pubname) FROM publications",
     "SELECT 'a subscription fills it' FROM t JOIN pg_subscription_rel s ON s.srrelid = t.oid",
-    # Views of other sessions' temporary schemas cannot be replaced from here.
+    # Views in temporary schemas of other sessions cannot be replaced.
     "SELECT CASE WHEN relkind = 'm' OR by_type OR relpersistence = 't' THEN pg_describe_object(kind, r.oid, 0)"
     " WHEN NOT pg_has_role(relowner, 'USAGE')"
     " THEN format('%s, which belongs to %I', pg_describe_object(kind, r.oid, 0), pg_get_userbyid(relowner))"
@@ -102,7 +104,7 @@ _AGAINST_SWAP = (
     " ON l.classoid = own.classid AND l.objoid = own.objid",
     "SELECT format('index %s, which is not valid', i.indexrelid::regclass) FROM t JOIN pg_index i"
     " ON i.indrelid = t.oid WHERE NOT (i.indisvalid AND i.indisready)",
-    # It would run while the table still holds the old rows. BEFORE ROW triggers see one row and change it.
+    # It would run while the table still has the old rows. BEFORE ROW triggers only see and change one row.
     "SELECT format('trigger %I, which runs after rows are inserted', g.tgname) FROM t JOIN pg_trigger g"
     " ON g.tgrelid = t.oid WHERE NOT g.tgisinternal AND g.tgenabled IN ('O', 'A') AND g.tgtype & 4 = 4"
     " AND g.tgtype & 3 <> 3",
@@ -117,23 +119,23 @@ _AGAINST_SWAP = (
 
 _AGAINST_DELETE = (
     *_AGAINST_BOTH,
-    # A key that is not enforced, from PostgreSQL 18 on, has no triggers.
+    # An unenforced foreign key (PostgreSQL 18 and later) has no triggers.
     "SELECT format('foreign key %I of %I.%I, which %s', conname, nspname, relname, CASE confdeltype"
     " WHEN 'a' THEN 'is not deferrable' WHEN 'r' THEN 'restricts deletes' WHEN 'c' THEN 'deletes its rows'"
     " ELSE 'changes its rows' END) FROM referring r WHERE conparentid = 0 AND (confdeltype <> 'a' OR NOT condeferrable)"
     " AND coalesce((to_jsonb(r)->>'conenforced')::boolean, true)",
     "SELECT 'row-level security hides rows from the connection''s user' FROM t WHERE row_security_active(t.oid)",
-    "SELECT format('publication %I, to which no replica identity tells deleted rows', p.pubname)"
+    "SELECT format('publication %I, for which the table has no replica identity', p.pubname)"
     " FROM t CROSS JOIN publications p WHERE p.pubdelete AND (t.relreplident = 'n' OR t.relreplident = 'd'"
     " AND NOT EXISTS (SELECT FROM pg_index i WHERE i.indrelid = t.oid AND i.indisprimary))",
-    "SELECT format('rule %I, which takes the place of %s', r.rulename, CASE r.ev_type WHEN '3' THEN 'INSERT'"
+    "SELECT format('rule %I, which replaces %s', r.rulename, CASE r.ev_type WHEN '3' THEN 'INSERT'"
     " ELSE 'DELETE' END) FROM t JOIN pg_rewrite r ON r.ev_class = t.oid WHERE r.is_instead"
     " AND r.ev_type IN ('3', '4') AND r.ev_enabled IN ('O', 'A')",
 )
 
 
 def find_obstacles(conn: Conn, table: TableName) -> Replacing:
-    """What stands against each of the two ways, in the open transaction. Raises where there is no such table."""
+    """Return the obstacles to each strategy, in the open transaction. Raises if the table does not exist."""
     oid = sql.SQL("{}::regclass::oid").format(sql.Literal(identifier_of(table).as_string(conn)))
     return Replacing(_list(conn, oid, _AGAINST_SWAP), _list(conn, oid, _AGAINST_DELETE))
 

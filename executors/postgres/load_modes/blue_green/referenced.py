@@ -1,4 +1,4 @@
-"""The failure of a replacement that would leave rows of other tables without the rows that they refer to."""
+"""The failure of a replacement that would remove rows to which rows of other tables refer."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from executors.table_name import TableName
 
 def still_referenced(table: TableName, node: str, error: errors.ForeignKeyViolation) -> Terminal:
     diag = error.diag
-    # The driver's text quotes values of the row; a logged traceback prints the whole chain.
+    # The driver's text quotes values of the row, and a logged traceback prints the whole chain.
     error.args = (f"SQLSTATE {error.sqlstate}",)
     return Terminal(
         "target.still_referenced",

@@ -1,4 +1,4 @@
-"""The swap: under the locks of all that is to change, everything that uses the old table is made to use the new one."""
+"""The swap: under the locks of all affected relations, every user of the old table is changed to use the new one."""
 
 from __future__ import annotations
 
@@ -28,14 +28,15 @@ from executors.postgres.meta import inherit_identity
 from executors.postgres.names import identifier_of
 
 SHARE_OF_DEADLOCK_TIMEOUT = 0.7
-"""How long a try may wait for all its locks: who waits for us in a circle must not be ended for it by the server."""
+"""The fraction of deadlock_timeout that an attempt may wait for all its locks, so that the server does not cancel a
+session that waits for Flow in a deadlock."""
 
 LONGEST_TRY = 0.7
-"""In seconds: new readers queue behind a try that waits."""
+"""In seconds: new readers queue behind an attempt that waits."""
 
 
 def swap(conn: Conn, plan: LoadPlan) -> ModeCounts:
-    """Build the new table beside the old one, then let it take its place."""
+    """Build the new table beside the old one, then exchange them."""
     with named_as_target(plan):
         definition = read_definition(conn, plan.target)
         counts = build_new(conn, plan, definition)
@@ -45,7 +46,7 @@ def swap(conn: Conn, plan: LoadPlan) -> ModeCounts:
 
 
 def _exchange_in_time(conn: Conn, plan: LoadPlan, definition: Definition) -> None:
-    """Try until the load's patience for locks is at its end. What a try has locked it lets go of."""
+    """Try until the load's lock timeout has passed. A failed attempt releases its locks."""
     patience, deadlock = _seconds(conn, "lock_timeout"), _seconds(conn, "deadlock_timeout")
     longest = min(deadlock * SHARE_OF_DEADLOCK_TIMEOUT, LONGEST_TRY)
     give_up, pause = time.monotonic() + patience, 0.05
@@ -58,7 +59,7 @@ def _exchange_in_time(conn: Conn, plan: LoadPlan, definition: Definition) -> Non
         except errors.LockNotAvailable:
             if time.monotonic() + pause > give_up:
                 raise
-        # In the database, where a run that is cancelled interrupts it.
+        # Sleep in the database, so that a cancellation interrupts the pause.
         conn.execute("SELECT pg_sleep(%s)", [pause])
         pause = min(pause * 1.5, 1.0)
 
@@ -93,7 +94,7 @@ def _lock(conn: Conn, statements: Statements, deadline: float) -> None:
 
 
 def _require_unchanged(conn: Conn, plan: LoadPlan, definition: Definition) -> None:
-    """What was altered while the new table was built would be lost with the old one."""
+    """Raise if the table was altered while the new table was built: the changes would be lost with the old table."""
     if read_definition(conn, plan.target) != definition:
         raise Transient(
             "target.altered",
@@ -103,7 +104,7 @@ def _require_unchanged(conn: Conn, plan: LoadPlan, definition: Definition) -> No
 
 
 def _rewire(conn: Conn, plan: LoadPlan, definition: Definition) -> None:
-    """Let views, rules and foreign keys of others use the new table, and foreign keys of its own be checked."""
+    """Make views, rules and foreign keys of other relations use the new table, and validate its own foreign keys."""
     new = new_table_of(plan)
     try:
         with search_path(conn, new.schema, plan.target.schema):
@@ -115,7 +116,7 @@ def _rewire(conn: Conn, plan: LoadPlan, definition: Definition) -> None:
 
 
 def _drop_old(conn: Conn, plan: LoadPlan) -> None:
-    """Never with CASCADE: what still depends on the table then belongs to somebody."""
+    """Drop the old table without CASCADE, because remaining dependents are not Flow's."""
     try:
         conn.execute(sql.SQL("DROP TABLE {}").format(identifier_of(plan.target)))
     except errors.DependentObjectsStillExist as error:
@@ -127,7 +128,7 @@ def _drop_old(conn: Conn, plan: LoadPlan) -> None:
 
 
 def _move(conn: Conn, plan: LoadPlan, definition: Definition) -> None:
-    """Put the new table where the old one was; its indexes and sequences follow, its statistics do not."""
+    """Move the new table to the schema of the old one. Indexes and sequences move with it, statistics do not."""
     new, target = new_table_of(plan), plan.target
     move = sql.SQL("ALTER {} {} SET SCHEMA {}")
     conn.execute(move.format(sql.SQL("TABLE"), identifier_of(new), sql.Identifier(target.schema)))
