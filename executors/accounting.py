@@ -1,4 +1,4 @@
-"""Turns counts into the numbers that people see, and checks that they reconcile."""
+"""Computes the numbers of the run report from task counts, and checks that they add up."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from ir.words import counted
 
 
 def planned_rules(path: Path) -> list[RuleCount]:
-    """Every explicit rule of the path with a count of zero, in the order of the document."""
+    """Return every explicit rule of the path with a count of zero, in the order of the document."""
     return [
         RuleCount(validate.id, rule_id(rule), rule.type, rule.field, rule.on_fail, 0, evaluated=0)
         for validate in path.validates
@@ -37,7 +37,8 @@ def planned_rules(path: Path) -> list[RuleCount]:
 
 
 def merge_rules(planned: Sequence[RuleCount], found: Sequence[RuleCount]) -> list[RuleCount]:
-    """One count per node and rule: the planned ones first, zeros included, then those that only violations bring."""
+    """Return one count per node and rule: first the planned rules, zeros included, then implicit rules that were
+    violated."""
     merged: dict[tuple[str, str], RuleCount] = {}
     for count in (*planned, *found):
         key = count.node, count.rule_id
@@ -46,7 +47,7 @@ def merge_rules(planned: Sequence[RuleCount], found: Sequence[RuleCount]) -> lis
 
 
 def require_all_arrived(path: Path, reading: Reading, result: PassResult) -> int:
-    """How many rows were read: every one must have been filtered or validated; raises Terminal `rows.lost`."""
+    """Return how many rows were read. Raises Terminal `rows.lost` unless every row was filtered or validated."""
     read = reading.records if reading.records is not None else _read_by_tasks(path, reading, result)
     arrived, filtered = result.total("rows_arrived"), result.at_nodes("filtered_at").total()
     elsewhere = result.at_nodes("elsewhere_at").total()
@@ -75,7 +76,7 @@ def _read_by_tasks(path: Path, reading: Reading, result: PassResult) -> int:
 
 def stop_on_abort(path: Path, rules: Sequence[RuleCount], names: Mapping[int, str]) -> None:
     """Raise Terminal for violated abort rules (`rule.abort`) and for rules violated beyond their limit (`rule.limit`).
-    `names` are the files' names by their place."""
+    `names` maps a file's position in the source's order to its name."""
     excesses = [(rule, excess) for rule in rules if (excess := _excess(path, rule)) is not None]
     if not excesses:
         return
@@ -94,7 +95,8 @@ def stop_on_abort(path: Path, rules: Sequence[RuleCount], names: Mapping[int, st
 
 
 def _excess(path: Path, count: RuleCount) -> str | None:
-    """Why a rule's violations end the run: "" if any does, else in what way there are too many; None if they do not."""
+    """Return why the violations of a rule end the run: "" if any violation does, else the limit that they exceed.
+    Return None if they do not end the run."""
     if count.on_fail == "abort":
         return "" if count.violations else None
     rules = (rule for validate in path.validates if validate.id == count.node for rule in validate.row_level)
@@ -134,15 +136,15 @@ _WARNING_TEXTS = {
     "skip": ("rows.rejected", " rejected", " rejected"),
     "warn": ("rows.warned", ", loaded unless another rule rejected it", ", loaded unless another rule rejected them"),
 }
-"""For each `onFail`: the code of the warning, and the text after one row and after several rows."""
+"""For each `onFail`: the code of the warning, its text after one row, and its text after several rows."""
 
 
 VIOLATIONS = frozenset(code for code, *_ in _WARNING_TEXTS.values())
-"""The codes of `violation_warnings`."""
+"""The codes that `violation_warnings` uses."""
 
 
 def violation_warnings(rules: Sequence[RuleCount]) -> list[RunWarning]:
-    """The warnings of a run for the violations of `skip` and `warn` rules."""
+    """Return the warnings of a run for violated `skip` and `warn` rules."""
     return [_violation_warning(rule) for rule in rules if rule.violations and rule.on_fail in _WARNING_TEXTS]
 
 
@@ -154,7 +156,8 @@ def _violation_warning(rule: RuleCount) -> RunWarning:
 
 
 def node_reports(path: Path, read: int, result: PassResult) -> list[NodeReport]:
-    """The counts of the nodes before the target: each passes on what it neither filters nor drops."""
+    """Return the counts of the nodes before the target. A node passes on every row that it neither filters nor
+    rejects."""
     rejected, filtered = result.at_nodes("dropped_at"), result.at_nodes("filtered_at")
     elsewhere = result.at_nodes("elsewhere_at")
     reports: list[NodeReport] = []
@@ -173,8 +176,8 @@ def node_reports(path: Path, read: int, result: PassResult) -> list[NodeReport]:
 
 
 def _count_branches(reports: list[NodeReport], taken: Take, result: PassResult) -> None:
-    """Make the last report that of a branch node. What the nodes up to it reject is counted on the path of its first
-    branch."""
+    """Turn the last report into the report of a branch node. Rows that the nodes before the branch reject are counted
+    only on the path of its first branch."""
     report, routed = reports[-1], result.at_nodes("routed_at")
     report.kind, report.taken = taken.branch.kind, taken.to
     report.branches = tuple(BranchCount(to, routed[branch_key(report.id, to)]) for to in taken.branch.readers)
@@ -193,8 +196,8 @@ def _join_counts(node: Transform, result: PassResult) -> Iterator[JoinCount]:
 
 
 def unmatched_warnings(nodes: Sequence[NodeReport]) -> list[RunWarning]:
-    """A join that finds nothing loads its columns as NULL throughout, or filters every row, which is rarely meant. That
-    of type anti is often meant to find nothing."""
+    """Warn of joins without any match: they load NULL in all their columns or filter every row. Joins of type anti are
+    excluded, because having no match is their purpose."""
     return [
         RunWarning(
             "join.none_matched",

@@ -1,5 +1,5 @@
-"""The front door of `executors`: runs of every kind, previews of nodes, Spark, hooks, webhooks, held loads, files with
-their settings, and suggested rules.
+"""The public interface of `executors`: runs of every kind, previews of nodes, Spark, hooks, webhooks, held loads, file
+detection, and suggested rules.
 
 The layers above import this module, `executors.model`, `executors.errors`, `executors.ports` and
 `executors.target_database`, and no other. Spark is imported at its first use, so that a web process never loads it.
@@ -116,7 +116,7 @@ def run(kind: RunKindName, job: RunJob, ports: Ports) -> RunReport:
 
 
 def list_steps(kind: RunKindName) -> tuple[Step[Any], ...]:
-    """The steps of a kind of run, each once, in their order."""
+    """Return the steps of a kind of run in their order, without repetitions."""
     return tuple({step.name: step for step in STEPS[kind]}.values())
 
 
@@ -128,7 +128,7 @@ def warm_up_spark() -> None:
 
 
 def preview_node(job: NodePreviewJob, cancellation: Cancellation) -> NodePreview:
-    """Evaluate some rows of one node as a run would. Nothing is written. Raises `Failure`."""
+    """Evaluate some rows of one node as a run would, and write nothing. Raises `Failure`."""
     from executors.node_preview.preview import preview_node
 
     return preview_node(job, cancellation)

@@ -1,4 +1,4 @@
-"""Databases whose encoding lacks characters: find the characters of a text that it lacks, and escape them."""
+"""Finds and escapes characters that the encoding of a database cannot store."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _CODECS = {
     "EUC_KR": "euc_kr",
     "EUC_JIS_2004": "euc_jis_2004",
 }
-"""By PostgreSQL's names. UTF8 holds every character, SQL_ASCII any byte."""
+"""Python codecs by PostgreSQL's names of encodings. UTF8 can store every character, SQL_ASCII any byte."""
 
 _ESCAPE = re.compile(r"\\(?:([\\0])|u\{([0-9A-F]+)\})")
 
@@ -43,13 +43,13 @@ def _register(name: str, sign: str) -> None:
 
 
 _register(_ESCAPES, "\\")
-# In the text of a JSON string two stand for one.
+# JSON needs two backslashes for one.
 _register(_ESCAPES_JSON, "\\\\")
 
 
 @dataclass(frozen=True)
 class Charset:
-    """The characters of a database, by PostgreSQL's name of its encoding."""
+    """The characters that a database can store, given by PostgreSQL's name of its encoding."""
 
     encoding: str = "UTF8"
 
@@ -58,7 +58,7 @@ class Charset:
         return _CODECS.get(self.encoding)
 
     def lacks(self, text: str) -> str | None:
-        """The first character that the database cannot hold."""
+        """Return the first character of the text that the database cannot store, or None."""
         if self._codec is None or text.isascii():
             return None
         try:
@@ -68,7 +68,8 @@ class Charset:
         return None
 
     def lacking(self, values: pa.Array) -> dict[int, str]:
-        """The first such character of each text that has one, by the place of the text."""
+        """Return, by position in `values`, the first character that the database cannot store. Other texts are
+        absent."""
         if self._codec is None:
             return {}
         foreign = pc.fill_null(pc.invert(pc.string_is_ascii(values)), False)
@@ -78,11 +79,12 @@ class Charset:
         return {index: char for index, char in found if char is not None}
 
     def shown(self, text: str) -> str:
-        """A text for people, with `\\u{20AC}` for what the database cannot hold."""
+        """Return the text for display, with `\\u{20AC}` in place of characters that the database cannot store."""
         return self._replace(text, _ESCAPES)
 
     def dump_json(self, value: Any) -> str:
-        """JSON without escapes, which a database can only read for characters that it has."""
+        """Return JSON without Unicode escapes, because PostgreSQL refuses escapes of characters that the database
+        cannot store. Such characters are replaced as in `shown`."""
         return self._replace(json.dumps(value, ensure_ascii=False), _ESCAPES_JSON)
 
     def _replace(self, text: str, errors: str) -> str:
@@ -96,14 +98,15 @@ class Charset:
         return "\0" in text or self.lacks(text) is not None
 
     def escape(self, text: str) -> str:
-        """A text that can be kept, and be told from every other one once it is known to be escaped."""
+        """Return the text, escaped if the database cannot store it as it is. `unescape` restores an escaped text
+        exactly. The caller must store whether the text is escaped: the text alone does not show it."""
         return self.shown(text.replace("\\", "\\\\").replace("\0", "\\0")) if self.must_escape(text) else text
 
 
 @dataclass(frozen=True)
 class JsonDumper:
-    """`Charset.dump_json` for the driver, which caches dumpers by the code of a function: the methods of two charsets
-    would be one for it."""
+    """Serializes JSON with `Charset.dump_json` for psycopg. It is a class because psycopg caches dumpers by the code of
+    a function, and the methods of two charsets share their code."""
 
     charset: Charset
 
@@ -112,7 +115,7 @@ class JsonDumper:
 
 
 def unescape(text: str) -> str:
-    # In one go from the left: a pair of signs means one, whatever stands before it.
+    # A single pass from the left, so that a doubled backslash is never read as the start of an escape.
     return _ESCAPE.sub(_character, text)
 
 

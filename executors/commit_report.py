@@ -1,6 +1,7 @@
 """Fills a run's report from commit markers.
 
-Every attempt fills its report from the marker, so a load that an earlier attempt committed is told as if it were new.
+Every attempt fills its report from the marker, so that a load committed by an earlier attempt is reported in the same
+way.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from ir.words import counted
 
 
 def add_commit(report: RunReport, commit: LoadCommit) -> list[NodeReport]:
-    """Add what a commit did to a run's report; returns the nodes that are new there."""
+    """Add the results of a commit to a run's report. Return the reports of nodes that were not in it before."""
     record, counts, target = commit.record, commit.counts, commit.node_report
     before = list(report.nodes)
     put_counts(report, commit.node, TargetCounts(frozenset(commit.files_done), [*record.nodes, target], record.rules))
@@ -42,13 +43,13 @@ def add_commit(report: RunReport, commit: LoadCommit) -> list[NodeReport]:
 
 
 def put_counts(report: RunReport, target: str, target_count: TargetCounts) -> None:
-    """Add what a target has counted so far to a run's report, in the place of what it had counted before."""
+    """Set the counts of a target in a run's report and recompute the counts of nodes and rules."""
     report.target_counts[target] = target_count
     report.nodes, report.rules = nodes_of(report.target_counts.values()), rules_of(report.target_counts.values())
 
 
 def warn_of_counts(report: RunReport) -> None:
-    """What the numbers of all targets together give cause to warn of, in the place of what they gave before."""
+    """Replace the warnings that depend on the counts of all targets together."""
     report.warnings = [w for w in report.warnings if w.code not in (*VIOLATIONS, _TWICE, _UNMATCHED)]
     twice = [_counted_twice(node) for node in counted_twice(report.target_counts.values())]
     add_warnings(report, [*violation_warnings(report.rules), *twice, *unmatched_warnings(report.nodes)])
@@ -70,17 +71,17 @@ def add_quarantined(report: RunReport, rows: int, entries: int, tables: Iterable
 
 
 def add_hook(report: RunReport, hook: HookReport) -> None:
-    """What came of a hook, in the place of what was known of it before."""
+    """Set the result of a hook in a run's report, in place of an earlier result of the same hook."""
     report.hooks = [known for known in report.hooks if known.id != hook.id] + [hook]
 
 
 def add_warnings(report: RunReport, warnings: Iterable[RunWarning]) -> None:
-    """Several targets may warn of the same thing; it is told once."""
+    """Add warnings to a run's report, each once: several targets may give the same warning."""
     report.warnings = list(dict.fromkeys((*report.warnings, *warnings)))
 
 
 def check_warnings(checks: Iterable[CheckReport]) -> list[RunWarning]:
-    """What checks say of a load that goes on."""
+    """Return the warnings of checks that did not stop the load."""
     return [
         RunWarning("check.noted" if check.ok else "check.failed", check.node, f"{check.check}: {check.message}")
         for check in checks
@@ -89,8 +90,8 @@ def check_warnings(checks: Iterable[CheckReport]) -> list[RunWarning]:
 
 
 def below_warnings(node: str, below: int, units: Sequence[str]) -> list[RunWarning]:
-    """Rows below the bound of an incremental load, where they come from load units; a database sends such rows as a
-    matter of course."""
+    """Warn of rows of load units below the bound of an incremental load. Rows of a database below the bound are
+    expected and give no warning."""
     if not below or not units:
         return []
     return [
@@ -104,7 +105,7 @@ def below_warnings(node: str, below: int, units: Sequence[str]) -> list[RunWarni
 
 
 def known_warnings(node: str, differing: int, doubtful: int) -> list[RunWarning]:
-    """Warnings for rows whose load status was read from the table itself."""
+    """Warn of rows for which only the table itself showed whether they were loaded."""
     warnings = []
     if differing:
         text = (
@@ -122,7 +123,7 @@ def known_warnings(node: str, differing: int, doubtful: int) -> list[RunWarning]
 
 
 def ahead_warnings(node: str, ahead: int) -> list[RunWarning]:
-    """Rows of an incremental load that its watermark does not follow."""
+    """Warn of rows that an incremental load includes but that do not raise the watermark."""
     if not ahead:
         return []
     text = (
@@ -134,7 +135,7 @@ def ahead_warnings(node: str, ahead: int) -> list[RunWarning]:
 
 
 def older_warnings(node: str, older: int) -> list[RunWarning]:
-    """Rows of an upsert that stayed out because the table holds newer ones."""
+    """Warn of rows that an upsert did not load because the table has newer ones."""
     if not older:
         return []
     text = f"Not loaded, as the table has newer values of the column orderBy for their keys: {counted(older, 'row')}."
@@ -156,7 +157,7 @@ def _load_warnings(node: str, counts: LoadCounts, rules: Iterable[RuleCount]) ->
     warnings = []
     if swallowed := counts.suppressed - counts.older:
         warnings.append(
-            RunWarning("rows.suppressed", node, f"A trigger of the table swallowed {counted(swallowed, 'row')}.")
+            RunWarning("rows.suppressed", node, f"A trigger of the table prevented {counted(swallowed, 'row')}.")
         )
     violated, entries = sum(rule.violations for rule in rules), counts.quarantine_entries
     if entries < violated:

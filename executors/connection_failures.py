@@ -25,8 +25,9 @@ _NO_ROUTE = {errno.ENETUNREACH, errno.EHOSTUNREACH, errno.ENETDOWN, errno.EHOSTD
 def describe_connection_failure(
     trouble: BaseException, address: str, *, ended: tuple[type[BaseException], ...] = ()
 ) -> ConnectionFailure:
-    """`address` is `host:port`; `ended` lists the errors of a client for a connection that the other side closed.
-    The text of an error is never repeated, because it may contain a secret."""
+    """Return the failure for an error. `address` is `host:port`; `ended` lists the error types that a client raises
+    when the other side closes the connection. The text of the error is never repeated, because it may contain a
+    secret."""
     chain = list(_chain_of(trouble))
     for kind, describe in _DESCRIBERS:
         if (found := next((error for error in chain if isinstance(error, kind)), None)) is not None:
@@ -117,4 +118,4 @@ _DESCRIBERS = (
     (ConnectionRefusedError, _refused),
     (TimeoutError, _timeout),
 )
-"""In this order: an error of TLS is an error of sockets too."""
+"""Checked in this order, because TLS errors are also socket errors."""

@@ -1,4 +1,4 @@
-"""Archiving the files that a discarded load had claimed."""
+"""Archives the files that a discarded load had claimed."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from ir.pipeline import Pipeline
 
 
 class ClaimedFile(NamedTuple):
-    """A claimed file as it was when it was hashed. Nobody writes to claimed files, so that this tells which one it is,
-    at no cost: whoever discards a load waits for it."""
+    """A claimed file with its metadata at the time of hashing. Nothing writes to claimed files, so name, size and time
+    identify the file without hashing it again while the user waits."""
 
     name: str
     size: int
@@ -27,8 +27,8 @@ class ClaimedFile(NamedTuple):
 def archive_discarded(
     pipeline: Pipeline, source: Source, folder: Path, connection: Connection | None, files: Collection[ClaimedFile]
 ) -> None:
-    """Move these claimed files to the failed ones, so that the next run does not read them again. Files that are read
-    in place stay where they are. `connection` is the one that the source names. Raises Failure."""
+    """Move these claimed files to the folder of failed files, so that the next run does not read them again. Files that
+    are read in place are not moved. `connection` is the connection of the source, if it has one. Raises Failure."""
     if CONNECTORS[source.connector].reads != "files":
         return
     handler = load_file_source(source, SourceContext(folder, Claimant.of(pipeline), connection))

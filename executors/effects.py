@@ -1,4 +1,4 @@
-"""The changes that a load would make in its target, counted beforehand. Plain data; no database, no Spark."""
+"""Counts of the changes that a load would make in its target. Plain data; no database, no Spark."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ MOST_SAMPLES = 20
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """A row that would change: its key, and before and after of the columns that differ, all as text."""
+    """A row that would change: its key, and the old and new values of the columns that differ, all as text."""
 
     key: Mapping[str, str | None]
     changes: Mapping[str, Sequence[str | None]]
@@ -19,10 +19,10 @@ class Sample:
 
 @dataclass(frozen=True, slots=True)
 class KeyMatch:
-    """Staged rows beside the rows of the target that have their key.
+    """The staged rows compared with the target's rows of the same keys.
 
-    `gone` are keys of the target that no staged row has, `older` staged rows of which the target has a newer one.
-    `columns` counts, by column, the values that differ.
+    `gone` counts keys of the target that no staged row has, `older` staged rows for which the target has a newer row.
+    `columns` counts the values that differ, by column.
     """
 
     key: tuple[str, ...]
@@ -37,7 +37,7 @@ class KeyMatch:
 
 @dataclass(frozen=True, slots=True)
 class NullRates:
-    """Shares of NULL in one column, from 0 to 1: in the target as it is, and in the staged rows."""
+    """Fractions of NULL in one column, from 0 to 1: in the target before the load, and in the staged rows."""
 
     before: float
     staged: float
@@ -45,11 +45,12 @@ class NullRates:
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """The target has `before` rows; `inserted` come, `deleted` go, `updated` change, `unchanged` are equal already.
+    """Numbers of rows: `before` in the target; `inserted`, `deleted` and `updated` by the load; `unchanged` already
+    equal.
 
-    `replaced`, `below_watermark` and `older` staged rows are not loaded. `keys` is None where no key tells rows apart.
-    `ahead` of the inserted rows are dated after the database's clock, or not a number: no watermark follows them.
-    `held_for` says why a run would be held.
+    `replaced`, `below_watermark` and `older` staged rows are not loaded. `keys` is None where the table has no unique
+    key. `ahead` counts inserted rows that are dated after the database's clock, infinite or NaN: the watermark does not
+    follow them. `held_for` says why a run would be held.
     """
 
     node: str
@@ -77,7 +78,7 @@ class Effect:
         return self.inserted + self.updated + self.unchanged
 
     def node_fields(self) -> dict[str, int]:
-        """The counts under the names of `NodeReport`."""
+        """Return the counts under the names of `NodeReport`."""
         names = ("inserted", "updated", "unchanged", "replaced", "loaded")
         return {
             "rows_out": self.loaded,
@@ -87,7 +88,8 @@ class Effect:
         }
 
     def to_json(self) -> dict[str, Any]:
-        """Counts alone, under the names of `flow run --json`; samples hold row values and go by `samples_json`."""
+        """Return the counts under the names of `flow run --json`. Samples contain row values and are only in
+        `samples_json`."""
         return {
             "node": self.node,
             "table": self.table,

@@ -14,9 +14,10 @@ if TYPE_CHECKING:
 
 
 class Failure(FlowError):
-    """A run cannot go on. `report` is what the run had done until then, once the engine has let go of it.
+    """A run cannot continue. `report` describes what the run had done; it is set when the attempt has ended.
 
-    `encrypted_detail` is the database's own text, encrypted, where that may hold row values: for roles that see values.
+    `encrypted_detail` is the encrypted text of the database where it may contain row values. Only roles that may see
+    values can read it.
     """
 
     report: RunReport | None = None
@@ -24,21 +25,22 @@ class Failure(FlowError):
 
 
 class Transient(Failure):
-    """Trying again may help: a lost connection, a lock not had in time, a source that changed while it was read."""
+    """A retry may succeed: a lost connection, a lock timeout, or a source that changed while it was read."""
 
 
 class Terminal(Failure):
-    """Trying again cannot help: wrong data, a missing column, a refused target."""
+    """A retry cannot succeed: wrong data, a missing column, or a refused target."""
 
 
 class InvalidContent(Terminal):
-    """The content of what was read is refused, and would be refused again: a malformed file, a violated rule or
-    constraint. After any other failure a file stays where it was, for it may well be loaded later."""
+    """The content is refused and would be refused again: a malformed file, or a violated rule or constraint. The file
+    counts as failed. After any other failure a file stays in its place, because a later run may load it."""
 
 
 class ExpressionFailed(InvalidContent):
-    """An expression fails for the values of some row. `column` is the column that it makes, if known; `why` is Spark's
-    error condition. `staged` is the result of the pass that staged the first such row as rejected, once it is found."""
+    """An expression fails for the values of some row. `column` is the column that it computes, if known; `why` is
+    Spark's error condition. `staged` is the result of the pass that staged the first such row as rejected, if it was
+    found."""
 
     column: str | None = None
     why: str = ""
@@ -46,19 +48,19 @@ class ExpressionFailed(InvalidContent):
 
 
 class Cancelled(Failure):
-    """A person or the run's time limit ended the run."""
+    """A user or the run's time limit ended the run."""
 
 
 class LeaseLost(Failure):
-    """Another worker holds this run now; this one must leave without a trace."""
+    """Another worker owns this run now. This worker must stop without writing anything."""
 
 
 class TargetBusy(Transient):
-    """Another load holds the target; the run goes back to the queue."""
+    """Another load holds the target. The run returns to the queue."""
 
 
 class WaitForFiles(Failure):
-    """No file has come yet and the source's wait policy says to look again in `minutes`."""
+    """No file has arrived yet. The source's wait policy asks for another look in `minutes`."""
 
     def __init__(self, code: str, message: str, *, minutes: float, node: str) -> None:
         super().__init__(code, message, node=node)

@@ -1,4 +1,4 @@
-"""The order of a source's files: which files wait for a failed one, and which come too late."""
+"""The order in which files of a source are loaded: which files wait for a failed one, and which arrive too late."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _COMPARED: dict[str, Literal["name", "mtime_ns"]] = {
 
 @dataclass(frozen=True, slots=True)
 class Queue:
-    """Files in their order: those that may go, and those that wait for `blocker`."""
+    """Files in their order: those that may be loaded, and those that wait for `blocker`."""
 
     ready: tuple[SourceFile, ...]
     waiting: tuple[SourceFile, ...] = ()
@@ -31,9 +31,10 @@ class Queue:
 
 
 def line_up(source: Source, files: Sequence[SourceFile], units: LoadUnits) -> Queue:
-    """First in, first out: whatever comes after a file that failed waits until that one is there again.
+    """Return the files that may be loaded in the source's order. Files after a failed one wait until the failed one is
+    in the folder again.
 
-    Where files are read in place, a failed one still lies among them, unless its sender has taken it back.
+    Where files are read in place, a failed file is still in the folder, unless its sender has removed it.
     """
     config = config_of(source, FilesConfig)
     if config.ordering != "fifo_by_name" or not config.moves_files:
@@ -69,7 +70,7 @@ def _way_out(queue: Queue) -> str:
 
 
 def warn_of_late(source: Source, scans: Sequence[FileScan], units: LoadUnits) -> list[RunWarning]:
-    """Files that are loaded after one that comes behind them."""
+    """Warn of files that are loaded after a file that comes later in the order."""
     compared = _COMPARED.get(config_of(source, FilesConfig).ordering)
     if compared is None:
         return []

@@ -15,9 +15,9 @@ from ir.nodes.hold import Hold
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """A limit that a load goes beyond: its name in the document, what it allows and what was found, in percent.
+    """A limit that a load exceeds: its name in the document, the allowed value and the found value, in percent.
 
-    Or `approved`, with the counts of rows or keys that were approved and found.
+    With the name `approved`, both are numbers of rows or keys: those approved and those found.
     """
 
     limit: str
@@ -28,9 +28,10 @@ class Reason:
 
 
 def check_hold_limits(hold: Hold, effect: Effect, null_rates: Mapping[str, NullRates]) -> list[Reason]:
-    """The limits that are exceeded. Nothing is measured against a table without rows.
+    """Return the limits that a load exceeds. An empty table has no limits.
 
-    Raises Terminal `hold.key_required` where keys cannot be told apart: a limit that is not measured protects nobody.
+    Raises Terminal `hold.key_required` if a limit needs a unique key and the table has none: an unmeasured limit would
+    protect nothing.
     """
     return [*_decrease(hold, effect), *_key_loss(hold, effect), *_nulls(hold, null_rates)]
 
@@ -66,16 +67,17 @@ def _nulls(hold: Hold, rates: Mapping[str, NullRates]) -> Iterator[Reason]:
         return
     for column, rate in rates.items():
         if (found := 100 * (rate.staged - rate.before)) > limit:
-            text = f"{column!r} is NULL in {100 * rate.staged:.1f} % of the rows that come, and in the table in"
-            message = f"{text} {100 * rate.before:.1f} %; {limit:g} percentage points more are allowed."
+            text = f"{column!r} is NULL in {100 * rate.staged:.1f} % of the rows to load and"
+            message = f"{text} {100 * rate.before:.1f} % of the table; {limit:g} percentage points more are allowed."
             yield Reason("maxNullRateIncreasePct", limit, found, message, column)
 
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """What a person approves: the limits that a load exceeds, and how many rows of the target it deletes or changes.
+    """The result that a person approves: the limits that a load exceeds, and how many rows of the target it deletes or
+    changes.
 
-    `keys_deleted` counts the keys that would no longer be in the target; 0 where no key tells rows apart.
+    `keys_deleted` counts the keys that would be missing in the target; it is 0 where the table has no unique key.
     """
 
     reasons: tuple[Reason, ...]
@@ -95,8 +97,8 @@ class Evaluation:
 
 
 def not_approved(approved: Evaluation, now: Evaluation) -> list[Reason]:
-    """Why a load must be approved again: it exceeds a limit by more, or deletes or changes more rows, than when it was
-    approved. Empty if it does not."""
+    """Return why a load must be approved again: it exceeds a limit by more, or deletes or changes more rows, than
+    approved. Return an empty list if it need not."""
     known = {(reason.limit, reason.column): reason.found for reason in approved.reasons}
     more = [reason for reason in now.reasons if reason.found > known.get((reason.limit, reason.column), reason.allowed)]
     counts = list(_larger_counts(approved, now))
@@ -112,17 +114,17 @@ def _larger_counts(approved: Evaluation, now: Evaluation) -> Iterator[Reason]:
             yield Reason("approved", then, found, f"{text}; {then:,} were approved.")
 
 
-# --- what is staged of a load that is held --------------------------------------------------------------------------
+# --- the staged rows of a held load --------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
 class StagedLoad:
-    """All that a later attempt needs to load what this one has staged. It holds counts, never values.
+    """Everything that a later attempt needs to load the staged rows. It contains counts, never values.
 
-    `attempt` is the one that staged, `evaluation` what was shown to the person who approves. `origins` are what was
-    read, as (place in the source's order, name, identity), and `units` those of them that are load units, done once
-    this is loaded. `skipped` counts the rows that were taken out of staging as below the watermark, whose id and
-    revision `watermark` is; None where there was none.
+    `attempt` is the attempt that staged the rows, `evaluation` the result shown to the approver. `origins` lists what
+    was read as (position in the source's order, name, identity); `units` are the load units among them, which are done
+    once the rows are loaded. `skipped` counts the rows removed from staging because they were below the watermark;
+    `watermark` is the id and revision of that watermark, or None if there was none.
     """
 
     attempt: int
@@ -139,13 +141,13 @@ class StagedLoad:
 
 
 class Held(Failure):
-    """The load goes beyond the target's limits. It stays staged, until a person has decided."""
+    """The load exceeds the target's limits. It stays staged until a person approves or discards it."""
 
     def __init__(self, node: str, reasons: list[Reason], effect: Effect, staged: StagedLoad) -> None:
         super().__init__(
             "run.held",
             " ".join(reason.message for reason in reasons),
             node=node,
-            hint="Approve the run to load what is staged, or discard it.",
+            hint="Approve the run to load the staged rows, or discard them.",
         )
         self.reasons, self.effect, self.staged = reasons, effect, staged

@@ -14,7 +14,7 @@ from ir.stored_json import StoredJson
 
 @dataclass(frozen=True, slots=True)
 class RunRef:
-    """Who loads: one attempt at one target node. `tenant` is the workspace's UUID, `token` the fence token."""
+    """Identifies a load: one attempt at one target node. `tenant` is the workspace's UUID, `token` the fence token."""
 
     run_id: str
     tenant: str
@@ -25,14 +25,14 @@ class RunRef:
 
 
 class Loaded(NamedTuple):
-    """The newest commit that holds a file: its token and its node."""
+    """The newest commit that includes a file: its token and its node."""
 
     token: int
     node: str
 
 
 class LoadKind(StrEnum):
-    """What a load transaction did: loaded rows from a source, rows from quarantine, or the rows of a backup."""
+    """The source of the rows of a load transaction: a source, the quarantine, or a backup."""
 
     LOAD = "load"
     REPLAY = "replay"
@@ -41,9 +41,10 @@ class LoadKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class SkippedRows:
-    """Staged rows that are not loaded: those below the bound, and those at or above it that were loaded before and are
-    read again, up to the value `highest`. `differing` of these were known by their key and have other values than the
-    table; `doubtful` rows are loaded, and the table may hold them with values that a trigger has changed."""
+    """Staged rows that are not loaded: rows below the bound, and rows at or above it that were loaded before and are
+    read again, up to the value `highest`. `differing` counts the latter that were matched by their key and have other
+    values than the table. `doubtful` counts rows that are loaded although the table may contain them with values
+    changed by a trigger."""
 
     below_bound: int = 0
     read_again: int = 0
@@ -61,11 +62,10 @@ NONE_SKIPPED = SkippedRows()
 
 @dataclass(frozen=True, slots=True)
 class LoadCounts:
-    """Rows of a load. `staged = replaced + below the watermark + suppressed + loaded`, with `loaded = inserted +
-    updated + unchanged` and, below the watermark, what is below the bound and what was read again. `older` of the
-    `suppressed` rows stayed out because the table holds newer ones; a trigger swallowed the others. `ahead` of the
-    inserted rows are dated after the database's clock, or not a number; `differing` and `doubtful` are those of
-    `SkippedRows`."""
+    """Numbers of rows of a load. `staged = replaced + below the watermark + suppressed + loaded`, where `loaded =
+    inserted + updated + unchanged`, and below the watermark are `below_bound + read_again`. Of the `suppressed` rows,
+    `older` were not loaded because the table has newer ones; a trigger prevented the others. `ahead` of the inserted
+    rows are dated after the database's clock, infinite or NaN. `SkippedRows` explains `differing` and `doubtful`."""
 
     staged: int = 0
     inserted: int = 0
@@ -87,7 +87,7 @@ class LoadCounts:
         return self.inserted + self.updated + self.unchanged
 
     def node_fields(self) -> dict[str, int]:
-        """The counts under the names of `NodeReport`."""
+        """Return the counts under the names of `NodeReport`."""
         names = ("staged", "inserted", "updated", "unchanged", "replaced", "suppressed", "loaded")
         behind = self.below_bound + self.read_again
         return {
@@ -99,7 +99,7 @@ class LoadCounts:
 
 @dataclass(frozen=True, slots=True)
 class InputCounts:
-    """Rows on their way to a target, before its load, under the names of `NodeReport`."""
+    """Numbers of rows before the load of a target, under the names of `NodeReport`."""
 
     rows_in: int = 0
     rows_read: int | None = None
@@ -112,8 +112,8 @@ class InputCounts:
 
 @dataclass(frozen=True, slots=True)
 class TableIdentity:
-    """A table by both of its names: a dump that is restored keeps schema and table, a table that is renamed keeps the
-    oid, and one that took the place of another keeps the oid of that one. `oid` is None where there is no table."""
+    """Identifies a table by name and by oid. Schema and table survive a dump and restore, the oid survives a rename and
+    a swap. `oid` is None where the table does not exist."""
 
     schema: str
     table: str
@@ -122,7 +122,7 @@ class TableIdentity:
 
 @dataclass(frozen=True, slots=True)
 class WatermarkValue:
-    """Where an incremental target goes on: a value, as text of the column's type."""
+    """The watermark of an incremental target: a value, as text of the column's type."""
 
     column: str
     type: str
@@ -131,8 +131,8 @@ class WatermarkValue:
 
 @dataclass(frozen=True, slots=True)
 class LoadFindings:
-    """What was found before the load: the nodes before the target, rules, checks, the tables that keep the rejected
-    rows, and the fields of the source, by which those rows can be read again."""
+    """Results before the load: the nodes before the target, rules, checks, the tables that store rejected rows, and the
+    fields of the source, which are needed to read those rows again."""
 
     nodes: tuple[NodeReport, ...] = ()
     rules: tuple[RuleCount, ...] = ()
@@ -143,8 +143,9 @@ class LoadFindings:
 
 @dataclass(frozen=True, slots=True)
 class RestoreRecord:
-    """What a restore did. `run_id` took the backup; files that are `undone` do not count as loaded any more, and those
-    that are `redone` do again; `others` are pipelines and targets whose rows went with it."""
+    """The result of a restore. `run_id` is the run that took the backup. Files in `undone` no longer count as loaded,
+    files in `redone` count as loaded again. `others` names other pipelines and targets whose rows the restore
+    removed."""
 
     run_id: str
     rows_before: int
@@ -155,8 +156,8 @@ class RestoreRecord:
 
 @dataclass(frozen=True, slots=True)
 class LoadRecord:
-    """What a commit marker keeps beside its columns: all that a later attempt needs to report the load as if it were
-    its own. `statements` are what the load sent, `row_results` how many rows of a replay had which result."""
+    """The content of a commit marker beside its columns: all that a later attempt needs to report the load as its own.
+    `statements` are the statements of the load; `row_results` counts the rows of a replay by result."""
 
     input: InputCounts = field(default_factory=InputCounts)
     nodes: tuple[NodeReport, ...] = ()
@@ -170,12 +171,12 @@ class LoadRecord:
     restore: RestoreRecord | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """The record with its version."""
+        """Return the record with its version."""
         return _FORMAT.dump(self)
 
     @classmethod
     def from_json(cls, stored: Mapping[str, Any]) -> LoadRecord:
-        """The record as it was stored. Raises Terminal `stored.version_unknown`."""
+        """Return the stored record. Raises Terminal `stored.version_unknown`."""
         return _FORMAT.load(stored)
 
 
@@ -184,10 +185,10 @@ _FORMAT = StoredJson("record of a load in flow_meta.load_commits", LoadRecord, 1
 
 @dataclass(frozen=True, slots=True)
 class LoadCommit:
-    """The commit marker of one target, as it stands in `flow_meta.load_commits` of the target database.
+    """The commit marker of one target, as stored in `flow_meta.load_commits` of the target database.
 
-    `load_mode` is None for a restore. `watermark` is where an incremental load or a restore has left the target,
-    `read_from` the bound from which the load has read. `superseded_tables` hold rejected rows that the load has closed.
+    `load_mode` is None for a restore. `watermark` is the target's watermark after an incremental load or a restore,
+    `read_from` the bound from which the load read. `superseded_tables` contain rejected rows that the load superseded.
     """
 
     run_id: str

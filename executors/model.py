@@ -268,14 +268,13 @@ class RecordRef:
 
 @dataclass(frozen=True, slots=True)
 class RuleCount:
-    """How often one rule was violated, of how many rows that it `evaluated` (explicit rules only). `first` holds up to
-    20 places in source order, of rules that may end the run; `message` says what is wrong with the values, without
-    telling them.
+    """How often one rule was violated, among the rows that it `evaluated` (explicit rules only). `first` holds up to 20
+    positions in source order, for rules that may end the run. `message` describes the violation without row values.
 
-    Implicit rules have ids of their own: `type:<column>`, `notNull:<column>`, `length:<column>`, `text:<column>`
-    (NUL or broken UTF-8), `order:<column>` (rows of a key of which none is the last), `row` (a record the
-    format cannot read). A row that an expression cannot take violates `expression:<column>`, or `expression` where none
-    is known: the first one ends its run, and is the only one that is looked for, kept and counted.
+    Implicit rules have ids of their own: `type:<column>`, `notNull:<column>`, `length:<column>`, `text:<column>` (NUL
+    or broken UTF-8), `order:<column>` (rows of a key of which none is the last), `row` (a record the format cannot
+    read). A row for which an expression fails violates `expression:<column>`, or `expression` if the column is unknown.
+    The first such row ends its run; no others are searched, stored or counted.
     """
 
     node: str
@@ -291,13 +290,13 @@ class RuleCount:
 
 @dataclass(frozen=True, slots=True)
 class TaskCount:
-    """What one sink task did. `task` is Spark's taskAttemptId, which all its staged and rejected rows carry.
+    """The counts of one sink task. `task` is Spark's taskAttemptId, which all its staged and rejected rows carry.
 
-    `dropped_at` counts the rejected rows by the first node on the way (source, transform, validate nodes in order,
-    then the target) one of whose rules dropped them, `filtered_at` those that the filters of a node took. `matched_at`
-    and `unmatched_at` count the rows that joins have looked up, by `join_key`. `elsewhere_at` counts the rows that go
-    to other branches of a node, `routed_at` those of each branch, by `branch_key`. `rows_read` and `parts_read` come
-    from readers that count what they read.
+    `dropped_at` counts rejected rows by the first node on the path (source, transform and validate nodes in order, then
+    the target) with a rule that rejected them. `filtered_at` counts filtered rows by node. `matched_at` and
+    `unmatched_at` count looked-up rows of joins, by `join_key`. `elsewhere_at` counts the rows that go to other
+    branches of a node, `routed_at` the rows of each branch, by `branch_key`. `rows_read` and `parts_read` come from
+    readers that count what they read.
     """
 
     task: int
@@ -318,9 +317,9 @@ class TaskCount:
 
 @dataclass(frozen=True, slots=True)
 class ReferenceRead:
-    """What a join looked rows up in. `name` is that of the file or table as shown, or says how many files there were;
-    `identity` is the SHA-256 of the file, of all files together, or of the database's snapshot. `rows` is None if
-    nobody has counted them."""
+    """The reference that a join read. `name` is the displayed name of the file or table, or the number of files.
+    `identity` is the SHA-256 of the file, of all files together, or of the database's snapshot. `rows` is None if the
+    rows were not counted."""
 
     name: str
     identity: str
@@ -328,18 +327,18 @@ class ReferenceRead:
 
 
 def join_key(node: str, reference: str) -> str:
-    """Return the name of a join in counts: those of a node name different references."""
+    """Return the name of a join in counts. The references of one node differ."""
     return f"{node}/{reference}"
 
 
 def branch_key(node: str, reader: str) -> str:
-    """Return the name of a branch in counts, by the node that it leads to."""
+    """Return the name of a branch in counts; the node that it leads to identifies it."""
     return f"{node}/{reader}"
 
 
 @dataclass(frozen=True, slots=True)
 class PassResult:
-    """The winning tasks of the one pass, and what its joins read, by the id of the reference."""
+    """The counts of the tasks whose output counts, and what the joins read, by the id of the reference."""
 
     tasks: tuple[TaskCount, ...]
     references: Mapping[str, ReferenceRead] = field(default_factory=dict)
@@ -362,7 +361,7 @@ class PassResult:
 @dataclass(frozen=True, slots=True)
 class JoinCount:
     """How many of the rows that a join looked up have a match in its reference. Rows that an earlier op of the node
-    filtered, and those that are rejected for their key's type, are not looked up."""
+    filtered, and rows rejected because of the type of their key, are not looked up."""
 
     reference: str
     type: str
@@ -373,7 +372,7 @@ class JoinCount:
 
 @dataclass(frozen=True, slots=True)
 class BranchCount:
-    """How many rows go to one branch, by the node that it leads to."""
+    """How many rows go to one branch, named by the node that it leads to."""
 
     to: str
     rows: int
@@ -381,13 +380,13 @@ class BranchCount:
 
 @dataclass(slots=True)
 class NodeReport:
-    """Counts of one node. Those of the load are only set on targets, `joins` on transform nodes that join.
+    """Counts of one node. The counts of the load are set only on targets, `joins` only on transform nodes with joins.
 
-    `rows_rejected` are all rows that a target did not get for a rule's sake, `rows_rejected_here` those of them that
-    this node itself rejected: over a target's whole way they add up. `rows_filtered` is of a target's whole way too,
-    and of another node its own. `rows_elsewhere` are rows that go to other branches. `rows_in` is what the node before
-    passed on. Of a branch node `branches` counts the rows of each, and `taken` names the one that the target's rows
-    take. `is_partial` says that a target of another branch counts what this node rejects.
+    On a target, `rows_rejected` counts all rows rejected by rules on its path; `rows_rejected_here` counts the rows
+    rejected by this node, and its sum over the path is `rows_rejected`. `rows_filtered` is the sum of the path on a
+    target, and the node's own count elsewhere. `rows_elsewhere` counts rows that go to other branches. `rows_in` is the
+    output of the node before. On a branch node, `branches` counts the rows of each branch, and `taken` names the branch
+    of the target's rows. `is_partial` means that the target of another branch counts the rows rejected by this node.
     """
 
     id: str

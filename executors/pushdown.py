@@ -1,4 +1,4 @@
-"""Filters that a source can apply itself: here, leaving out rows below the watermark."""
+"""Filters that a source can apply itself: it omits rows below the watermark."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from ir.pipeline import Path
 
 
 def source_column(path: Path, name: str) -> str | None:
-    """The column of the source whose values a working column holds as they are; None if it may not.
+    """Return the source column whose unchanged values a working column contains, or None.
 
-    None too where leaving rows out at the source would change which others stay.
+    Also return None where omitting rows at the source would change which other rows pass.
     """
     declared = {column.name for column in path.source.columns or ()}
     found: str | None = name

@@ -1,4 +1,4 @@
-"""What one pass reads, whatever it comes from, and what of it goes to the tasks."""
+"""The input of one pass, whatever its source, and the part of it that is sent to the tasks."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ir.nodes import Source, SourceColumn
 
 
 class Part(Protocol):
-    """What a task reads at once. `end - start` tells how much that is."""
+    """A unit of reading of one task. Its size is `end - start`."""
 
     @property
     def start(self) -> int: ...
@@ -29,17 +29,17 @@ class Part(Protocol):
 
 
 class PartReader(Protocol):
-    """Reads parts. It is sent to the tasks, so it holds plain data and no secret in the clear."""
+    """Reads parts. It is pickled and sent to tasks, so it contains plain data and no plain-text secret."""
 
     def read(self, part: Any, fields: Sequence[SourceField]) -> Batches:
-        """The hidden columns of `formats.batches`, then the fields by name."""
+        """Return batches with the hidden columns of `formats.batches`, then the fields by name."""
 
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """A file, or a snapshot of a database: its place in the source's order, its name as shown, and its identity.
+    """A file, or a snapshot of a database: its position in the source's order, its displayed name, and its identity.
 
-    `is_unit` says that it is loaded once and then done, `records` how many rows a scan has counted in it.
+    `is_unit` marks a load unit, which is loaded only once. `records` is the number of rows that a scan counted.
     """
 
     seq: int
@@ -51,7 +51,7 @@ class Origin:
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """From which value of a column on a target wants rows; NULL is no value and comes along."""
+    """The lowest value of a column that a target needs. Rows with NULL in that column are read too."""
 
     column: str
     type: WatermarkType
@@ -60,16 +60,15 @@ class Bound:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """All that a source gives to one target.
+    """The input that a source provides for one target.
 
-    `records` are the rows as counted before; None if the reader counts them, and ends each part with a trailer.
-    `on_bad_row` says what becomes of records that cannot be read, `keeps_order` whether a later record is a newer one.
+    `records` is the number of rows counted before; None if the reader counts them and ends each part with a trailer.
+    `on_bad_row` says how unreadable records are treated, `keeps_order` whether a later record is a newer one.
     `with_bound` returns a reading without the rows below a bound, as far as the source can filter. `find_mismatches`
-    lists settings of the source that do not fit some of the origins. What `is_blank` has neither rows nor names of
-    columns. `release` is to be called once all is read: it lets go of what the source holds, if nobody else reads it.
-    `references` are the readings that joins of the path look rows up in, by the ids of their sources. `size` is how
-    many bytes the source keeps of all this, None if unknown. `is_empty` says whether there is no row; it may ask the
-    source.
+    lists settings of the source that do not fit some of the origins. A blank source (`is_blank`) has neither rows nor
+    column names. `release` must be called after reading; it frees resources of the source that no other reader uses.
+    `references` are the readings for the joins of the path, by the ids of their sources. `size` is the size of the
+    source in bytes, None if unknown. `is_empty` returns whether there is no row; it may query the source.
     """
 
     fields: tuple[SourceField, ...]
@@ -94,18 +93,18 @@ class Reading:
 
     @property
     def units(self) -> tuple[str, ...]:
-        """The load units that are done once this is loaded."""
+        """The load units that are done once these rows are loaded."""
         return tuple(origin.sha256 for origin in self.origins if origin.is_unit)
 
     @property
     def identities(self) -> frozenset[str]:
-        """What is read: files by their bytes, a database by its snapshot."""
+        """The identities of the input: files by their bytes, a database by its snapshot."""
         return frozenset(origin.sha256 for origin in self.origins)
 
 
 @dataclass(frozen=True, slots=True)
 class FileReader:
-    """Reads splits of files of one format, which `store` opens."""
+    """Reads splits of files of one format. `store` opens the files."""
 
     format: Any
     declared: tuple[SourceColumn, ...]
@@ -117,20 +116,20 @@ class FileReader:
 
 @dataclass(frozen=True, slots=True)
 class NoReader:
-    """There is nothing left to read."""
+    """The reader of rows that are already staged. It is never called."""
 
     def read(self, part: Any, fields: Sequence[SourceField]) -> Batches:
         raise NotImplementedError
 
 
 def nothing_to_read(origins: Sequence[Origin], units: tuple[str, ...], records: int) -> Reading:
-    """Rows that have been read and staged before, and where they came from."""
+    """Return the reading for rows that are already staged, with their origins."""
     known = tuple(replace(origin, is_unit=origin.sha256 in units) for origin in origins)
     return Reading((), known, (), NoReader(), records)
 
 
 def read_files(source: Source, scans: Sequence[FileScan], store: FileStore) -> Reading:
-    """The rows of files that have been scanned. Raises Terminal where a column's types have no common one."""
+    """Return the reading of scanned files. Raises Terminal if a column's types have no common type."""
     format = config_of(source, FilesConfig).format
     files = {scan.file.seq: scan.file for scan in scans}
     return Reading(

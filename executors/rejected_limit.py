@@ -1,4 +1,4 @@
-"""The failure of a load that rejects too many of its rows, with what seems to be the cause."""
+"""The failure of a load that rejects too many of its rows, with its probable cause."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ _MOST_CAUSES = 3
 def too_many_rejected(
     target: Target, rows: int, rejected: int, rules: Sequence[RuleCount], mismatches: Sequence[str]
 ) -> Terminal:
-    """`rows` came and were not filtered; `mismatches` are those of the source's settings, which explain all else."""
+    """Return the failure. `rows` is the number of rows after filters. `mismatches` lists settings of the source that do
+    not fit; if there are any, they are reported as the cause."""
     causes = list(mismatches) or [_cause(rule) for rule in rules if _rejects(rule) == rejected][:_MOST_CAUSES]
     what = (
         f"{_all(rows)} {_were(rows)} rejected"
@@ -27,7 +28,8 @@ def too_many_rejected(
 
 
 def files_rejected(target: Target, files: Sequence[tuple[str, int]], mismatches: Sequence[str]) -> Terminal:
-    """`files` are names and numbers of rows; other files gave rows that were not rejected."""
+    """Return the failure for files of which every row was rejected, given by name and number of rows. Other files had
+    accepted rows."""
     (first, rows), *others = files
     more = f", and of {counted(len(others), 'more file')}," if others else ""
     return _failure(target, f"{_all(rows)} of {first}{more} {_were(rows)} rejected", mismatches)

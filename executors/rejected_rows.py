@@ -1,4 +1,4 @@
-"""Rejected rows that are chosen to be loaded after all, and what becomes of them."""
+"""Rejected rows that were chosen to be loaded, and their results."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from executors.table_name import TableName
 
 @dataclass(frozen=True, slots=True)
 class RejectedRow:
-    """A rejected row, by one of its entries. `revision` is that of all its entries."""
+    """A rejected row, identified by one of its entries. All its entries have the same `revision`."""
 
     id: int
     run_id: str
@@ -28,19 +28,19 @@ class RejectedRow:
 
     @property
     def key(self) -> tuple[str, str]:
-        """What tells it from all other rows."""
+        """The unique key of the row: run and row id."""
         return self.run_id, self.row_id
 
     @property
     def name(self) -> str:
-        """The same in one word."""
+        """The key as one text."""
         return f"{self.run_id}:{self.row_id}"
 
 
 @dataclass(frozen=True, slots=True)
 class RowResult:
-    """`entry` is the number of the row's entry by which it was chosen; of a row that was purged nothing else is
-    known. `rules` are those that it failed in the replay."""
+    """The result of one chosen row. `entry` is the id of the entry by which the row was chosen; nothing else is known
+    of purged rows. `rules` are the rules that the row failed in the replay."""
 
     entry: int
     row_run: str | None
@@ -61,7 +61,7 @@ class RowResult:
 
 @dataclass(frozen=True, slots=True)
 class StandIns:
-    """What stands for a row that is left out: equal rows that are taken, by name, or the run that has replayed them."""
+    """Why an excluded row is a repetition: names of equal rows that are included, or the run that has replayed them."""
 
     names: frozenset[str] = frozenset()
     replay: str | None = None
@@ -69,19 +69,19 @@ class StandIns:
 
 @dataclass(frozen=True, slots=True)
 class RowOutcome:
-    """What became of a row, and the rules that it failed."""
+    """The result of a row, and the rules that it failed."""
 
     result: str
     rules: tuple[str, ...] = ()
 
 
 RowPosition = tuple[int, int]
-"""Where a row stands in the reading: the place of its origin, and its record there."""
+"""The position of a row in the reading: the position of its origin, and its record number there."""
 
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """A row of the reading, and the table that keeps it. `seen` is the revision that it must have, if any."""
+    """A row of the reading, and the table that stores it. `seen` is the revision that it must have, if any."""
 
     table: TableName
     row: RejectedRow
@@ -90,24 +90,24 @@ class Chosen:
 
 @dataclass(slots=True)
 class Choice:
-    """The rows that can be loaded, by their place, and the others, each with the reason why it cannot."""
+    """The rows that can be loaded, by position, and the excluded rows with the reason for each."""
 
     rows: dict[RowPosition, Chosen] = field(default_factory=dict)
     origins: dict[tuple[str, str], int] = field(default_factory=dict)
     excluded: list[RowResult] = field(default_factory=list)
     repeats: list[tuple[RejectedRow, StandIns]] = field(default_factory=list)
-    """Those that are left out because others stand for them."""
+    """Rows that are excluded because others represent them."""
     beside: tuple[TableName, ...] = ()
-    """Tables that hold other entries of these rows, or may: what becomes of a row is noted in all of them."""
+    """Tables that may contain other entries of these rows. The results are written to all of them."""
 
     @property
     def excluded_counts(self) -> dict[str, int]:
-        """How many rows are left out for which reason."""
+        """The number of excluded rows by reason."""
         return dict(Counter(one.result for one in self.excluded))
 
     @property
     def by_table(self) -> dict[TableName, dict[RowPosition, RejectedRow]]:
-        """The rows by the table that keeps them."""
+        """The rows by the table that stores them."""
         found: dict[TableName, dict[RowPosition, RejectedRow]] = {}
         for position, chosen in self.rows.items():
             found.setdefault(chosen.table, {})[position] = chosen.row

@@ -1,4 +1,4 @@
-"""The shape of a rejected row on its way to the reject stage, and the identity of a row."""
+"""The columns of a rejected row in the reject stage, and the identity of a row."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pyarrow as pa
 
 REJECT_SCHEMA = pa.schema(
     [
-        pa.field("file", pa.int32(), nullable=False),  # place of the file in the source's order
+        pa.field("file", pa.int32(), nullable=False),  # position of the file in the source's order
         pa.field("record", pa.int64(), nullable=False),  # 1-based record number in that file
         pa.field("row_id", pa.string(), nullable=False),
         pa.field("node", pa.string(), nullable=False),  # the node whose rule was violated
@@ -17,7 +17,7 @@ REJECT_SCHEMA = pa.schema(
         pa.field("message", pa.string(), nullable=False),  # what is wrong, without the value
         pa.field("severity", pa.string(), nullable=False),  # skip | warn | abort
         pa.field("disposition", pa.string(), nullable=False),  # dropped | loaded
-        pa.field("row", pa.string(), nullable=False),  # a JSON object that jsonb takes
+        pa.field("row", pa.string(), nullable=False),  # a JSON object that jsonb accepts
         pa.field("row_from", pa.string(), nullable=False),  # source | input
         pa.field("source_file", pa.string(), nullable=False),
     ]
@@ -26,5 +26,5 @@ REJECT_SCHEMA = pa.schema(
 
 
 def row_id(run_id: str, target: str, sha256: str, record: int) -> str:
-    """32 hex digits that name one row of one run for one target, the same in every attempt."""
+    """Return 32 hex digits that identify one row of one run and target, the same in every attempt."""
     return hashlib.sha256(f"{run_id}\n{target}\n{sha256}\n{record}".encode()).hexdigest()[:32]

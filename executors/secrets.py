@@ -1,7 +1,7 @@
-"""Connections on their way to tasks, sealed by the driver and opened where the executor runs; texts with row values.
+"""Encrypts connections on their way from the driver to tasks, and texts with row values.
 
-The keys come from FLOW_ENCRYPTION_KEYS (Fernet keys, comma-separated, the first one seals) of each process's own
-environment, so that no secret stands in a plan, a setting or an argument list.
+The keys come from FLOW_ENCRYPTION_KEYS (Fernet keys, comma-separated; the first one encrypts) of each process's own
+environment, so that no plan, setting or argument list contains a secret.
 """
 
 from __future__ import annotations
@@ -19,24 +19,25 @@ KEYS = "FLOW_ENCRYPTION_KEYS"
 
 
 def encrypt(connection: Connection) -> str:
-    """The connection as encrypted text. Raises Terminal `secrets.key_missing` or `secrets.key_malformed`."""
+    """Return the connection as encrypted text. Raises Terminal `secrets.key_missing` or `secrets.key_malformed`."""
     return _fernet().encrypt(json.dumps(asdict(connection)).encode()).decode()
 
 
 def encrypt_text(text: str) -> str:
-    """A text that may hold row values, encrypted; raises as `encrypt` does."""
+    """Return a text that may contain row values, encrypted. Raises the errors of `encrypt`."""
     return _fernet().encrypt(text.encode()).decode()
 
 
 def decrypt(encrypted: str) -> Connection:
-    """The connection again. Raises Terminal `secrets.key_missing`, `secrets.key_malformed` or `secrets.key_wrong`."""
+    """Return the decrypted connection. Raises Terminal `secrets.key_missing`, `secrets.key_malformed` or
+    `secrets.key_wrong`."""
     try:
         fields = json.loads(_fernet().decrypt(encrypted.encode()))
         return Connection(**{**fields, "allowed_functions": tuple(fields["allowed_functions"])})
     except InvalidToken:
         raise Terminal(
             "secrets.key_wrong",
-            f"This process's {KEYS} cannot open a connection sealed by the driver.",
+            f"This process's {KEYS} cannot decrypt a connection that the driver encrypted.",
             hint=f"Give every Spark executor the same {KEYS} as the workers.",
         ) from None
 

@@ -1,4 +1,4 @@
-"""Names of tables as documents write them (`schema.name`, parts in double quotes where needed)."""
+"""Table names as written in documents (`schema.name`, parts in double quotes where needed)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class TableName:
 
     @classmethod
     def parse(cls, text: str) -> TableName:
-        """Read `schema.name` as documents write it. Raises Terminal `table.name_unreadable`."""
+        """Parse `schema.name`. Raises Terminal `table.name_unreadable`."""
         try:
             return cls(*parse_table_name(text))
         except ValueError as error:
@@ -30,7 +30,7 @@ class TableName:
 
     @property
     def written(self) -> str:
-        """As documents write it: what `parse` reads back, in quotes only where it must be."""
+        """Return the name as written in documents, with quotes only where needed; `parse` reads it back."""
         return ".".join(part if _BARE.fullmatch(part) else _quoted(part) for part in (self.schema, self.table))
 
     def __str__(self) -> str:

@@ -1,7 +1,7 @@
-"""The counts of each target of a run, and the run's counts for the nodes and rules that targets share.
+"""The counts of each target of a run, and the run's counts for nodes and rules that several targets share.
 
-Targets of one source mostly read the same files, and then count the same at every node on the way. One that had loaded
-some files before reads the others alone: the run then tells of each file once, as far as that can be known.
+Targets of one source usually read the same files, and then have the same counts at every shared node. A target that has
+already loaded some files reads only the others: the run counts each file once, as far as the counts allow.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _ROWS = [field.name for field in fields(NodeReport) if field.name.startswith("ro
 
 
 def nodes_of(target_counts: Iterable[TargetCounts]) -> list[NodeReport]:
-    """One report for each node, in the order of the first target that it leads to."""
+    """Return one report for each node, in the order of the first target that it leads to."""
     found = _by_key(
         ((target_count.files, node) for target_count in target_counts for node in target_count.nodes),
         lambda node: node.id,
@@ -32,7 +32,7 @@ def nodes_of(target_counts: Iterable[TargetCounts]) -> list[NodeReport]:
 
 
 def rules_of(target_counts: Iterable[TargetCounts]) -> list[RuleCount]:
-    """One count for each node and rule, likewise."""
+    """Return one count for each node and rule, combined in the same way."""
     found = _by_key(
         ((_input_of(target_count), rule) for target_count in target_counts for rule in target_count.rules), _rule_key
     )
@@ -40,15 +40,15 @@ def rules_of(target_counts: Iterable[TargetCounts]) -> list[RuleCount]:
 
 
 def _input_of(target_count: TargetCounts) -> frozenset[str]:
-    """What a target has read, by file and by the branches that its rows took: targets of different branches have no row
+    """Return the input of a target, by file and by the branches of its path: targets of different branches have no row
     in common."""
     taken = sorted(f"{node.id}/{node.taken}" for node in target_count.nodes if node.taken)
     return frozenset(f"{file} {' '.join(taken)}" for file in target_count.files or ("",))
 
 
 def counted_twice(target_counts: Iterable[TargetCounts]) -> list[str]:
-    """The nodes whose numbers hold some files' rows more than once: their targets read some files in common and each
-    of them others, which are not counted apart."""
+    """Return the nodes whose counts include the rows of some files more than once: their targets read some files in
+    common and also different ones, and the counts are not split by file."""
     found = _by_key(
         ((target_count.files, node) for target_count in target_counts for node in target_count.nodes),
         lambda node: node.id,
@@ -68,7 +68,7 @@ def _by_key(parts: Iterable[Part[T]], key: Callable[[T], K]) -> Mapping[K, list[
 
 
 def _distinct(parts: Sequence[Part[T]], size: Callable[[T], Any]) -> list[Part[T]]:
-    """Without those whose files another has read as well: at a shared node that one has counted them too."""
+    """Return the parts without those whose files are all included in another part, which has counted them already."""
     distinct: list[Part[T]] = []
     for files, counted in sorted(parts, key=lambda part: (len(part[0]), size(part[1])), reverse=True):
         if not any(files <= others for others, _ in distinct):

@@ -1,4 +1,4 @@
-"""The hooks of one target in one attempt: when each runs, its result, and which of them a crash has interrupted."""
+"""The hooks of one target in one attempt: when they run, their results, and hooks that a crash interrupted."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from ir.words import duration_text
 
 STAGE_WORDS: dict[Stage, str] = {"preHook": "pre-hook", "preSwap": "hook before the swap", "postHook": "post-hook"}
 EVENTS: dict[Stage, str] = {"preHook": "load.starting", "preSwap": "load.swapping", "postHook": "load.committed"}
-"""What a hook's receiver is told that happens."""
+"""The event name that a hook's receiver gets, by stage."""
 
 
 class TargetHooks:
-    """Hooks run in the order of the document. One that fails keeps those after it from running."""
+    """Runs the hooks of a target in the order of the document. After a failed hook, the others do not run."""
 
     def __init__(self, job: RunJob, ports: Ports, report: RunReport, target: Target) -> None:
         self._job, self._ports, self._report, self._target = job, ports, report, target
@@ -36,33 +36,34 @@ class TargetHooks:
 
     @property
     def interruption(self) -> Interruption:
-        """For sessions beside that of the load."""
+        """For sessions other than the session of the load."""
         return self._interruption
 
     def interrupt(self) -> None:
-        """End the hook or other session that runs beside the load, from another thread."""
+        """Cancel the current hook or session, from another thread."""
         self._interruption.interrupt()
 
     def settings(self) -> dict[str, str]:
-        """What the pre-hooks set in the transaction of the load."""
+        """Return the settings that pre-hooks make in the transaction of the load."""
         hooks = [target_hook.hook for target_hook in self._at("preHook")]
         return dict(hook.setting for hook in hooks if isinstance(hook, SqlHook) and hook.setting)
 
     def before_load(self, counts: Mapping[str, int | None]) -> None:
-        """Raises Failure at the first pre-hook that fails; nothing of the target has changed then."""
+        """Run the pre-hooks. Raises Failure at the first one that fails; the target is then unchanged."""
         self._run_or_raise("preHook", counts)
 
     def before_swap(self, counts: Mapping[str, int | None]) -> None:
-        """Raises Failure at the first hook that fails; the old table stays then."""
+        """Run the hooks before the swap. Raises Failure at the first one that fails; the old table is then
+        unchanged."""
         self._run_or_raise("preSwap", counts)
 
     def ran_before(self) -> list[HookReport]:
-        """The hooks of this target that have run so far, for the marker."""
+        """Return the hooks of this target that have run so far, for the commit marker."""
         return [hook for hook in self._report.hooks if hook.node == self._target.id]
 
     def after_load(self, commit: LoadCommit, note_done: Callable[[str], None]) -> None:
-        """Run the post-hooks that the marker does not say are done; `note_done` notes there that one is. The load
-        stands, whatever becomes of them."""
+        """Run the post-hooks that the marker does not record as done. `note_done` records there that one is done. The
+        load is committed and stays, also if a hook fails."""
         stopped, done = "", list(commit.hooks_done)
         for target_hook in self._at("postHook"):
             if target_hook.id in done:
@@ -89,14 +90,15 @@ class TargetHooks:
             self._ports.events.step(PRE_HOOKS.name, self._target.id)
         for hook in target_hooks:
             if failure := self._run(hook, counts):
-                # What was interrupted fails with an error of its own, and is not the hook's fault.
+                # An interrupted hook raises its own error, which must not be reported as the hook's failure.
                 self._ports.cancellation.check()
                 raise _stopping(hook, failure) from failure
 
     # --- after it ---------------------------------------------------------------------------------------------
 
     def _try(self, target_hook: TargetHook, counts: Mapping[str, int | None]) -> Failure | None:
-        """Run a post-hook. Who cancels the run or runs out of time ends its hooks; who lost the run leaves."""
+        """Run a post-hook and return its failure. A cancellation or time-out ends the remaining hooks; a lost lease
+        ends the attempt."""
         try:
             self._ports.cancellation.check()
             self._ports.events.step(POST_HOOKS.name, self._target.id)
@@ -134,7 +136,7 @@ class TargetHooks:
 def run_hook(
     job: RunJob, target: Target, target_hook: TargetHook, counts: Mapping[str, int | None], interruption: Interruption
 ) -> tuple[HookReport, Failure | None]:
-    """Run one hook; what went wrong is answered, not raised."""
+    """Run one hook and return its report. A failure is returned, not raised."""
     call = hook_call(job, target, target_hook, counts, interruption)
     state, message, failure = "succeeded", "", None
     started = time.monotonic()
@@ -147,7 +149,7 @@ def run_hook(
 
 
 def undone_hooks(pipeline: Pipeline, commits: Sequence[LoadCommit], message: str) -> Iterator[HookReport]:
-    """The post-hooks of loads that have committed which their markers do not say are done."""
+    """Return reports for the post-hooks of committed loads that the markers do not record as done."""
     by_node = {commit.node: commit for commit in commits}
     for target in pipeline.targets():
         for target_hook in target.hooks() if target.id in by_node else ():

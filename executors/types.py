@@ -1,6 +1,6 @@
 """The wire type of each column type: the Arrow type that the sink sends and the PostgreSQL type of the staging column.
 
-Types that Arrow or the binary encoder lacks travel as text and are cast by PostgreSQL in the load statement.
+Types that Arrow or the binary encoder lacks are sent as text and cast by PostgreSQL in the load statement.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from ir.types import ColumnType
 
 @dataclass(frozen=True, slots=True)
 class WireType:
-    """`arrow` is sent, `staged` is the staging column's SQL type, `as_text` says that the load must cast."""
+    """`arrow` is the type that is sent, `staged` the SQL type of the staging column. `as_text` means that the load must
+    cast."""
 
     arrow: pa.DataType
     staged: str
@@ -57,7 +58,7 @@ _POSTGRES: dict[str, str] = {
 
 
 def wire_type(kind: ColumnType) -> WireType:
-    """How a value of this type reaches staging."""
+    """Return how values of this type are sent to staging."""
     if kind.kind == "decimal":
         if kind.precision <= 38:
             return WireType(pa.decimal128(kind.precision, kind.scale), f"numeric({kind.precision},{kind.scale})")
@@ -66,8 +67,8 @@ def wire_type(kind: ColumnType) -> WireType:
 
 
 def postgres_type(kind: ColumnType) -> str:
-    """The type of a column that Flow creates. `pg:` names pass as they are: the caller must let PostgreSQL resolve
-    them (`to_regtype`) before they reach any statement."""
+    """Return the SQL type of a column that Flow creates. `pg:` names are returned unchanged: the caller must let
+    PostgreSQL resolve them (`to_regtype`) before they reach any statement."""
     if kind.kind == "decimal":
         return f"numeric({kind.precision},{kind.scale})"
     return kind.pg_name if kind.kind == "pg" else _POSTGRES[kind.kind]

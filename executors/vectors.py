@@ -1,7 +1,7 @@
 """Evaluates simple expressions on Arrow batches, exactly as Spark does. Spark evaluates all others.
 
-On the list is what tests have compared with Spark, operator by operator and type by type. Nothing on it can fail on a
-value, so that branches and rows which SQL would not look at may be computed all the same.
+Tests compare every supported operator and type with Spark. No supported operation can fail on a value, so that branches
+and rows which SQL would skip may be computed too.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from ir.expressions import ExpressionError, parse_written
 
 MOST_DIGITS = 38
 _INTEGERS = {pa.int32(): 10, pa.int64(): 20}
-"""Digits that Spark makes room for where it compares an integer with a decimal."""
+"""The digits that Spark reserves when it compares an integer with a decimal."""
 _ORDERED = (pa.string(), pa.int32(), pa.int64(), pa.date32(), pa.timestamp("us"), pa.timestamp("us", "UTC"))
-"""Types of which values of one type are compared: texts byte by byte."""
+"""Types whose values can be compared with values of the same type; texts are compared byte by byte."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,14 +49,15 @@ Types = Mapping[str, pa.DataType]
 
 
 class _NotListed(Exception):
-    """The expression is left to Spark."""
+    """The expression is not supported here; Spark evaluates it."""
 
 
 # --- from SQL ----------------------------------------------------------------------------------------------------
 
 
 def vector_of(sql: str, types: Types) -> Vector | None:
-    """What an expression that was checked and bound computes from columns of these types; None: only Spark knows."""
+    """Translate an expression that was checked and bound, for columns of these types. Return None if Spark must
+    evaluate it."""
     try:
         return _vector(parse_written(sql), types)
     except (_NotListed, ExpressionError, RecursionError):
@@ -72,7 +73,7 @@ def _vector(node: exp.Expr, types: Types) -> Vector:
 
 
 def _operands(node: exp.Expr) -> Iterable[exp.Expr]:
-    """The operands of a node in the order in which it is written."""
+    """Return the operands of a node in the order in which they are written."""
     match node:
         case exp.Is():
             return (node.this,)
@@ -108,7 +109,7 @@ def _text(text: str) -> Value:
 
 
 def _number(text: str) -> Value:
-    """As Spark types literals: the narrowest integer, and a decimal where there is a point."""
+    """Type a literal as Spark does: the narrowest integer, or a decimal if it has a point."""
     if not text.isascii():
         raise _NotListed
     if text.isdecimal():
@@ -116,7 +117,7 @@ def _number(text: str) -> Value:
         if kind is not None:
             return Value(int(text), kind)
     whole, point, fraction = text.partition(".")
-    # Spark's optimizer makes FALSE, not NULL, of some comparisons of NULL with what no integer can be.
+    # Spark's optimizer turns some comparisons of NULL with a value that no integer can have into FALSE, not NULL.
     if not (whole + fraction).isdecimal() or not point or len(whole) > 18 or len(whole) + len(fraction) > MOST_DIGITS:
         raise _NotListed
     return Value(Decimal(text), pa.decimal128(len(whole) + len(fraction), len(fraction)))
@@ -137,7 +138,7 @@ def _compared(function: str, *args: Vector) -> Call:
 
 
 def _common(*kinds: pa.DataType) -> pa.DataType:
-    """The type in which all are compared without loss, by Spark as well."""
+    """Return the type in which all are compared without loss, as Spark does."""
     if len(set(kinds)) == 1 and kinds[0] in _ORDERED:
         return kinds[0]
     if all(kind in _INTEGERS for kind in kinds):
@@ -149,7 +150,7 @@ def _common(*kinds: pa.DataType) -> pa.DataType:
 
 
 def _digits_and_scale(kind: pa.DataType) -> tuple[int, int]:
-    """Digits before and behind the point."""
+    """Return the numbers of digits before and after the decimal point."""
     if pa.types.is_decimal128(kind) and 0 <= kind.scale <= kind.precision:
         return kind.precision - kind.scale, kind.scale
     if kind not in _INTEGERS:
@@ -191,7 +192,7 @@ def _concat(args: Sequence[Vector]) -> Call:
 
 
 def _case(node: exp.Expr, args: Sequence[Vector]) -> Call:
-    """The conditions, the value of each, and the value of rows for which no condition is true."""
+    """Arguments are the conditions, the value of each, and the value of rows for which no condition is true."""
     if node.this is not None:
         raise _NotListed
     args = args if node.args.get("default") else [*args, Value(None, pa.null())]
@@ -244,7 +245,7 @@ _BRANCHES: dict[type[exp.Expr], Callable[[exp.Expr, list[Vector]], Vector]] = {
 
 
 def compute(vector: Vector, batch: pa.RecordBatch) -> pa.Array:
-    """The values of a vector for all rows of a batch."""
+    """Return the values of a vector for all rows of a batch."""
     values = _evaluate(vector, batch)
     return pa.repeat(values, batch.num_rows) if isinstance(values, pa.Scalar) else values
 
@@ -262,7 +263,7 @@ def _evaluate(vector: Vector, batch: pa.RecordBatch) -> Any:
 
 
 def _pick(*args: Any) -> Any:
-    """The value that belongs to the first condition that is true; args as those of a `case` call."""
+    """Return the value of the first true condition; the arguments are those of a `case` call."""
     half = len(args) // 2
     chosen = args[-1]
     for condition, value in reversed(list(zip(args[:half], args[half:-1], strict=True))):

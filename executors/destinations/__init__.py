@@ -1,4 +1,4 @@
-"""Destinations, named by dotted path so that only the one in use is loaded. One table of them."""
+"""The table of destinations, named by dotted path so that only the one in use is loaded."""
 
 from __future__ import annotations
 

@@ -173,7 +173,7 @@ class DestinationHandler(ABC):
     def prepare_look(
         self, context: RunContext, target: TargetRun, reading: Reading, fields: tuple[SourceField, ...]
     ) -> AbstractContextManager[Prepared]:
-        """Prepare without loading: a temporary table stands in for a table that does not exist yet."""
+        """Prepare without loading. A temporary table represents a table that does not exist yet."""
         raise self.unsupported("previews")
 
     def plan_columns(
@@ -292,5 +292,5 @@ class DestinationHandler(ABC):
         return Terminal(
             "destination.not_supported",
             f"This destination does not support {what}.",
-            hint="Choose another destination, or leave that out.",
+            hint="Choose another destination, or remove this from the pipeline.",
         )

@@ -1,4 +1,4 @@
-"""What a destination that keeps rejected rows does for those who fix them and load them after all."""
+"""The interface by which a destination with a quarantine fixes and replays rejected rows."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class RejectedRowsHandler(ABC):
 
     @abstractmethod
     def choose(self, job: RunJob, target: TargetRun, ref: RowsRef) -> tuple[Choice, Reading | None]:
-        """Return the request and those of its rows that can be loaded; None if there are none."""
+        """Return the chosen rows and the reading of those that can be loaded, None if none can be loaded."""
 
     # --- replay -----------------------------------------------------------------------------------------------
 

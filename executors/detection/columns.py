@@ -1,4 +1,4 @@
-"""What each column of a sample holds: texts for NULL, type, counts, bounds, and which columns tell rows apart."""
+"""Describes each column of a sample: texts for NULL, type, counts, bounds, and columns that may be keys."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Dates and times as people write them, as strptime formats. Which of day and month stands first is decided by values,
-never guessed."""
+"""Recognizes dates and times in common notations, as strptime formats. Values decide whether the day or the month comes
+first; it is never guessed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a file seems to be written and what its columns hold, from its first bytes."""
+"""Detects the format of a file and the types of its columns from its first bytes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What detection takes and gives."""
+"""The input and output of detection."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Numbers as people write them: which sign stands before the fraction, and which between groups of three digits."""
+"""Recognizes numbers in common notations: which character is the decimal separator and which the group separator."""
 
 from __future__ import annotations
 
@@ -47,11 +47,11 @@ SEPARATORS = (
     *(Separators(".", group) for group in (",", "'", " ")),
     *(Separators(",", group) for group in (".", " ", "'")),
 )
-"""The simpler ones first."""
+"""Simpler separators first."""
 _PLAIN = re.compile(PLAIN.pattern)
 _LIKE_GROUPS = re.compile(r"[+-]?[1-9][0-9]{0,2}\.[0-9]{3}")
 RARE = 100
-"""One value in this number may be an error."""
+"""If fewer values than one in this number differ, they may be errors."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""What of a sample does not fit the settings and types that are proposed for it, in words."""
+"""Describes values and records of a sample that do not fit the proposed settings and types."""
 
 from __future__ import annotations
 
@@ -105,8 +105,8 @@ def _ambiguous_number(column: Column) -> Problem:
     read = "It stays text" if column.inferred.type == STRING else "It is read as a fraction"
     return Problem(
         "number.ambiguous",
-        f"Column {column.name!r}: no value shows whether {sign!r} in numbers such as {example!r} stands before a "
-        "fraction or between groups of digits.",
+        f"Column {column.name!r}: no value shows whether {sign!r} in numbers such as {example!r} is a decimal "
+        "separator or a group separator.",
         f"{read}. Choose the decimal and the group separator if that is wrong.",
         column.name,
     )

@@ -1,4 +1,4 @@
-"""The rows in the head of a file, by the reader of a run."""
+"""Reads the rows in the head of a file with the reader of a run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the bytes of a file are: which encoding, or nothing that can be read."""
+"""Detects the encoding of a file, or refuses a file that is not text."""
 
 from __future__ import annotations
 

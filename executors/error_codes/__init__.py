@@ -19,13 +19,13 @@ _UNREACHED = (
     ("name_unknown", "has a host name that does not exist", "Correct the host, or add it to the name service (DNS)."),
     ("names_silent", "has a host name that could not be looked up", "Check the name service (DNS)."),
     ("certificate", "has a certificate that is not trusted", "Renew or replace the certificate, or correct the host."),
-    ("no_tls", "does not encrypt", "Name the port that speaks TLS."),
-    ("tls", "supports no encryption that Flow supports", "Let the server speak TLS 1.2 or 1.3."),
+    ("no_tls", "does not encrypt", "Use the port with TLS."),
+    ("tls", "supports no encryption that Flow supports", "Enable TLS 1.2 or 1.3 on the server."),
 )
 
 
 def unreached_codes(family: str, who: str) -> tuple[ErrorCode, ...]:
-    """The codes for `executors.connection_failures.ConnectionFailure`; `who` is the other side, as a title names it."""
+    """Return the codes of `executors.connection_failures.ConnectionFailure`. `who` is the remote side in the titles."""
     return tuple(ErrorCode(f"{family}.{name}", f"{who} {what}.", hint, 503) for name, what, hint in _UNREACHED)
 
 
@@ -52,7 +52,7 @@ _OF_CONNECTIONS = (
     "unreachable",
     "value_refused",
 )
-"""What can go wrong with any session: `target.…` on the way into a table, `source.…` where rows are read."""
+"""Failures of any session: `target.…` when a table is loaded, `source.…` when rows are read."""
 
 
 def _source_codes() -> tuple[ErrorCode, ...]:

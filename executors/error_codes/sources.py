@@ -36,7 +36,7 @@ CODES = (
     ErrorCode(
         "source.column_missing",
         "A declared column is not in the source.",
-        "Take the column out of the source's columns, or write its name as the source does.",
+        "Remove the column from the source's columns, or write its name as in the source.",
     ),
     ErrorCode("source.column_repeated", "The source has two columns of one name.", "Give each column a unique name."),
     ErrorCode(
@@ -44,7 +44,7 @@ CODES = (
     ),
     ErrorCode(
         "source.empty",
-        "The source gave no rows to replace a table with.",
+        "The source has no rows, so the load would clear the table.",
         "If an empty source may clear the table, set failOnEmptySource to false on this target.",
     ),
     ErrorCode(
@@ -112,7 +112,7 @@ CODES = (
     ErrorCode("source.path_missing", "The source's folder does not exist.", "Create it, or correct the source's path."),
     ErrorCode(
         "source.path_outside",
-        "A file leads out of the workspace's folder.",
+        "A file is a link out of the workspace's folder.",
         "Put files into the workspace's folder itself; links must not lead out of it.",
     ),
     ErrorCode(

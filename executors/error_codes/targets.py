@@ -9,7 +9,7 @@ CODES = (
     ErrorCode(
         "destination.not_supported",
         "The pipeline asks for something that its destination cannot do.",
-        "Leave that out, or choose another destination.",
+        "Remove this from the pipeline, or choose another destination.",
     ),
     ErrorCode("staging.lost", "The staged rows are gone.", "The source is read again.", status=503),
     ErrorCode(
@@ -25,7 +25,7 @@ CODES = (
     ErrorCode(
         "target.altered",
         "The table was altered during the load.",
-        "Run it again: the new table is then made like the altered one.",
+        "Run it again: the new table then gets the altered definition.",
         status=503,
     ),
     ErrorCode(
@@ -43,7 +43,7 @@ CODES = (
     ErrorCode(
         "target.character_unusable",
         "The database's encoding lacks a character.",
-        "Take it out of the pipeline's names, rules and queries, or use a database in UTF8.",
+        "Remove it from the pipeline's names, rules and queries, or use a database in UTF8.",
     ),
     ErrorCode("target.column_generated", "A column is computed by the table.", "Drop the column in a transform."),
     ErrorCode(
@@ -78,7 +78,7 @@ CODES = (
     ErrorCode(
         "target.function_failed",
         "A database function raised an exception.",
-        "Look into the function, which a trigger, a view or a generated column may call. Its text may hold "
+        "Check the function, which a trigger, a view or a generated column may call. Its text may hold "
         "row values and is shown to editors and admins.",
     ),
     ErrorCode(
@@ -95,7 +95,7 @@ CODES = (
     ErrorCode(
         "target.lock_timeout",
         "A lock was not granted in time.",
-        "Look in pg_stat_activity for who holds it, and try again.",
+        "Find the session that holds it in pg_stat_activity, and try again.",
         status=503,
     ),
     ErrorCode(
@@ -113,8 +113,8 @@ CODES = (
     ErrorCode("target.read_only", "The database is read-only.", "Connect to the primary server."),
     ErrorCode(
         "target.rows_survived",
-        "A trigger keeps rows from being deleted.",
-        "Look into the triggers that run before a row is deleted, or use load mode truncate.",
+        "A trigger prevents the deletion of rows.",
+        "Check the triggers that run before a row is deleted, or use load mode truncate.",
     ),
     ErrorCode(
         "target.rules",
@@ -150,7 +150,7 @@ CODES = (
     ErrorCode(
         "target.table_gone",
         "The table no longer exists.",
-        "Bring the table back; or reset the watermark, with a reason, to fill a new table from the start.",
+        "Restore the table; or reset the watermark, with a reason, to fill a new table from the start.",
     ),
     ErrorCode(
         "target.table_unknown", "The table does not exist.", "It may have been dropped or renamed during the run."

@@ -1,4 +1,4 @@
-"""The codes of what a run that goes on may warn of, beside those of failures that did not stop it."""
+"""The codes of warnings of runs, beside those of failures that did not stop the run."""
 
 from __future__ import annotations
 
@@ -7,16 +7,14 @@ from ir.error_codes import WarningCode, warnings_of
 WARNING_CODES = warnings_of(
     WarningCode(
         "check.failed",
-        "A dataset check with onFail warn failed; the load went on.",
-        "Look at what the check found, and correct the source or the check.",
+        "A dataset check with onFail warn failed; the load continued.",
+        "See the result of the check, and correct the source or the check.",
     ),
-    WarningCode(
-        "check.noted", "A dataset check passed and has something to say.", "Read its message. Nothing needs to be done."
-    ),
+    WarningCode("check.noted", "A dataset check passed with a remark.", "Read its message. Nothing needs to be done."),
     WarningCode(
         "file.held_back",
         "Files wait for an older file that has not been loaded.",
-        "Correct or remove the file that the message names; the files behind it load next.",
+        "Correct or remove the file that the message names; then the files after it are loaded.",
     ),
     WarningCode(
         "file.late",
@@ -36,7 +34,7 @@ WARNING_CODES = warnings_of(
     WarningCode(
         "preview.row_triggers",
         "The table has row triggers, whose effect a preview cannot show.",
-        "Look into the triggers to know what they change.",
+        "Check what the triggers change.",
     ),
     WarningCode(
         "rejects.not_kept",
@@ -46,7 +44,7 @@ WARNING_CODES = warnings_of(
     WarningCode(
         "restore.hooks_not_run",
         "A restore did not run the target's hooks.",
-        "Run them yourself if others rely on what they do.",
+        "Run them yourself if other systems need their effects.",
     ),
     WarningCode(
         "restore.others_undone", "A restore removed rows of other pipelines or targets.", "Load those rows again there."
@@ -86,7 +84,7 @@ WARNING_CODES = warnings_of(
         "Rows broke a rule and were rejected.",
         "Look at the rejected rows; correct the source or the rule.",
     ),
-    WarningCode("rows.suppressed", "A trigger of the table swallowed rows.", "Look into the triggers of the table."),
+    WarningCode("rows.suppressed", "A trigger of the table prevented rows.", "Check the triggers of the table."),
     WarningCode(
         "rows.warned",
         "Rows broke a rule that only warns.",

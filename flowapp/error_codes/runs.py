@@ -105,7 +105,7 @@ CODES = (
     ErrorCode(
         "replay.elsewhere",
         "The newest version has no target for these rows.",
-        "Give the pipeline that target back, or ignore the rows.",
+        "Add that target to the pipeline again, or ignore the rows.",
     ),
     ErrorCode(
         "run.ambiguous", "Several pipelines have a run of this number.", "Name the pipeline too, such as orders/12."

@@ -63,7 +63,7 @@ def ready_table(
         raise
     except Failure:
         if created is not None:
-            # If it cannot be dropped, an empty table remains; the error to report is that of the load.
+            # If the table cannot be dropped, it stays empty; the error to report is that of the load.
             with suppress(Failure):
                 drop_created_target(conn, created)
         raise
@@ -73,8 +73,8 @@ def ready_table(
 def table_to_look_at(
     conn: Conn, target: Target, working: Sequence[SourceField], tables: StagingTables
 ) -> Iterator[tuple[Destination, tuple[StageColumn, ...]]]:
-    """Return the table and its staging columns without creating the table: an empty table beside the staging tables
-    stands in for a missing one."""
+    """Return the table and its staging columns without creating the table. If it is missing, an empty table beside the
+    staging tables represents it."""
     if dest := refuse_unloadable(conn, target):
         yield dest, _plan(conn, target, working, dest)
         return

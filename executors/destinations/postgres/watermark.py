@@ -20,7 +20,7 @@ from ir.pipeline import Path
 
 
 def open_incremental_range(context: RunContext, connection: Conn, target: Target) -> IncrementalRange | None:
-    """Return the range of rows that a load takes; None without a watermark, or while the table does not exist.
+    """Return the range of rows that a load includes; None without a watermark, or while the table does not exist.
 
     Call it before a missing table is created: afterwards nothing shows that it was missing.
     """
@@ -55,7 +55,8 @@ def skip_below_watermark(state: LoadState) -> LoadState:
 
 
 def _incremental_range(state: LoadState) -> IncrementalRange:
-    """Return the range that was opened before; otherwise the range of the table created since, or of its stand-in."""
+    """Return the range that was opened before; otherwise the range of the table created since, or of its temporary
+    table."""
     load, job = state.load, state.load.context.job
     opened: IncrementalRange | None = state.rows_range or open_incremental_range(
         load.context, load.connection, load.target

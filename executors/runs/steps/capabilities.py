@@ -21,7 +21,7 @@ def refuse_unsupported(capabilities: Capabilities, path: Path, needs: Iterable[s
             "destination.not_supported",
             f"The destination {path.target.connector!r} does not support: {', '.join(missing)}.",
             node=path.target.id,
-            hint="Leave that out, or choose another destination.",
+            hint="Remove this from the pipeline, or choose another destination.",
         )
 
 
