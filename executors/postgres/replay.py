@@ -1,4 +1,4 @@
-"""What a replay does in its load's transaction: rejected rows become loaded ones, each once, or nothing happens."""
+"""The additions of a replay to its load's transaction: rejected rows are loaded, each once, or nothing changes."""
 
 from __future__ import annotations
 
@@ -31,18 +31,19 @@ from executors.table_name import TableName
 from ir.words import counted
 
 TAKEN = "exists:key"
-"""The rule of a row whose key is in the table, and which nobody has allowed to replace what stands there."""
+"""The rule of a row whose key exists in the table and that may not replace the existing row."""
 NEWER = "exists:newer"
-"""The rule of a row that is older than what stands there, and which nobody can allow to."""
+"""The rule of a row that is older than the existing row, which it can never replace."""
 _NOT_LOADED: Mapping[tuple[str, ...], str] = {(TAKEN,): "exists", (NEWER,): "older", (READ,): "read_again"}
 
 MOST_CONFLICTS = 500
-"""Rows that are told beside those whose place they would take."""
+"""The maximum number of rows shown with the existing rows that they would replace."""
 MOST_COLUMNS = 100
 
 
 def evaluate_rows(conn: Conn, plan: LoadPlan, positions: Iterable[RowPosition]) -> dict[RowPosition, RowOutcome]:
-    """What staging says of every row that was read: `loaded`, `filtered`, `fails`, or one of `_NOT_LOADED`."""
+    """Return the result of every row that was read, from staging: `loaded`, `filtered`, `fails`, or one of
+    `_NOT_LOADED`."""
     good = set(
         conn.execute(
             sql.SQL("SELECT s.{}, s.{} FROM {} AS s").format(
@@ -69,12 +70,12 @@ def _outcome(
 
 
 def taken_keys(conn: Conn, plan: LoadPlan, allowed: Collection[RowPosition]) -> list[Refusal]:
-    """Staged rows whose key the table holds with other values: those that are older than what is there, and of the
-    others those that are not allowed to replace it."""
+    """Return refusals of staged rows whose key exists in the table with other values: those that are older than the
+    existing row, and those that may not replace it."""
     key, newer = find_unique_key(conn, plan.target, plan.upsert_key), is_newer(plan)
 
     def refusal_of(rule: str, why: str, position: sql.Composable, staged: sql.Composable) -> Refusal:
-        """`place` is a condition on the row `x` of the table, `staged` one on the row that comes."""
+        """`position` is a condition on the row `x` of the table, `staged` a condition on the staged row."""
         kind, _, name = rule.partition(":")
         condition = sql.SQL("EXISTS (SELECT FROM {} AS x WHERE {} AND {} AND {}) AND {}").format(
             own_rows(plan),
@@ -93,7 +94,8 @@ def taken_keys(conn: Conn, plan: LoadPlan, allowed: Collection[RowPosition]) -> 
 
 
 def read_conflicts(conn: Conn, plan: LoadPlan) -> dict[RowPosition, dict[str, Any]]:
-    """For the first rows whose key is taken: the key, and of each column that differs what is there and what comes."""
+    """Return for the first rows whose key exists: the key, and the existing and the new value of each column that
+    differs."""
     key = find_unique_key(conn, plan.target, plan.upsert_key)
     columns = value_columns(plan, key)[:MOST_COLUMNS]
     shown: list[sql.Composed] = [_shown(staged_value(plan, plan.stage_column(c.name))) for c in key.columns]
@@ -127,9 +129,9 @@ def _shown(value: sql.Composable) -> sql.Composed:
 
 @dataclass(frozen=True, slots=True)
 class ReplayCommit:
-    """`after_load` of a replay's load plan. `excluded` are the rows that were chosen and could not be read; `by` is who
-    asked for it; `rows_range` is that of an incremental target, whose watermark must not move and must know the rows
-    that the table gains; `repeats` are rows for which others stand."""
+    """The `after_load` of a replay's load plan. `excluded` are chosen rows that could not be read; `by` is the user who
+    requested the replay. `rows_range` is the range of an incremental target: the watermark does not move, and the
+    loaded rows are added to its known rows. `repeats` are rows that other rows represent."""
 
     owner: Owner
     rows: Mapping[RowPosition, RejectedRow]
@@ -141,7 +143,7 @@ class ReplayCommit:
     repeats: Sequence[tuple[RejectedRow, StandIns]] = ()
 
     def __call__(self, conn: Conn, plan: LoadPlan, counts: LoadCounts) -> RejectCounts:
-        """Raises Transient, so that nothing is loaded, where a row is no longer as it was read."""
+        """Record the results. Raises Transient, so that nothing is loaded, if a row has changed since it was read."""
         outcomes = evaluate_rows(conn, plan, self.rows)
         self._claim(conn, plan, [self.rows[position] for position, v in outcomes.items() if v.result == "loaded"])
         self._note(conn, plan, outcomes)
@@ -180,7 +182,7 @@ class ReplayCommit:
             )
 
     def _note(self, conn: Conn, plan: LoadPlan, outcomes: Mapping[RowPosition, RowOutcome]) -> None:
-        """What became of the others, for whoever looks at them next."""
+        """Record the results of the rows that were not loaded."""
         by_outcome: dict[RowOutcome, list[RejectedRow]] = {}
         for position, outcome in outcomes.items():
             if outcome.result != "loaded":
@@ -202,7 +204,7 @@ def close_repeats(
     repeats: Iterable[tuple[RejectedRow, StandIns]],
     loaded: Collection[str] = (),
 ) -> None:
-    """Close the rows for which nothing but loaded ones stand, which `run_id` has loaded or a replay before it: they are
+    """Supersede rows that are represented only by loaded rows, which `run_id` or an earlier replay has loaded: they are
     the same rows of the source. In the caller's transaction."""
     by_run: dict[str, list[RejectedRow]] = {}
     for row, stand_ins in repeats:
@@ -213,7 +215,7 @@ def close_repeats(
 
 
 def _count_rejects(conn: Conn, plan: LoadPlan) -> tuple[int, int]:
-    """Rows and entries that are kept, here or where they were before."""
+    """Return the numbers of rows and entries that stay rejected, here or in their previous tables."""
     row = conn.execute(
         sql.SQL("SELECT count(DISTINCT r.row_id), count(*) FROM {} AS r WHERE {}").format(
             plan.tables.rejects_identifier, is_winner(plan.winners, "r")

@@ -1,4 +1,4 @@
-"""What a replay did with each of its rows, kept beside the target: which row, and what became of it. Never a value."""
+"""Stores the result of each row of a replay beside the target, without values."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from executors.postgres.meta import META, find_commit
 from executors.rejected_rows import RowResult
 
 RETENTION_DAYS = 730
-"""As long as it is kept who decided what about rejected rows."""
+"""The same retention as for decisions about rejected rows."""
 LAST = "loaded"
-"""What nobody has to look at stands behind all else."""
+"""The result that needs no attention is listed last."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +32,8 @@ _COLUMNS = ("entry", "row_run", "row_id", "source_file", "source_record", "resul
 
 
 def write_results(conn: Conn, run: RunRef, results: Iterable[RowResult]) -> None:
-    """Keep the results of a replay in the order in which the rows were rejected, those that were loaded last; in the
-    caller's transaction. What another attempt has kept goes."""
+    """Store the results of a replay in the order in which the rows were rejected, loaded rows last; in the caller's
+    transaction. Results of an earlier attempt are replaced."""
     conn.execute("DELETE FROM flow_meta.replay_results WHERE run_id = %s AND node = %s", [run.run_id, run.node])
     ordered = sorted(results, key=lambda one: (one.result == LAST, one.entry))
     names = sql.SQL(", ").join(map(sql.Identifier, ("run_id", "node", "place", *_COLUMNS)))
@@ -47,8 +47,8 @@ def write_results(conn: Conn, run: RunRef, results: Iterable[RowResult]) -> None
 
 @translate()
 def keep_results_of_nothing(conn: Conn, run: RunRef, results: Sequence[RowResult]) -> None:
-    """Keep those of a replay that found nothing to load, in a transaction of their own. Raises LeaseLost behind a newer
-    fence; what the run has committed after all tells them itself."""
+    """Store the results of a replay that found nothing to load, in a transaction of its own. Raises LeaseLost if the
+    fence is newer. If the run has committed after all, its commit has stored the results."""
     with conn.transaction():
         require_fence(conn, run)
         if find_commit(conn, run) is None:
@@ -57,7 +57,7 @@ def keep_results_of_nothing(conn: Conn, run: RunRef, results: Sequence[RowResult
 
 @translate()
 def count_results(conn: Conn, run_id: str, node: str) -> Mapping[str, int]:
-    """How many rows the list of a replay holds of each result; empty where it keeps none."""
+    """Return the numbers of rows of a replay by result; empty if it stored no results."""
     with conn.transaction():
         if not exists(conn, META, "replay_results"):
             return {}
@@ -89,7 +89,7 @@ def read_results(
 
 @translate()
 def drop_old_results(conn: Conn) -> int:
-    """Let go of what is past its time; returns how many rows went."""
+    """Delete expired results; returns the number of deleted rows."""
     with conn.transaction():
         if not exists(conn, META, "replay_results"):
             return 0

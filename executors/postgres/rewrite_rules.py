@@ -1,4 +1,4 @@
-"""Rules of a table (CREATE RULE) that turn what a load sends into something else, found before anything is read."""
+"""Finds rules of a table (CREATE RULE) that change the statements of a load, before anything is read."""
 
 from __future__ import annotations
 
@@ -18,12 +18,13 @@ SELECT r.rulename FROM pg_rewrite r WHERE r.ev_class = %s::regclass AND r.ev_ena
 
 
 def refuse_replaced_inserts(conn: Conn, dest: Destination) -> Destination:
-    """Refuse a table whose rules let no row in. A rule with a condition is left to the load, which counts."""
+    """Refuse a table whose rules replace every INSERT. Rules with a condition are not refused: the load detects missing
+    rows by counting."""
     return _refuse(conn, dest, _INSTEAD_OF_INSERT, "replaces every INSERT")
 
 
 def refuse_any_rule(conn: Conn, dest: Destination) -> Destination:
-    """PostgreSQL takes no ON CONFLICT where a rule is on INSERT or UPDATE."""
+    """Refuse a table with a rule on INSERT or UPDATE, because PostgreSQL does not support ON CONFLICT there."""
     return _refuse(conn, dest, _ANY, "is on INSERT or UPDATE, which an upsert cannot pass")
 
 
@@ -37,6 +38,6 @@ def _refuse(conn: Conn, dest: Destination, which: str, why: str) -> Destination:
         raise Terminal(
             "target.rules",
             f"{table} has the rule {rules[0]!r}, which {why}.",
-            hint="Drop or disable it (ALTER TABLE … DISABLE RULE …), or make it a trigger.",
+            hint="Drop or disable it (ALTER TABLE … DISABLE RULE …), or replace it by a trigger.",
         )
     return dest

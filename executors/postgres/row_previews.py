@@ -1,5 +1,5 @@
-"""What a page tells of rejected rows without reading them whole: the value that fails, and the first fields beside it,
-each cut where it is read."""
+"""Previews of rejected rows that are not read completely: the failing value and the first other fields, truncated by
+the query."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from executors.table_name import TableName
 from executors.validation.rows import ESCAPED_KEY
 
 FIELDS = 6
-"""Fields that are shown beside the one that fails."""
+"""The number of fields shown in addition to the failing one."""
 LONGEST = 80
-"""Characters of a value, or of a field's name: with the others of its row they are some kilobytes at most."""
+"""The maximum number of characters of a value or field name, which limits a row to a few kilobytes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +32,8 @@ class Cut:
 
 @dataclass(frozen=True, slots=True)
 class RowPreview:
-    """`failing` is the value in the field that a rule is about, `fixed` what somebody has put in its place; None where
-    the row has no such field, or nothing was put in. `fields` are the first of the others, of which there are `more`.
+    """`failing` is the value of the field that the rule checks, `fixed` its fixed value; None if the row has no such
+    field, or no fix. `fields` are the first of the other fields; `more` counts the rest.
     """
 
     failing: Cut | None
@@ -42,7 +42,7 @@ class RowPreview:
     more: int
 
 
-# A row that is no object is told as one without names; the fields in the order given, then in that of jsonb.
+# A row that is not an object is shown as one field without a name. Fields follow the given order, then that of jsonb.
 _PREVIEWS = """
 SELECT q.id, r.row ? q.field, left(r.row ->> q.field, {most}),
     r.fixed IS NOT NULL AND r.fixed -> q.field IS DISTINCT FROM r.row -> q.field, left(r.fixed ->> q.field, {most}),
@@ -64,8 +64,8 @@ WHERE q.id = ANY ({ids})"""
 
 @translate()
 def read_previews(conn: Conn, table: TableName, ids: Sequence[int], order: Sequence[str]) -> dict[int, RowPreview]:
-    """Of each of these entries; `order` is that of the fields in their source, as far as it is known. Raises Terminal
-    `errors.gave_up` when it would take too long."""
+    """Return the previews of these entries by id. `order` is the order of the fields in their source, as far as it is
+    known. Raises Terminal `errors.gave_up` at the time limit."""
     query = sql.SQL(_PREVIEWS).format(
         table=identifier_of(table),
         escaped=sql.Literal(ESCAPED_KEY),

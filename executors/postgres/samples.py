@@ -1,5 +1,5 @@
-"""A few rows of each load, and the newest sample of the source, kept beside the target for a while: what rules would
-have hit, and where a row went."""
+"""Stores some rows of each load, and the newest sample of the source, beside the target for a limited time. They show
+which rows a new rule would reject, and where a row was loaded."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from executors.postgres.staging import FILE, HIDDEN, RECORD, is_winner
 
 MOST_ROWS, MOST_LOADS, RETENTION_DAYS = 100, 10, 30
 LONGEST_ROW = 32 * 1024
-"""In characters of its JSON; a longer row is left out."""
+"""In characters of its JSON; a longer row is not sampled."""
 NO_TYPES: Mapping[str, str] = MappingProxyType({})
 AT_RANDOM_FROM = 10_000
-"""Of fewer rows the first ones are kept, of more those of some pages."""
+"""Below this number of rows, the first rows are sampled; above it, the rows of random pages."""
 
 
 def keep_samples(conn: Conn, plan: LoadPlan) -> None:
-    """Keep some of the staged rows in the transaction of their load, and let go of those of older loads."""
+    """Store some of the staged rows in the transaction of their load, and delete samples of older loads."""
     run = plan.run
     conn.execute(_insert(plan))
     conn.execute(
@@ -79,8 +79,8 @@ def _some_pages(staged: int) -> sql.Composable:
 def keep_source_sample(
     conn: Conn, run: RunRef, rows: Sequence[tuple[str, int, Mapping[str, Any]]], types: Mapping[str, str] = NO_TYPES
 ) -> None:
-    """Keep rows of (file, record, values) as the newest sample of what comes to a target; the one before goes. `types`
-    are those of the columns; others are text."""
+    """Store rows of (file, record, values) as the newest sample of a target's source, in place of the previous one.
+    `types` are the types of the columns; other columns are text."""
     sampled = [row for row in rows if sum(len(str(value)) for value in row[2].values()) <= LONGEST_ROW]
     columns = list(dict.fromkeys(name for *_, row in sampled for name in row))
     whose, typed = (run.tenant, run.pipeline, run.node, run.run_id), [types.get(name, "string") for name in columns]
@@ -101,13 +101,13 @@ def keep_source_sample(
 
 
 def _storable(row: Mapping[str, Any]) -> dict[str, Any]:
-    """JSON of the database holds no NUL."""
+    """Return the row without NUL characters, which jsonb cannot store."""
     return {name: value.replace("\0", "\ufffd") if isinstance(value, str) else value for name, value in row.items()}
 
 
 @dataclass(frozen=True, slots=True)
 class SampleRow:
-    """A row of a sample. `kind` is `source` or `load`; `types` are those of the columns."""
+    """A row of a sample. `kind` is `source` or `load`; `types` are the types of the columns."""
 
     run_id: str
     kind: str
@@ -120,8 +120,8 @@ class SampleRow:
 
 @translate()
 def read_samples(conn: Conn, tenant: str, pipeline: str, node: str) -> list[SampleRow]:
-    """All that is kept for a target, the oldest first. The values of a row stand in the order of its sample's columns,
-    which the first row of each sample keeps: a jsonb has an order of its own."""
+    """Return all samples of a target, the oldest first. The values of a row are in the order of its sample's columns,
+    which the first row of each sample stores because jsonb has its own order."""
     with conn.transaction():
         if not exists(conn, META, "samples"):
             return []
@@ -143,7 +143,7 @@ def _in_order(row: Mapping[str, Any], columns: Iterable[str]) -> dict[str, Any]:
 
 @translate()
 def drop_old_samples(conn: Conn) -> int:
-    """Let go of what is past its time, also of pipelines that no longer run; returns how many rows went."""
+    """Delete expired samples, including those of pipelines that no longer run; returns the number of deleted rows."""
     with conn.transaction():
         if not exists(conn, META, "samples"):
             return 0

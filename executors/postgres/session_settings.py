@@ -1,5 +1,5 @@
-"""Settings that every session on a database of users is given, so that those of a role or database change no result and
-end no session. A test compares them with all that the server has."""
+"""Settings for every session on a user's database, so that settings of a role or database change no result and end no
+session. A test compares them with all settings of the server."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from psycopg.rows import TupleRow
 from executors.errors import Terminal
 
 PINNED = {
-    # Nothing is found by search path: every name in our statements carries its schema.
+    # Nothing is found by search path: all names in Flow's statements are qualified.
     "search_path": "",
     "timezone": "UTC",
     "timezone_abbreviations": "Default",
@@ -32,7 +32,7 @@ PINNED = {
     "row_security": "on",
     "restrict_nonsystem_relation_kind": "",
     "lock_timeout": "30s",
-    # A role's own limits must not end a long load half-way; a run's limit is kept by the engine.
+    # A role's own limits must not end a long load. The engine enforces the time limit of a run.
     "statement_timeout": "0",
     "transaction_timeout": "0",
     "idle_session_timeout": "0",
@@ -43,15 +43,16 @@ PINNED = {
     "default_transaction_read_only": "off",
     "default_transaction_deferrable": "off",
 }
-"""What any role may set. Those that a server does not have yet, or not any more, are left out there."""
+"""Settings that any role may change. Settings that a server does not have are skipped."""
 
 GUARDED = {
-    # Under `replica` neither triggers nor foreign keys see a row.
+    # With `replica`, neither triggers nor foreign keys are checked.
     "session_replication_role": "origin",
     "zero_damaged_pages": "off",
     "ignore_checksum_failure": "off",
 }
-"""What only a superuser may set: set back where it is otherwise, refused where that is not allowed."""
+"""Settings that only a superuser may change: they are reset if they differ, and the session is refused if that is not
+allowed."""
 
 _SET = """
 SELECT pg_catalog.set_config(s.name, s.value, %s)
@@ -66,7 +67,8 @@ WHERE pg_catalog.current_setting(s.name, true) <> s.value"""
 
 
 def pin_session(conn: psycopg.Connection[TupleRow]) -> None:
-    """Raises Terminal `target.setting_unusable` for a guarded setting that the role may not set back."""
+    """Apply the settings to a session. Raises Terminal `target.setting_unusable` for a guarded setting that the role
+    may not reset."""
     try:
         _set(conn, {**PINNED, **GUARDED}, local=False)
     except psycopg.errors.InsufficientPrivilege as error:
@@ -74,7 +76,8 @@ def pin_session(conn: psycopg.Connection[TupleRow]) -> None:
 
 
 def pin_transaction(conn: psycopg.Connection[TupleRow], more: Mapping[str, str]) -> None:
-    """The pinned settings and more, for the open transaction: a pooler may have given it another session."""
+    """Apply the pinned settings and others to the open transaction, because a pooler may have assigned it another
+    session."""
     pinned = {name: value for name, value in PINNED.items() if not name.startswith("default_")}
     _set(conn, {**pinned, **more}, local=True)
 

@@ -1,4 +1,4 @@
-"""Staged rows that an incremental load leaves out: those below the bound, and those that were loaded before."""
+"""Staged rows that an incremental load skips: those below the bound, and those that were loaded before."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ from executors.postgres.unique_keys import UniqueKey
 
 @translate()
 def skip_rows(conn: Conn, plan: LoadPlan, rows_range: IncrementalRange) -> SkippedRows:
-    """Take the rows that are below the watermark out of staging, before checks and refusals, so that these look at
-    what will be loaded. Raises Terminal `watermark.too_many_ties`."""
+    """Remove the rows below the watermark from staging, before checks and refusals, so that these apply only to rows to
+    load. Raises Terminal `watermark.too_many_ties`."""
     if rows_range.bound is None:
         return NONE_SKIPPED
     with brief_transaction(conn):
@@ -42,14 +42,14 @@ def skip_rows(conn: Conn, plan: LoadPlan, rows_range: IncrementalRange) -> Skipp
         else:
             skipped = _take_out_known_keys(conn, plan, boundary_rows, rows_range.bound, key)
             if boundary_rows.watermark is not None:
-                # Of the others none is in the part of the table that hashes do not reach down to.
+                # None of the other rows is in the part of the table that has no hashes.
                 stored = _take_out_known(conn, plan, replace(boundary_rows, stored_from=None), rows_range.bound)
                 skipped = _sum(conn, rows_range, skipped, stored)
     return replace(skipped, below_bound=below)
 
 
 def _sum(conn: Conn, rows_range: IncrementalRange, one: SkippedRows, other: SkippedRows) -> SkippedRows:
-    """Of two kinds of rows that are read again."""
+    """Add the counts of two kinds of rows that are read again."""
     query = sql.SQL("SELECT greatest({}, {})::text").format(
         rows_range.value(one.highest), rows_range.value(other.highest)
     )
@@ -67,7 +67,7 @@ def _delete_below(conn: Conn, plan: LoadPlan, rows_range: IncrementalRange, boun
 
 
 def _take_out_known(conn: Conn, plan: LoadPlan, boundary_rows: BoundaryRows, bound: str) -> SkippedRows:
-    """By their content."""
+    """Remove known rows by their content."""
     reach = find_reach(conn, plan, boundary_rows)
     if reach is None:
         return NONE_SKIPPED
@@ -80,7 +80,8 @@ def _take_out_known(conn: Conn, plan: LoadPlan, boundary_rows: BoundaryRows, bou
 
 
 def _count_doubtful(conn: Conn, plan: LoadPlan, boundary_rows: BoundaryRows, reach: Reach) -> int:
-    """The rows that stay where the table has rows too, which a trigger may have made of them."""
+    """Count the remaining rows in a range where the table has rows too, because a trigger may have changed the table's
+    rows."""
     value = watermark_value(conn, plan, boundary_rows.rows_range)
     return one_number(
         conn,
@@ -93,8 +94,8 @@ def _count_doubtful(conn: Conn, plan: LoadPlan, boundary_rows: BoundaryRows, rea
 def _take_out_known_keys(
     conn: Conn, plan: LoadPlan, boundary_rows: BoundaryRows, bound: str, key: UniqueKey
 ) -> SkippedRows:
-    """By their key, where the table tells: a trigger may have changed their values there. A row that is newer than the
-    table's of its key is another one, which the table will refuse."""
+    """Remove known rows by their key, where known rows come from the table: a trigger may have changed the table's
+    values. A row that is newer than the table's row with its key is a different row, which the table will refuse."""
     query = _keep_known_keys(conn, plan, boundary_rows, bound, key)
     again, highest, differing = conn.execute(query).fetchone() or (0, None, 0)
     return SkippedRows(read_again=again, highest=highest, differing=differing)
@@ -103,8 +104,8 @@ def _take_out_known_keys(
 def _keep_known_keys(
     conn: Conn, plan: LoadPlan, boundary_rows: BoundaryRows, bound: str, key: UniqueKey
 ) -> sql.Composed:
-    """Of the staged rows with one key the first goes, and is kept as one that no load takes: its hash is still to be
-    remembered."""
+    """Return a statement that moves the first staged row of each known key to `KNOWN_TASK`, so that no load includes
+    it, but its hash can still be stored."""
     rows_range, columns = boundary_rows.rows_range, [FILE, RECORD, *(c.name for c in plan.columns)]
     value = watermark_value(conn, plan, rows_range)
     counts_by_table = (
@@ -144,8 +145,9 @@ def _keep_known_keys(
 
 
 def _delete_known(conn: Conn, plan: LoadPlan, boundary_rows: BoundaryRows, bound: str, reach: Reach) -> sql.Composed:
-    """Of the staged rows with one content as many as are known go, the first in source order. Where no known row can
-    stand they need no hash. What is beyond the reach of watermarks does not move them, read again or not."""
+    """Return a statement that deletes, of the staged rows with the same content, as many as are known, the first in
+    source order. Rows in a range without known rows need no hash. Rows that the watermark does not follow do not move
+    it, even if they are read again."""
     value = watermark_value(conn, plan, boundary_rows.rows_range)
     return sql.SQL(
         "WITH gone AS (DELETE FROM {staged} AS d USING ("

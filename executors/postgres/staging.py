@@ -1,8 +1,8 @@
 """Staging tables: one pair (good rows, rejected rows) per run, target node and attempt, in `flow_staging`.
 
-They are created from the very types that are sent, so that a binary COPY never meets a column of another type. Good
-rows lie in a table for each task, which inherits from the pair's: tasks do not wait for each other, and their rows stay
-in the order in which they were read, in which an index takes them fastest.
+They are created with exactly the types that are sent, so that a binary COPY always finds columns of the same type. Each
+task writes its good rows to a table of its own, which inherits from the pair's: tasks do not wait for each other, and
+their rows stay in the order in which they were read, in which indexes are updated fastest.
 """
 
 from __future__ import annotations
@@ -25,25 +25,25 @@ from executors.types import wire_type
 
 TASK, FILE, RECORD = "_flow_task", "_flow_file", "_flow_record"
 HIDDEN = {TASK: "bigint", FILE: "integer", RECORD: "bigint"}
-"""Columns that every staging row carries beside its values: Spark's taskAttemptId, file (place in the source's
-order) and record number."""
+"""Columns of every staging row in addition to its values: Spark's taskAttemptId, file (position in the source's order)
+and record number."""
 
 _SQL_TYPES = {pa.int32(): "integer", pa.int64(): "bigint", pa.string(): "text"}
 _REJECT_COLUMNS = {TASK: "bigint", **{f.name: _SQL_TYPES[f.type] for f in REJECT_SCHEMA}}
 
-# In the place of a task attempt, which Spark never gives a negative number.
+# Used instead of a task attempt id, which is never negative in Spark.
 REFUSED_TASK = -1
-"""Rejects that the target would refuse; what it took out counts like one more winner."""
+"""Rejects that the target would refuse. Their removal counts like an additional winning task."""
 KNOWN_TASK = -2
-"""Good rows that no load takes, for it never wins: kept for what they tell of themselves."""
+"""Good rows that are never loaded, because this task is never a winner. Their hashes are still needed."""
 
 ATTACH_WAITS, ATTACHED_IDLES = "30s", "20s"
-"""How long a task waits for others that attach, and how long it may take from there to its commit: less."""
+"""How long a task waits for other tasks that attach, and the shorter time in which it must then commit."""
 
 
 @dataclass(frozen=True, slots=True)
 class StagingTables:
-    """Names of one pair of tables in `flow_staging`, and whose they are."""
+    """The names of one pair of tables in `flow_staging`, and their owner."""
 
     good: str
     rejects: str
@@ -57,12 +57,12 @@ class StagingTables:
 
     @property
     def stand_in(self) -> str:
-        """The name of the table that stands in for a target that is still to be made, where nothing may be loaded."""
+        """The name of the temporary table for a target that does not exist, when nothing may be loaded."""
         return self.good.removesuffix("_good") + "_target"
 
     @property
     def owner(self) -> str:
-        """For the comments of the tables, by which leftovers are told from tables in use."""
+        """The comment of the tables, which distinguishes leftovers from tables in use."""
         return json.dumps({"run": self.run_id, "node": self.node, "attempt": self.attempt})
 
     @property
@@ -71,14 +71,14 @@ class StagingTables:
 
 
 def staging_tables(run_id: str, node: str, attempt: int) -> StagingTables:
-    """Names within 63 bytes, the same for the same arguments and no others."""
+    """Return names within 63 bytes that are unique to these arguments."""
     digest = hashlib.sha256(json.dumps([run_id, node, attempt]).encode()).hexdigest()[:32]
     return StagingTables(f"s_{digest}_good", f"s_{digest}_rejects", run_id, node, attempt)
 
 
 @translate()
 def create_staging(conn: Conn, tables: StagingTables, stage_columns: Sequence[StageColumn]) -> None:
-    """Create the pair, empty. What a crashed worker left under the same names is replaced."""
+    """Create the empty pair. Tables of a crashed worker with the same names are replaced."""
     good = _in_order({c.name: wire_type(c.type).staged for c in stage_columns})
     with ddl(conn):
         for name, columns in ((tables.good_identifier, good), (tables.rejects_identifier, _REJECT_COLUMNS)):
@@ -88,9 +88,10 @@ def create_staging(conn: Conn, tables: StagingTables, stage_columns: Sequence[St
 
 
 def create_task_table(conn: Conn, tables: StagingTables, task: int, columns: Mapping[str, str]) -> sql.Identifier:
-    """Create the table of a task's good rows, in the task's own transaction; nobody sees it before `attach`.
+    """Create the table of a task's good rows, in the task's own transaction. Other sessions do not see it before
+    `attach`.
 
-    `columns` are names and types of what the task sends.
+    `columns` are the names and types that the task sends.
     """
     name = task_table(tables, task)
     create_table(conn, name, body(_in_order(columns, f"bigint DEFAULT {task:d}")), unlogged=True)
@@ -102,8 +103,9 @@ def task_table(tables: StagingTables, task: int) -> sql.Identifier:
 
 
 def attach(conn: Conn, tables: StagingTables, name: sql.Identifier) -> None:
-    """Make a task's table part of the pair's good rows. Waits for others that do so until they have committed, and must
-    be followed by a commit at once: the server ends whoever is paused in between, for all others wait for it."""
+    """Make a task's table part of the pair's good rows. This waits until other attaching tasks have committed, and must
+    be followed by a commit at once: the server ends a session that pauses in between, because all others wait for
+    it."""
     conn.execute(
         "SELECT set_config('lock_timeout', %s, true), set_config('idle_in_transaction_session_timeout', %s, true)",
         [ATTACH_WAITS, ATTACHED_IDLES],
@@ -112,7 +114,8 @@ def attach(conn: Conn, tables: StagingTables, name: sql.Identifier) -> None:
 
 
 def _in_order(columns: Mapping[str, str], task: str = HIDDEN[TASK]) -> dict[str, str]:
-    """The task first, for every query asks for it and PostgreSQL reads a row up to what is asked for."""
+    """Return the columns with the task first: every query reads it, and PostgreSQL reads a row only up to the last
+    needed column."""
     return {
         TASK: task,
         **{name: kind for name, kind in columns.items() if name not in HIDDEN},
@@ -122,13 +125,13 @@ def _in_order(columns: Mapping[str, str], task: str = HIDDEN[TASK]) -> dict[str,
 
 
 def _drop(conn: Conn, name: sql.Identifier) -> None:
-    """A table and those of tasks that inherit from it, also of one that ends just now."""
+    """Drop a table and the task tables that inherit from it, including the table of a task that is just committing."""
     conn.execute(sql.SQL("DROP TABLE IF EXISTS {} CASCADE").format(name))
 
 
 @translate()
 def list_task_tables(conn: Conn, tables: StagingTables) -> list[sql.Identifier]:
-    """The tables of tasks that have committed, winners or not."""
+    """Return the tables of tasks that have committed, winners or not."""
     rows = conn.execute(
         "SELECT c.relname FROM pg_inherits i"
         " JOIN pg_class c ON c.oid = i.inhrelid JOIN pg_class p ON p.oid = i.inhparent"
@@ -140,7 +143,7 @@ def list_task_tables(conn: Conn, tables: StagingTables) -> list[sql.Identifier]:
 
 @translate()
 def drop_staging(conn: Conn, tables: StagingTables) -> None:
-    """Drop the pair, if it is there."""
+    """Drop the pair if it exists."""
     with ddl(conn):
         for name in (tables.good_identifier, tables.rejects_identifier):
             _drop(conn, name)
@@ -148,7 +151,7 @@ def drop_staging(conn: Conn, tables: StagingTables) -> None:
 
 @translate()
 def is_there(conn: Conn, tables: StagingTables) -> bool:
-    """Whether the pair still exists, with whatever rows."""
+    """Return whether the pair still exists, with any rows."""
     names = [f"{STAGING}.{name}" for name in (tables.good, tables.rejects)]
     with conn.transaction():
         row = conn.execute("SELECT bool_and(to_regclass(t) IS NOT NULL) FROM unnest(%s::text[]) AS t", [names])
@@ -159,7 +162,8 @@ def is_there(conn: Conn, tables: StagingTables) -> bool:
 def require_staging(
     conn: Conn, tables: StagingTables, winners: Sequence[int], staged: int, rejected: int, node: str
 ) -> None:
-    """Staging is UNLOGGED and emptied by a server crash without an error: what the tasks reported must be there."""
+    """Check that staging has the rows that the tasks reported: it is UNLOGGED, so a crash of the server empties it
+    without an error."""
     found = count_good(conn, tables, winners)
     if found != staged:
         raise _lost(f"Staging holds {found:,} rows; the tasks reported {staged:,}.", node)
@@ -167,7 +171,7 @@ def require_staging(
 
 
 def require_rejected(conn: Conn, tables: StagingTables, winners: Sequence[int], rejected: int, node: str) -> None:
-    """The part of `require_staging` that looks at rejected rows."""
+    """Check the rejected rows only; part of `require_staging`."""
     found = count_rejected(conn, tables, winners)
     if found != rejected:
         raise _lost(f"Staging holds {found:,} rejected rows; the tasks reported {rejected:,}.", node)
@@ -201,7 +205,7 @@ def count_rejected_by_file(conn: Conn, tables: StagingTables, winners: Sequence[
 
 
 def is_winner(winners: Sequence[int], row: str) -> sql.Composed:
-    """A condition: the staging row `row` was written by one of the winning task attempts."""
+    """Return a condition: a winning task attempt wrote the staging row `row`."""
     return sql.SQL("{}.{} = ANY({}::bigint[])").format(
         sql.Identifier(row), sql.Identifier(TASK), sql.Literal(list(winners))
     )
@@ -214,10 +218,10 @@ def one_number(conn: Conn, query: sql.Composed) -> int:
 
 @translate()
 def sweep_leftovers(conn: Conn, is_dead: Callable[[str, int], bool]) -> list[str]:
-    """Drop staging tables whose `(run id, attempt)` is dead; returns the names of those dropped.
+    """Drop staging tables whose `(run id, attempt)` is dead; returns the names of the dropped tables.
 
-    Several Flows may share one target database, so `is_dead` must say no to a run that it does not know. A table that
-    a late task still writes to is left for the next sweep.
+    Several installations of Flow may share one target database, so `is_dead` must return False for unknown runs. A
+    table that a late task still writes to is left for the next sweep.
     """
     return [name for name, run, attempt in _list_owners(conn) if is_dead(run, attempt) and _drop_now(conn, name)]
 

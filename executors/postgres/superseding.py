@@ -1,5 +1,5 @@
-"""Rejected rows that need no decision any more because of a later run: it has replaced all rows of the target, has
-read their file again, or has loaded the one row of the source that several runs have rejected."""
+"""Rejected rows that need no decision any more because of a later run: it has replaced all rows of the target, has read
+their file again, or has loaded the one row of the source that several runs have rejected."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ AND status IN ('open', 'fixed') AND disposition <> 'not_loaded'"""
 
 
 class FileReadAgain(NamedTuple):
-    """A file with rows that an earlier run has rejected. Its content is the same, its name may be another one now."""
+    """A file with rows that an earlier run has rejected. Its content is the same, but its name may have changed."""
 
     run_id: str
     name_then: str
@@ -60,7 +60,8 @@ class FileReadAgain(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Superseded:
-    """How many entries a load has superseded, and where; `files` are those of them that it has read again."""
+    """The number of entries that a load has superseded, and their tables. `files` are the files among them that it has
+    read again."""
 
     entries: int = 0
     tables: tuple[str, ...] = ()
@@ -68,15 +69,15 @@ class Superseded:
 
 
 def supersede_replaced(conn: Conn, run: RunRef, tables: Iterable[str], files: Iterable[LoadFile]) -> Superseded:
-    """Close what earlier runs have rejected on their way to a target whose rows this run replaces, in its transaction.
-    `tables` keep what it rejects itself; earlier ones may have had others."""
+    """Supersede the rejected rows of earlier runs for a target whose rows this run replaces, in its transaction.
+    `tables` are the quarantine tables of this run; earlier runs may have used others."""
     again, _ = _find_read_again(conn, run, files)
     return _close(conn, run, (*tables, *_tables_before(conn, run)), _SUPERSEDE, again)
 
 
 def supersede_read_again(conn: Conn, run: RunRef, files: Iterable[LoadFile]) -> Superseded:
-    """Close what earlier runs have rejected of files that this run has read again, in its transaction. Otherwise each
-    row would be listed twice, and a replay would load a row that this run has loaded."""
+    """Supersede the rejected rows of earlier runs from files that this run has read again, in its transaction.
+    Otherwise each row would be listed twice, and a replay could load a row that this run has loaded."""
     again, tables = _find_read_again(conn, run, files)
     which = {"runs": [one.run_id for one in again], "files": [one.name_then for one in again]}
     return _close(conn, run, tables, _SUPERSEDE + _OF_FILES, again, **which)
@@ -85,8 +86,8 @@ def supersede_read_again(conn: Conn, run: RunRef, files: Iterable[LoadFile]) -> 
 def _find_read_again(
     conn: Conn, run: RunRef, files: Iterable[LoadFile]
 ) -> tuple[tuple[FileReadAgain, ...], tuple[str, ...]]:
-    """The files that runs have read before, and the quarantine tables of these runs. A file is known by its content,
-    which is part of the ids of its rows."""
+    """Return the files that earlier runs have read, and the quarantine tables of these runs. A file is identified by
+    its content, which is part of the ids of its rows."""
     units = {file.sha256: file.name for file in files if file.is_unit}
     before = conn.execute(_READ_BEFORE, [run.tenant, run.pipeline, run.node, run.run_id, list(units)]).fetchall()
     tables = tuple(dict.fromkeys(name for _, names in before for name in names))
@@ -119,18 +120,18 @@ def _close(
 def supersede_rows(
     conn: Conn, owner: Owner, run_id: str, tables: Iterable[TableName], rows: Sequence[RejectedRow]
 ) -> None:
-    """Close these rows as ones for which a run stands, in the caller's transaction."""
+    """Mark these rows as superseded by a run, in the caller's transaction."""
     sets = {"status": sql.Literal(SUPERSEDED), "supersededBy": sql.Literal(run_id)}
     change_rows(conn, owner, tables, rows, Change(("open", "fixed"), sets, only_dropped=True))
 
 
 def reopen_superseded(conn: Conn, run: RunRef, run_ids: Sequence[str], tables: Iterable[str]) -> None:
-    """Let the rows for which undone runs stood be as they were before; in the caller's transaction."""
+    """Reset the rows that undone runs superseded to their previous status; in the caller's transaction."""
     _change(conn, run, run_ids, tables, _REOPEN)
 
 
 def supersede_again(conn: Conn, run: RunRef, run_ids: Sequence[str], tables: Iterable[str]) -> None:
-    """The other way round, for runs that count again."""
+    """Supersede these rows again, for runs that count again."""
     _change(conn, run, run_ids, tables, _AGAIN)
 
 
@@ -141,14 +142,14 @@ def _change(conn: Conn, run: RunRef, run_ids: Sequence[str], tables: Iterable[st
 
 
 def _of(run: RunRef, table: str, statement: str, **values: object) -> sql.Composed:
-    """As literals: beside parameters a % in the name of a table would be taken for another one."""
+    """Return a statement with literals: with parameters, psycopg would interpret a % in the name of a table."""
     whose = {"tenant": run.tenant, "pipeline": run.pipeline, "node": run.node, "superseded": SUPERSEDED, **values}
     literals = {name: sql.Literal(value) for name, value in whose.items()}
     return sql.SQL(statement).format(table=identifier_of(TableName.parse(table)), **literals)
 
 
 def _tables_before(conn: Conn, run: RunRef) -> list[str]:
-    """The quarantine tables of all runs that have loaded the target."""
+    """Return the quarantine tables of all runs that have loaded the target."""
     rows = conn.execute(
         "SELECT DISTINCT t.name FROM flow_meta.load_commits AS c"
         " CROSS JOIN unnest(c.reject_tables) AS t(name)"
@@ -159,8 +160,8 @@ def _tables_before(conn: Conn, run: RunRef) -> list[str]:
 
 
 def can_update(conn: Conn, name: TableName) -> bool:
-    """Whether entries of the quarantine table can be updated. A table that is gone, that another kind of table has
-    replaced, or that the connection's user may not change must not fail a load."""
+    """Return whether entries of the quarantine table can be updated. A table that is missing, has been replaced by
+    another kind of table, or is not writable for the connection's user must not make a load fail."""
     row = conn.execute(
         "SELECT has_table_privilege(a.attrelid, 'UPDATE') FROM pg_attribute AS a"
         " WHERE a.attrelid = to_regclass(%s) AND a.attname = 'supersededBy' AND NOT a.attisdropped",

@@ -1,4 +1,4 @@
-"""Types of which a server has the name but, by the way it was built, takes no value."""
+"""Types that a server knows by name but does not support because of its build options."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from executors.model import Destination, StageColumn
 from executors.postgres.client import translate
 from executors.postgres.ddl import Conn
 
-# Elements of arrays and what is behind domains included.
+# Also elements of arrays and base types of domains.
 _XML = """
 WITH RECURSIVE part AS (
     SELECT c.name, to_regtype(c.declared)::oid AS oid FROM unnest(%s::text[], %s::text[]) AS c(name, declared)
@@ -22,7 +22,8 @@ SELECT name FROM part WHERE oid = 'xml'::regtype ORDER BY 1"""
 
 @translate()
 def require_supported(conn: Conn, dest: Destination, columns: Sequence[StageColumn]) -> None:
-    """Raises Terminal `target.type_unsupported` for columns of XML on a server that was built without."""
+    """Raise Terminal `target.type_unsupported` for columns of type XML on a server that was built without XML
+    support."""
     declared = {c.name: there.declared for c in columns if c.type.kind == "pg" and (there := dest.column(c.name))}
     if not declared:
         return
@@ -33,7 +34,7 @@ def require_supported(conn: Conn, dest: Destination, columns: Sequence[StageColu
         raise Terminal(
             "target.type_unsupported",
             f"Column {name!r} is {declared[name]}, and this PostgreSQL server was built without XML support (libxml): "
-            "it takes no value of that type.",
+            "it does not support values of that type.",
             hint="Make the column text, drop it in a transform, or use a server with XML support.",
         )
 

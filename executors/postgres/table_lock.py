@@ -1,4 +1,4 @@
-"""One load of a table at a time, whichever pipeline it belongs to."""
+"""A lock that allows one load of a table at a time, across all pipelines."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _KEY = "hashtextextended('flow.load ' || %s, 0)"
 
 
 def lock_table(conn: Conn, table: TableName, node: str | None = None) -> None:
-    """Hold the table until the open transaction ends; waits two seconds, then raises TargetBusy."""
+    """Lock the table until the open transaction ends. Waits two seconds, then raises TargetBusy."""
     try:
         conn.execute("SET LOCAL lock_timeout = '2s'")
         conn.execute(f"SELECT pg_advisory_xact_lock({_KEY})", [quoted(table.schema, table.table)])
@@ -29,7 +29,7 @@ def lock_table(conn: Conn, table: TableName, node: str | None = None) -> None:
 
 @translate()
 def refuse_busy(conn: Conn, table: TableName, node: str | None = None) -> None:
-    """Raise TargetBusy while a load holds the table. It is looked at and let go: whoever reads first holds nothing."""
+    """Raise TargetBusy while a load has locked the table. The check itself releases its lock at once."""
     look = f"SELECT pg_try_advisory_xact_lock_shared({_KEY})"
     with conn.transaction():
         row = conn.execute(look, [quoted(table.schema, table.table)]).fetchone()

@@ -1,4 +1,4 @@
-"""Target tables that Flow makes itself: created before the first load, dropped again if that load fails."""
+"""Target tables that Flow creates before the first load, and drops if that load fails."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from ir.types import ColumnType
 
 @dataclass(frozen=True, slots=True)
 class CreatedTable:
-    """A table that this run made. The oid tells it from one that took its name since."""
+    """A table that this run created. The oid distinguishes it from a later table with the same name."""
 
     schema: str
     table: str
@@ -33,7 +33,7 @@ class CreatedTable:
 
 
 def columns_to_create(target: Target, working: Sequence[SourceField]) -> tuple[DestinationColumn, ...]:
-    """The columns of a missing table: as declared on the target, else as the source gives them."""
+    """Return the columns of a missing table: those declared on the target, else those of the source."""
     if target.columns is not None:
         given = [(c.name, ColumnType.parse(c.type), c.nullable) for c in target.columns]
     else:
@@ -45,12 +45,12 @@ def columns_to_create(target: Target, working: Sequence[SourceField]) -> tuple[D
 
 
 def primary_key_of(target: Target) -> Sequence[str]:
-    """The primary key of a table that Flow creates."""
+    """Return the primary key of a table that Flow creates."""
     return (load_mode(target.load_mode).needs_key and target.upsert_key) or ()
 
 
 def _require_short(name: str, node: str) -> None:
-    """PostgreSQL cuts longer names without an error."""
+    """Refuse names that are too long, because PostgreSQL truncates them without an error."""
     if len(name.encode()) > MAX_BYTES:
         raise Terminal(
             "target.name_unusable",
@@ -80,10 +80,10 @@ def create_target(
     primary_key: Sequence[str] = (),
     comment: str | None = None,
 ) -> CreatedTable | None:
-    """Create the table in a transaction of its own; None if somebody else has made it since.
+    """Create the table in a transaction of its own. Return None if another session has created it since.
 
-    The columns that loads fill themselves are added. Raises Terminal for an unknown schema, an unknown type or a key
-    without column.
+    Columns that loads fill themselves are added. Raises Terminal for an unknown schema, an unknown type or a key
+    without its column.
     """
     _require_key_columns(columns, primary_key)
     _require_characters(conn, columns)
@@ -103,7 +103,7 @@ def create_target(
 
 @translate()
 def drop_created_target(conn: Conn, created: CreatedTable) -> bool:
-    """Drop a table that this run made, if it is still that table, still empty and nothing depends on it."""
+    """Drop a table that this run created, if it is still the same table, empty and without dependents."""
     name = TableName(created.schema, created.table)
     try:
         with ddl(conn):
@@ -150,8 +150,8 @@ def require_schema(conn: Conn, schema: str) -> None:
 
 
 def table_body(columns: Sequence[DestinationColumn], primary_key: Sequence[str] = ()) -> sql.Composed:
-    """The columns and the key of a table that Flow creates, with the columns that loads fill themselves. A `pg:` type
-    stands in it as it is: PostgreSQL must have read it as the name of a type before the table is created."""
+    """Return the columns and the key of a table that Flow creates, with the columns that loads fill themselves. A `pg:`
+    type is used unchanged: PostgreSQL must have resolved it as the name of a type before the table is created."""
     parts = [_column(c, in_key=c.name in primary_key) for c in columns]
     given = {c.name for c in columns}
     parts += [sql.SQL("{} {}").format(sql.Identifier(n), sql.SQL(t)) for n, t in FILLED.items() if n not in given]
@@ -166,7 +166,7 @@ def _column(column: DestinationColumn, *, in_key: bool) -> sql.Composed:
 
 
 def _require_type(conn: Conn, column: DestinationColumn) -> None:
-    """Refuse a `pg:` name that PostgreSQL does not read as the name of one existing type."""
+    """Refuse a `pg:` name that PostgreSQL does not resolve to one existing type."""
     if column.type.kind != "pg":
         return
     kind = column.type.pg_name

@@ -1,4 +1,4 @@
-"""Looking for a row by what stands in some of its columns, in each place within a bounded time and without writing."""
+"""Searches for a row by the values of some of its columns, each search within a time limit and without writing."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from executors.table_name import TableName
 
 SECONDS, MOST_FOUND = 5, 20
 EXACT = partial(json.loads, parse_float=str)
-"""Numbers with a point are texts as the database writes them: a float would tell other digits."""
+"""Numbers with a point become texts as the database writes them, because a float would change their digits."""
 Row = Mapping[str, Any]
 
 _ENTRY = (
@@ -47,9 +47,9 @@ _ENTRY = (
 
 @dataclass(frozen=True, slots=True)
 class SearchResult:
-    """What a place held. `trouble` says why it could not be looked in, or not to its end; then nothing is known.
+    """The result of a search. `trouble` says why the search was impossible or incomplete; then nothing is known.
 
-    `lacks` are the columns that tell where a row came from and that a table was made without.
+    `lacks` are columns for the origin of rows that the table was created without.
     """
 
     rows: tuple[Row, ...] = ()
@@ -60,7 +60,7 @@ class SearchResult:
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Where a row that was found says that it came from."""
+    """The recorded origin of a found row."""
 
     run: str
     record: int
@@ -68,7 +68,7 @@ class Origin:
 
 @translate()
 def look_in_table(conn: Conn, name: TableName, key: Mapping[str, str]) -> SearchResult:
-    """The rows of a table by the values of some columns, written as the database writes them."""
+    """Return the rows of a table with these values in some columns, in the form in which the database writes them."""
     dest = inspect_target(conn, name.schema, name.table)
     if dest is None:
         return SearchResult(trouble="The table does not exist.")
@@ -93,7 +93,8 @@ def look_in_table(conn: Conn, name: TableName, key: Mapping[str, str]) -> Search
 def look_in_quarantine(
     conn: Conn, name: TableName, owner: Owner, target: str, key: Mapping[str, str], origins: Sequence[Origin]
 ) -> SearchResult:
-    """The owner's entries of rows with such values as the source gave them, and of the rows that came from there."""
+    """Return the owner's entries of rows with these values in the source, and entries of the rows with these
+    origins."""
     if not exists(conn, name.schema, name.table):
         return SearchResult()
     either = [
@@ -116,7 +117,7 @@ def look_in_quarantine(
 
 @translate()
 def look_in_samples(conn: Conn, tenant: str, pipeline: str, target: str, key: Mapping[str, str]) -> SearchResult:
-    """The rows of recent loads that were kept as samples."""
+    """Return the sampled rows of recent loads."""
     if not exists(conn, META, "samples"):
         return SearchResult()
     query = sql.SQL(
@@ -132,7 +133,7 @@ def _same_texts(key: Mapping[str, str]) -> sql.Composed:
 
 
 def _look(conn: Conn, query: sql.Composed) -> SearchResult:
-    """Values that make no sense, and a search that takes too long, are answers; a broken database is not."""
+    """Run a search. Invalid values and exceeded time limits are results; a database error raises."""
     bounded = sql.SQL("{} LIMIT {}").format(query, sql.Literal(MOST_FOUND + 1))
     try:
         with conn.transaction():

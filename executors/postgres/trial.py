@@ -1,7 +1,7 @@
-"""Rows that nothing but their INSERT tells to be refused: no partition takes them, a trigger raises, a policy or the
-check of a partition keeps them out, an expression of an index fails.
+"""Finds rows that only their INSERT shows to be refused: no partition accepts them, a trigger raises, a policy or the
+check of a partition refuses them, or an expression of an index fails.
 
-Looked for after a load has failed by such a row, and only then: each staged row is inserted alone and taken back.
+The search runs only after a load has failed because of such a row: each staged row is inserted alone and rolled back.
 """
 
 from __future__ import annotations
@@ -62,8 +62,8 @@ _COLUMNS = "file integer, record bigint, state text, what text, field text, plac
 
 @translate()
 def refuse_tried(conn: Conn, plan: LoadPlan, failure: Failure) -> TaskCount | None:
-    """Take the rows by which a load has failed out of staging; None if none of them is refused by itself. Counts as
-    `refuse_rows` does."""
+    """Remove the rows that made a load fail from staging. Return None if no single row is refused. The result is that
+    of `refuse_rows`."""
     state = _state_about_rows(failure)
     if state is None or not _may_try(conn):
         return None
@@ -74,7 +74,7 @@ def refuse_tried(conn: Conn, plan: LoadPlan, failure: Failure) -> TaskCount | No
 
 
 def find_tried(conn: Conn, plan: LoadPlan, failure: Failure) -> tuple[RecordRef, ...]:
-    """Where the first staged rows stand by which a load has failed; nothing is changed."""
+    """Return the positions of the first staged rows that made a load fail. Nothing is changed."""
     state = _state_about_rows(failure)
     if state is None or not _may_try(conn):
         return ()
@@ -85,7 +85,7 @@ def find_tried(conn: Conn, plan: LoadPlan, failure: Failure) -> tuple[RecordRef,
 
 
 def _state_about_rows(failure: Failure) -> str | None:
-    """The SQLSTATE by which a statement has failed, if that is about a row, so that another row may pass."""
+    """Return the SQLSTATE of a failed statement if it concerns a single row, so that other rows may succeed."""
     error = failure.__cause__
     if not isinstance(error, psycopg.Error) or error.sqlstate is None or error.sqlstate == _FOREIGN_KEY:
         return None
@@ -103,8 +103,8 @@ def _try_rows(conn: Conn, plan: LoadPlan, state: str, most: int | None = None) -
     for name, value in plan.settings.items():
         conn.execute("SELECT set_config(%s, %s, true)", [name, value])
     conn.execute(sql.SQL("CREATE TEMPORARY TABLE {} ({}) ON COMMIT DROP").format(_TRIED, sql.SQL(_COLUMNS)))
-    # A row that refers to another one of its batch does not find it; which keys repeat is told by the table alone only
-    # where its rows stay.
+    # A row that refers to another row of its batch does not find it. Repeated keys are detectable only if the table's
+    # rows are not replaced.
     ignored = [_FOREIGN_KEY, *((_UNIQUE, _EXCLUSION) if load_mode(plan.load_mode).replaces_all_rows else ())]
     conn.execute(
         sql.SQL(_TRIAL).format(
@@ -144,7 +144,7 @@ def _refusal(plan: LoadPlan, state: str, what: str, field: str, relation: str, f
 
 
 def _describe(state: str, what: str, field: str, relation: str, function: str | None) -> tuple[str, str, str]:
-    """Kind, name and message."""
+    """Return kind, name and message."""
     if state == "23514" and not what:
         return "partition", relation, f"fits no partition of {relation!r}"
     if state in _BY_CONSTRAINT:

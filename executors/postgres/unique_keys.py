@@ -1,4 +1,4 @@
-"""Unique indexes as PostgreSQL compares them: the operator and collation of each key column."""
+"""Unique indexes with the operator and collation by which PostgreSQL compares each key column."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from executors.errors import Terminal
 from executors.postgres.ddl import Conn
 from executors.table_name import TableName
 
-# Equality by name would be looked up on the (empty) search path; the index knows its own operator.
+# Equality by name would be resolved on the (empty) search path; the index records its own operator.
 _KEYS = """
 SELECT ic.relname, a.attname, cn.nspname, c.collname, opn.nspname, op.oprname, i.indnullsnotdistinct,
        CASE WHEN i.indnullsnotdistinct AND NOT a.attnotnull THEN format_type(a.atttypid, -1) END
@@ -37,8 +37,8 @@ ORDER BY i.indexrelid, k.place"""
 
 @dataclass(frozen=True, slots=True)
 class KeyColumn:
-    """A column of a unique index, or the text of what stands in its place. `null_type` is the
-    type of a column of which NULL equals NULL."""
+    """A column of a unique index, or the text of an expression in its place. `null_type` is the type of a column whose
+    NULLs count as equal."""
 
     name: str
     collation: tuple[str, str] | None
@@ -46,19 +46,19 @@ class KeyColumn:
     null_type: str | None = None
 
     def collated(self, value: sql.Composable) -> sql.Composed:
-        """`value` under the index's collation, which two columns of different tables need to be compared at all."""
+        """Return `value` with the index's collation, without which columns of different tables cannot be compared."""
         if self.collation is None:
             return sql.SQL("({})").format(value)
         return sql.SQL("({} COLLATE {})").format(value, sql.Identifier(*self.collation))
 
     def equals(self, one: sql.Composable, other: sql.Composable) -> sql.Composed:
-        """The index's own equality between two values."""
+        """Return the index's own equality between two values."""
         if self.null_type is not None:
-            # Records compare their fields by these operators too, have NULL equal NULL, and can be joined by sorting.
+            # Records also compare their fields by these operators, treat NULLs as equal, and can be joined by sorting.
             typed = (sql.SQL("{}::{}").format(value, sql.SQL(self.null_type)) for value in (one, other))
             return sql.SQL("ROW({})::record = ROW({})::record").format(*map(self.collated, typed))
         schema, name = self.operator
-        # An operator's name holds operator characters only, so it needs no quoting and has none.
+        # The name of an operator contains only operator characters, so it needs no quoting and cannot be quoted.
         symbol = sql.SQL("OPERATOR({}.{})").format(sql.Identifier(schema), sql.SQL(name))
         return sql.SQL("{} {} {}").format(one, symbol, self.collated(other))
 
@@ -84,8 +84,8 @@ def list_unique_keys(conn: Conn, table: TableName) -> list[UniqueKey]:
 
 
 def find_unique_key(conn: Conn, table: TableName, columns: Sequence[str]) -> UniqueKey:
-    """The unique index on exactly these columns; of several one that takes no NULL twice, which decides for all.
-    Raises Terminal `upsert.key_not_unique` if it is gone."""
+    """Return the unique index on exactly these columns. Of several, return one that treats NULLs as equal, because it
+    applies to all rows. Raises Terminal `upsert.key_not_unique` if there is none any more."""
     found = [key for key in list_unique_keys(conn, table) if {c.name for c in key.columns} == set(columns)]
     if found:
         return max(found, key=lambda key: key.nulls_not_distinct)

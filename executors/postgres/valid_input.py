@@ -1,4 +1,4 @@
-"""Whether PostgreSQL would take a text as a value of a type, asked without an error that ends the transaction."""
+"""Tests whether PostgreSQL accepts a text as a value of a type, without an error that ends the transaction."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from psycopg import sql
 from executors.postgres.ddl import Conn
 
 _HAS_SOFT_ERRORS = 160000
-"""From this server version `pg_input_is_valid` exists."""
+"""`pg_input_is_valid` exists from this server version on."""
 
-# The input functions of extensions raise in spite of it; so do those of types built on such a type.
+# Input functions of extensions may raise nevertheless, and so may those of types based on such a type.
 _IS_BUILT_IN = """
 WITH RECURSIVE t AS (
     SELECT to_regtype(%s)::oid AS oid
@@ -22,7 +22,7 @@ FROM t JOIN pg_type p ON p.oid = t.oid JOIN pg_proc f ON f.oid = p.typinput"""
 
 
 def is_valid_input(conn: Conn, value: sql.Composable, declared: str) -> sql.Composed:
-    """A condition: the text `value` reads as the type `declared`, length and precision included; NULL does.
+    """Return a condition: the text `value` parses as the type `declared`, with length and precision; true for NULL.
 
     `declared` must come from the catalog. May create a temporary function in the session.
     """
@@ -41,7 +41,8 @@ def _has_soft_errors(conn: Conn, declared: str) -> bool:
 
 
 def _guarded_function(conn: Conn, declared: str) -> sql.Identifier:
-    """A function that tries the assignment, which unlike a cast does not cut, and answers whether it raised."""
+    """Return a function that tries the assignment and returns whether it succeeded. Unlike a cast, an assignment does
+    not truncate."""
     name = sql.Identifier("pg_temp", f"flow_is_{hashlib.sha256(declared.encode()).hexdigest()[:16]}")
     body = sql.Literal(f"DECLARE x {declared}; BEGIN x := v; RETURN true; EXCEPTION WHEN OTHERS THEN RETURN false; END")
     conn.execute(

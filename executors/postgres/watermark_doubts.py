@@ -1,4 +1,4 @@
-"""What people are to know before they change a watermark: whether the next load knows the rows that the table holds."""
+"""Warnings before a user changes a watermark: whether the next load can recognize the rows in the table."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ class WatermarkDoubt:
 
 
 def list_doubts(conn: Conn, dest: Destination | None) -> list[WatermarkDoubt]:
-    """After a watermark is set or reset the table tells which rows are loaded: by their key, or else by their values,
-    which triggers may have changed."""
+    """Return warnings. After a watermark is set or reset, the next load recognizes loaded rows in the table by their
+    key, or else by their values, which triggers may have changed."""
     if dest is None or not dest.row_triggers:
         return []
     table = TableName(dest.schema, dest.table)
@@ -44,6 +44,6 @@ def list_doubts(conn: Conn, dest: Destination | None) -> list[WatermarkDoubt]:
 
 
 def _is_loaded(dest: Destination, key: UniqueKey) -> bool:
-    """Whether rows can be known by a key: a column with a default is most likely filled by the table itself."""
+    """Return whether a key can identify loaded rows. A column with a default is probably filled by the table itself."""
     columns = [dest.column(part.name) for part in key.columns]
     return all(c is not None and not (c.nullable or c.has_default or c.generated) for c in columns)

@@ -1,4 +1,4 @@
-"""Where the next load begins, now or once a person has changed the watermark."""
+"""Determines where the next load begins, now or after a change of the watermark."""
 
 from __future__ import annotations
 
@@ -27,9 +27,10 @@ Direction = Literal["unchanged", "back", "forward", "incomparable"]
 
 @dataclass(frozen=True, slots=True)
 class WatermarkMove:
-    """The next load begins at `bound`, the watermark `new` less the lag; None if it reads all rows. `old` is the
-    watermark without the change, `incomparable` if it is of another column or type. `table_rows` are the rows of the
-    table at or above the bound; None without a change, and if they could not be counted in time."""
+    """The next load begins at `bound`, the watermark `new` minus the lag; None if it reads all rows. `old` is the
+    current watermark; the direction is `incomparable` if it belongs to another column or type. `table_rows` is the
+    number of rows in the table at or above the bound; None without a change, and if they could not be counted in
+    time."""
 
     direction: Direction
     old: str | None
@@ -42,8 +43,9 @@ class WatermarkMove:
 def plan_move(
     conn: Conn, tenant: str, pipeline: str, target: Target, value: str | None = None, *, resets: bool = False
 ) -> WatermarkMove | None:
-    """What setting the watermark to `value`, or resetting it, changes for the next load; without either, where that
-    begins as things stand. None while the table does not exist. Raises Terminal for a value that cannot be set."""
+    """Return the effect of setting the watermark to `value`, or of resetting it, on the next load. Without either,
+    return where the next load begins now. Return None while the table does not exist. Raises Terminal for a value that
+    cannot be set."""
     table = TableName(target.schema_, target.table)
     dest = inspect_target(conn, table.schema, table.table)
     if dest is None:

@@ -1,6 +1,6 @@
-"""The type of a watermark in SQL: how a column's values are compared with it, and how a lag is taken away from it.
+"""The type of a watermark in SQL: how the values of a column are compared with it, and how a lag is subtracted.
 
-A watermark travels as text and is cast where it is compared, so that microseconds and large integers stay exact.
+A watermark is stored as text and cast in comparisons, so that microseconds and large integers stay exact.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ _CLOCK = {
     "timestamp without time zone": "now() AT TIME ZONE 'UTC'",
     "date": "now() AT TIME ZONE 'UTC'",
 }
-"""The database's clock, at the beginning of the transaction; where a type has no time zone, as it reads in UTC. A lead
-in hours moves it before it becomes a date."""
+"""The database's clock at the beginning of the transaction; for types without a time zone, in UTC. A lead in hours is
+added before the conversion to a date."""
 _BELOW_ALL = {"numeric": "-Infinity"} | dict.fromkeys(_CLOCK, "-infinity")
 _WIDER = ("smallint", "integer", "bigint", "numeric")
 
 
 @dataclass(frozen=True, slots=True)
 class WatermarkType:
-    """`name` is the type that watermarks are compared as, `declared` the column's own, length and precision included;
-    `lead` is how far beyond the database's clock watermarks may go."""
+    """`name` is the type in which watermarks are compared, `declared` the column's own type with length and precision.
+    `lead` is how far watermarks may be ahead of the database's clock."""
 
     family: WatermarkFamily
     name: str
@@ -41,7 +41,7 @@ class WatermarkType:
         return self._collated(sql.SQL("{}::{}").format(sql.Literal(text), sql.SQL(self.name)))
 
     def of(self, value: sql.Composable) -> sql.Composed:
-        """A value as the column will hold it: a finer one is rounded before it is compared, not after."""
+        """Return a value in the type of the column, so that it is rounded before it is compared."""
         return self._collated(sql.SQL("({})::{}").format(value, sql.SQL(self.declared)))
 
     def _collated(self, value: sql.Composed) -> sql.Composed:
@@ -51,13 +51,12 @@ class WatermarkType:
 
     @property
     def below_all(self) -> str | None:
-        """The watermark where all rows so far are beyond the reach of watermarks; None for types in which none can
-        be."""
+        """The watermark if it follows none of the rows so far; None for types where it follows all values."""
         return _BELOW_ALL.get(self.name)
 
     def is_ahead(self, value: sql.Composable) -> sql.Composed:
-        """A condition: the value is beyond the reach of watermarks, which would leave out every later row: it is later
-        than the database's clock, or no number that others can pass."""
+        """Return a condition: the watermark does not follow the value, because it would exclude all later rows: the
+        value is later than the database's clock, or infinite or NaN."""
         if self.family == "time":
             return sql.SQL("{} > {}").format(value, self._clock())
         if self.name == "numeric":
@@ -69,7 +68,7 @@ class WatermarkType:
         return sql.SQL("(({}) + {}::interval)::{}").format(sql.SQL(_CLOCK[self.name]), seconds, sql.SQL(self.name))
 
     def is_finite(self, value: sql.Composable) -> sql.Composed:
-        """A condition on what a person sets: neither infinity nor NaN."""
+        """Return a condition on a value that a user sets: neither infinite nor NaN."""
         if self.family == "time":
             return sql.SQL("isfinite({})").format(value)
         if self.name == "numeric":
@@ -77,7 +76,7 @@ class WatermarkType:
         return sql.SQL("{} IS NOT NULL").format(value)
 
     def minus(self, watermark: sql.Composable, lag: Lag | None) -> sql.Composed:
-        """The watermark less the lag. The lowest number of a type is not passed."""
+        """Return the watermark minus the lag, but at least the lowest number of the type."""
         if lag is None:
             return sql.Composed([watermark])
         if isinstance(lag, timedelta):
@@ -89,7 +88,7 @@ class WatermarkType:
         return sql.SQL("greatest({}, {})::{}").format(lowered, sql.Literal(_LOWEST[self.name]), sql.SQL(self.name))
 
     def can_follow(self, stored: str) -> bool:
-        """Whether a watermark that was stored as that type means the same as this one: only numbers may become
+        """Return whether a watermark stored with that type has the same meaning in this type: only numbers may become
         wider."""
         if stored == self.name:
             return True
@@ -97,7 +96,8 @@ class WatermarkType:
 
 
 def watermark_type(column: DestinationColumn, lead: str | None = None) -> WatermarkType:
-    """Raises Terminal `watermark.column_unordered`, `watermark.lead_mismatch`."""
+    """Return the type of a column's watermarks. Raises Terminal `watermark.column_unordered`,
+    `watermark.lead_mismatch`."""
     family = watermark_family(column.type)
     if family is None:
         raise Terminal(

@@ -1,8 +1,8 @@
-"""Watermarks of incremental loads where they stand, in `flow_meta` of the target: read, moved by loads, changed by
-people.
+"""Stored watermarks of incremental loads, in `flow_meta` of the target database: read, moved by loads, changed by
+users.
 
-A watermark is kept as text of its type. Beside it stand hashes of the rows at the watermark
-(`watermark_boundary_rows`), and behind it every change that it ever had (`watermark_changes`).
+A watermark is stored as text of its type. `watermark_boundary_rows` contains hashes of the rows at the watermark,
+`watermark_changes` its full history.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from executors.postgres.watermark_types import WatermarkType, watermark_type
 from executors.table_name import TableName
 
 MOST_CHANGES = 100
-"""How many changes of a watermark are shown; all are kept."""
+"""The maximum number of changes of a watermark that are listed; all are stored."""
 NO_WATERMARK = "0"
-"""The tag of a watermark that is not there."""
+"""The tag of a missing watermark."""
 
 
 @dataclass(frozen=True, slots=True)
 class WatermarkKey:
-    """Whose watermark: one pipeline's at one table. `tenant` is the workspace's UUID."""
+    """Identifies a watermark: one pipeline at one table. `tenant` is the workspace's UUID."""
 
     tenant: str
     pipeline: str
@@ -46,8 +46,8 @@ class WatermarkKey:
 
 @dataclass(frozen=True, slots=True)
 class StoredWatermark:
-    """A watermark as it stands. `hashed` are the columns, with their types, over which the rows from `known_from` on
-    are hashed; None where a person set the watermark, and only the table can tell which rows it holds."""
+    """A stored watermark. `hashed` are the columns, with their types, over which the rows from `known_from` on are
+    hashed; None if a user set the watermark, so that known rows come from the table itself."""
 
     id: int
     column: str
@@ -60,13 +60,13 @@ class StoredWatermark:
 
     @property
     def tag(self) -> str:
-        """Another one after each change. A watermark that is set again after a reset has a new id."""
+        """A value that differs after each change. A watermark that is set again after a reset has a new id."""
         return f"{self.id}.{self.revision}"
 
 
 @dataclass(frozen=True, slots=True)
 class WatermarkChange:
-    """A change in a watermark's history. `action` is `run`, `set`, `reset` or `restore`; `by` a person, None for
+    """A change in a watermark's history. `action` is `run`, `set`, `reset` or `restore`; `by` is the user, None for
     runs."""
 
     at: datetime
@@ -90,13 +90,13 @@ _CHANGES = (
 
 
 def has_watermarks(conn: Conn) -> bool:
-    """Whether the database has tables for watermarks; looking at one must not make them."""
+    """Return whether the database has tables for watermarks. Reading a watermark must not create them."""
     row = conn.execute("SELECT to_regclass('flow_meta.pipeline_watermarks') IS NOT NULL").fetchone()
     return bool(row and row[0])
 
 
 def find_watermark(conn: Conn, key: WatermarkKey, *, lock: bool = False) -> StoredWatermark | None:
-    """The stored watermark, None before the first load; `lock` holds it until the open transaction ends."""
+    """Return the stored watermark, None before the first load. `lock` locks it until the open transaction ends."""
     row = conn.execute(f"{_FIND} {_KEY}{' FOR UPDATE' if lock else ''}", key.values).fetchone()
     return StoredWatermark(*row) if row else None
 
@@ -137,7 +137,7 @@ def note_change(
     by: str | None = None,
     run_id: str | None = None,
 ) -> None:
-    """Add to the history, in the caller's transaction."""
+    """Add a change to the history, in the caller's transaction."""
     conn.execute(
         "INSERT INTO flow_meta.watermark_changes (tenant, pipeline, target_schema, target_table, action, changed_by,"
         " run_id, reason, column_name, old_value, new_value) VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)",
@@ -147,7 +147,7 @@ def note_change(
 
 @translate()
 def list_changes(conn: Conn, key: WatermarkKey) -> list[WatermarkChange]:
-    """The newest changes, newest first."""
+    """Return the newest changes, newest first."""
     with conn.transaction():
         rows = conn.execute(f"{_CHANGES} {_KEY} ORDER BY id DESC LIMIT %s", [*key.values, MOST_CHANGES]).fetchall()
     return [WatermarkChange(*row) for row in rows]
@@ -155,7 +155,7 @@ def list_changes(conn: Conn, key: WatermarkKey) -> list[WatermarkChange]:
 
 @translate()
 def count_boundary_rows(conn: Conn, watermark: StoredWatermark) -> int:
-    """How many rows at the watermark are known by their hashes."""
+    """Return how many rows at the watermark are known by their hashes."""
     with conn.transaction():
         row = conn.execute(
             "SELECT coalesce(sum(n), 0)::bigint FROM flow_meta.watermark_boundary_rows WHERE watermark = %s",
@@ -164,7 +164,7 @@ def count_boundary_rows(conn: Conn, watermark: StoredWatermark) -> int:
     return int(row[0]) if row else 0
 
 
-# --- what people do ---------------------------------------------------------------------------------------------------
+# --- changes by users -------------------------------------------------------------------------------------------------
 
 
 @translate()
@@ -179,10 +179,10 @@ def set_watermark(
     lead: str | None = None,
     expected: str | None = None,
 ) -> None:
-    """Put the watermark where a person says. The hashes beside it are forgotten: the next load asks the table which
-    rows at or above the watermark it holds. `lead` is the target's watermarkLead, `expected` the tag that the person
-    has seen, if given. Raises Terminal for a value that is none of the column's type or later than the clock, or if the
-    watermark has another tag, and TargetBusy."""
+    """Set the watermark to a value that a user chose, and delete its hashes: the next load looks in the table for rows
+    at or above the watermark. `lead` is the target's watermarkLead; `expected` is the tag that the user has seen, if
+    given. Raises Terminal for a value that does not fit the column or is later than the clock, or if the watermark has
+    another tag, and TargetBusy."""
     kind = watermark_type(column, lead)
     with conn.transaction():
         new = read_value(conn, column, kind, value)
@@ -196,8 +196,8 @@ def set_watermark(
 
 @translate()
 def reset_watermark(conn: Conn, key: WatermarkKey, *, by: str | None, reason: str, expected: str | None = None) -> bool:
-    """Forget the watermark and its hashes: the next load begins at the highest value of the table. False if there was
-    none. Raises TargetBusy, and Terminal if the watermark has another tag than `expected`."""
+    """Delete the watermark and its hashes: the next load begins at the highest value of the table. Return False if
+    there was none. Raises TargetBusy, and Terminal if the watermark has another tag than `expected`."""
     with conn.transaction():
         lock_table(conn, key.table)
         old = find_watermark(conn, key, lock=True)
@@ -211,7 +211,7 @@ def reset_watermark(conn: Conn, key: WatermarkKey, *, by: str | None, reason: st
 
 
 def _require_seen(now: StoredWatermark | None, key: WatermarkKey, expected: str | None) -> None:
-    """Refuse to change a watermark that a load or another person has moved since it was read."""
+    """Refuse to change a watermark that a load or another user has changed since it was read."""
     if expected is None or expected == (now.tag if now else NO_WATERMARK):
         return
     found = f"It is {now.value} now" if now else "There is none now"
@@ -228,7 +228,7 @@ def _delete_boundary_rows(conn: Conn, watermark: StoredWatermark | None) -> None
 
 
 def read_value(conn: Conn, column: DestinationColumn, kind: WatermarkType, text: str) -> str:
-    """The value as the database writes it, so that it looks like those that loads store."""
+    """Return the value in the form in which the database writes it, like those that loads store."""
     if "\0" in text or not _fits_grammar(column, text) or not _is_valid(conn, column, text):
         raise _malformed(column, text)
     typed = kind.literal(text.strip() if kind.family != "text" else text)
@@ -242,8 +242,8 @@ def read_value(conn: Conn, column: DestinationColumn, kind: WatermarkType, text:
 
 
 def _fits_grammar(column: DestinationColumn, text: str) -> bool:
-    """PostgreSQL would read `now` and `tomorrow` as points in time; files may not hold them, and neither may
-    watermarks."""
+    """Return whether the grammar of files accepts the text. PostgreSQL would accept `now` and `tomorrow` as times,
+    which are not allowed in files and watermarks."""
     _, bad = parse_column(pa.array([text], pa.string()), column.type)
     return not bad[0].as_py()
 
@@ -265,6 +265,6 @@ def _ahead(column: DestinationColumn, text: str, clock: str) -> Terminal:
 def _malformed(column: DestinationColumn, text: str) -> Terminal:
     return Terminal(
         "watermark.value_malformed",
-        f"{text!r} is no value of column {column.name!r}, which is {column.declared}.",
+        f"{text!r} is not a value of column {column.name!r}, which is {column.declared}.",
         hint="Write it as a file would: 2026-01-31, 2026-01-31T10:00:00.123456Z, 9007199254740993.",
     )

@@ -1,4 +1,5 @@
-"""Row rules as masks: for each kind, which values of a column violate it. One file for each kind, and one table.
+"""Row rules as masks: for each kind, which values of a column violate it. One file for each kind, and the table of
+kinds.
 
 NULL passes every rule but `notNull`. On columns that are not text, rules on text see the canonical text.
 """
@@ -54,7 +55,7 @@ ROW_RULES: KindTable[RowRuleHandler] = KindTable("row rule", ((kind.HANDLER.kind
 
 
 def require_rule_columns(validates: Iterable[Validate], columns: Sequence[str]) -> None:
-    """Refuse a rule on a column that the rows do not have; raises Terminal `column.unknown`."""
+    """Raise Terminal `column.unknown` for a rule on a column that the rows do not have."""
     for validate in validates:
         for rule in validate.row_level:
             if rule.field is not None and rule.field not in columns:
@@ -69,10 +70,11 @@ def require_rule_columns(validates: Iterable[Validate], columns: Sequence[str]) 
 def row_rule_mask(
     rule: Any, values: pa.Array, *, empty_is_null: bool = False, now: datetime | None = None
 ) -> pa.BooleanArray:
-    """Which values violate a rule of `ir.rules`, whatever its `when` says. Those of an `expression` are what it gave.
+    """Return which values violate a rule of `ir.rules`, regardless of its `when`. The values of an `expression` are its
+    results.
 
-    `empty_is_null` says that the target stores '' as NULL, `now` is the run's clock. Text that is not UTF-8 violates
-    every rule.
+    `empty_is_null` means that the target stores '' as NULL; `now` is the run's clock. Text that is not valid UTF-8
+    violates every rule.
     """
     if not len(values):
         return pa.array(np.empty(0, dtype=bool))
@@ -83,6 +85,6 @@ def row_rule_mask(
 
 
 def rule_message(rule: Any) -> str:
-    """Why a row violates a rule, without its values."""
+    """Return why a row violates a rule, without its values."""
     text = ROW_RULES[rule.type].message(rule)
     return f"{text} (when {shown(rule.when, 200)})" if rule.when else text

@@ -1,4 +1,4 @@
-"""What row rules ask beside a column's values, and what a kind of rule is."""
+"""The input of row rules beside a column's values, and the interface of a kind of rule."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """`empty_is_null` says that the target stores '' as NULL, `now` is the run's clock."""
+    """`empty_is_null` means that the target stores '' as NULL; `now` is the run's clock."""
 
     empty_is_null: bool
     now: datetime
@@ -21,8 +21,8 @@ class Given:
 
 @dataclass(frozen=True, slots=True)
 class RowRuleHandler:
-    """`violations(rule, values, given)` gives a mask without NULLs; `message(rule)` says what is wrong, without the
-    value."""
+    """`violations(rule, values, given)` returns a mask without NULLs; `message(rule)` describes the violation without
+    the value."""
 
     kind: str
     violations: Callable[[Any, pa.Array, Given], pa.BooleanArray]
@@ -30,7 +30,7 @@ class RowRuleHandler:
 
 
 def by_distinct(text: pa.Array, where: pa.BooleanArray, answer: Callable[[str], bool]) -> pa.BooleanArray:
-    """What `answer` says where `where` is true, false elsewhere; each distinct text is looked at once."""
+    """Return the results of `answer` where `where` is true, false elsewhere. Each distinct text is evaluated once."""
     if not where.true_count:
         return where
     coded = text.filter(where).dictionary_encode()
@@ -39,5 +39,5 @@ def by_distinct(text: pa.Array, where: pa.BooleanArray, answer: Callable[[str], 
 
 
 def not_found(text: pa.Array, pattern: str) -> pa.BooleanArray:
-    """Where an RE2 pattern is not found; NULL passes."""
+    """Return where an RE2 pattern does not match; NULL passes."""
     return pc.invert(pc.fill_null(pc.match_substring_regex(text, pattern), True))

@@ -1,8 +1,8 @@
-"""`email`: a pattern that takes linear time, not all of RFC 5322.
+"""`email`: a pattern that is matched in linear time and covers a part of RFC 5322.
 
-Taken are letters and digits of all scripts and the signs that mailboxes really have, dots not at the ends and not in a
-row, and a domain of at least two labels that neither begin nor end with a hyphen. Not taken are quoted names, comments
-and addresses of machines.
+It accepts letters and digits of all scripts, the characters common in mailbox names, single dots that are not at the
+ends, and a domain of at least two labels that neither begin nor end with a hyphen. It does not accept quoted names,
+comments and IP addresses.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ from ir.rules import Expression
 
 
 def violations(rule: Expression, values: pa.Array, given: Given) -> pa.BooleanArray:
-    """`values` are those of the condition."""
+    """`values` are the results of the condition."""
     return pc.invert(pc.fill_null(values, True))
 
 

@@ -1,4 +1,4 @@
-"""`fieldType`: the text must read as a type by the grammar. `integer` is any whole number of 64 bits."""
+"""`fieldType`: the text must parse as a type by the grammar. `integer` is any whole number of 64 bits."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _EXPECTED: dict[str, tuple[str, Callable[[pa.DataType], bool]]] = {
     "json": ("json", _never),
     "uuid": ("uuid", _never),
 }
-"""The grammar's type for each expected one, and which Arrow types cannot but have it."""
+"""The grammar's type for each expected type, and which Arrow types always fit it."""
 
 
 def violations(rule: FieldType, values: pa.Array, given: Given) -> pa.BooleanArray:

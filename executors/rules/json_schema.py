@@ -1,4 +1,4 @@
-"""`jsonSchema`: the text must be JSON, by the grammar, that follows the schema; each distinct text is read once."""
+"""`jsonSchema`: the text must be JSON that is valid under the schema. Each distinct text is parsed once."""
 
 from __future__ import annotations
 

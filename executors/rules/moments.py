@@ -1,4 +1,4 @@
-"""Dates and times as UTC, whatever they come as: what rules on them compare."""
+"""Converts dates and times to UTC for rules that compare them."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ NAIVE = pa.timestamp("us")
 
 
 def moments_of(values: pa.Array) -> tuple[pa.Array, pa.BooleanArray]:
-    """Dates and timestamps, typed or in text, as UTC wall time (a date is its midnight); and the mask of those that are
-    neither."""
+    """Return dates and timestamps, typed or in text, as UTC wall time (a date is its midnight), and a mask of values
+    that are neither."""
     if pa.types.is_date(values.type) or pa.types.is_timestamp(values.type):
         return pc.cast(values, NAIVE, safe=False), pc.and_(pc.is_valid(values), False)
     text = canonical_text(values)

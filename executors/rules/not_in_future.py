@@ -1,4 +1,4 @@
-"""`notInFuture`: not behind the run's clock, in UTC; what is no date and no time fails."""
+"""`notInFuture`: not later than the run's clock, in UTC. A value that is not a date or time fails."""
 
 from __future__ import annotations
 

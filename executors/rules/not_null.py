@@ -1,4 +1,4 @@
-"""`notNull`: NULL fails, and '' where the target would store it as NULL."""
+"""`notNull`: NULL fails, and so does '' if the target would store it as NULL."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`notOneOf`: compared as `oneOf` does; NULL is none of them."""
+"""`notOneOf`: compares like `oneOf`; NULL passes."""
 
 from __future__ import annotations
 

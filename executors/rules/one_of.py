@@ -1,4 +1,4 @@
-"""`oneOf`: texts are compared exactly, numbers by what they are worth, in typed columns and in text alike."""
+"""`oneOf`: texts are compared exactly, numbers by value, both in typed columns and in text."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def violations(rule: OneOf, values: pa.Array, given: Given) -> pa.BooleanArray:
 
 
 def is_among(rule: OneOf | NotOneOf, values: pa.Array) -> pa.BooleanArray:
-    """Which values are among those of the rule; NULL is not."""
+    """Return which values are in the rule's list; NULL is not."""
     text = canonical_text(values)
     texts = [value for value in rule.values if isinstance(value, str)]
     numbers = [Decimal(repr(value)) for value in rule.values if not isinstance(value, str)]
@@ -35,13 +35,13 @@ def _is_number_among(values: pa.Array, text: pa.Array, numbers: list[Decimal]) -
     if pa.types.is_floating(values.type):
         return _is_in(values, doubles)
     read, _ = parse_column(text, ColumnType("float"))
-    # Equal numbers have equal doubles; the other way round it takes another look.
+    # Equal numbers have equal doubles; numbers with equal doubles are compared exactly.
     near = _is_in(read, doubles)
     return by_distinct(text, near, lambda value: exact_of(value.strip()) in numbers)
 
 
 def _is_in(values: pa.Array, doubles: pa.Array) -> pa.BooleanArray:
-    """Adding 0 makes -0 the 0 that it equals."""
+    """Adding 0 turns -0 into the equal 0."""
     return pc.is_in(pc.add(pc.cast(values, pa.float64()), 0.0), value_set=pc.add(doubles, 0.0))
 
 

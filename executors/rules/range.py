@@ -1,7 +1,8 @@
-"""`range`: within the bounds, both included. What is no number (or no date, where bounds are dates) fails, NaN too.
+"""`range`: within inclusive bounds. A value that is not a number (or not a date, if the bounds are dates) fails, and so
+does NaN.
 
-Bounds are exact numbers, dates or timestamps (UTC; a date is its midnight). Text is compared exactly, never by its
-nearest double alone; float columns are compared as doubles.
+Bounds are exact numbers, dates or timestamps (UTC; a date is its midnight). Text is compared exactly, never only by its
+nearest double; float columns are compared as doubles.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from ir.types import ColumnType
 
 _FLOAT = ColumnType("float")
 _DIGITS = 38
-_FAR = Decimal("1e400")  # beyond any column's values
+_FAR = Decimal("1e400")  # beyond the values of any column
 
 
 def violations(rule: Range, values: pa.Array, given: Given) -> pa.BooleanArray:
@@ -49,7 +50,7 @@ def _number_comparison(kind: pa.DataType) -> Comparison:
 
 
 def _either(values: pa.Array, *masks: pa.BooleanArray | None) -> pa.BooleanArray:
-    """True where any mask is true; NULL counts as false."""
+    """Return true where any mask is true; NULL counts as false."""
     found = pa.array(np.zeros(len(values), dtype=bool))
     for mask in masks:
         if mask is not None:
@@ -72,14 +73,14 @@ def _is_huge(*bounds: Decimal | None) -> bool:
 
 
 def _rounded(bound: Decimal, scale: int, rounding: str) -> int | Decimal:
-    """The nearest number of that scale that is not outside."""
+    """Return the nearest number of that scale within the bound."""
     with localcontext(prec=2000):
         value = max(-_FAR, min(_FAR, bound)).quantize(Decimal(1).scaleb(-scale), rounding=rounding)
     return value if scale else int(value)
 
 
 def _decimals_outside(values: pa.Array, low: Decimal | None, high: Decimal | None) -> pa.BooleanArray:
-    """Compare at the column's own scale, with bounds cut to what 38 digits can hold."""
+    """Compare at the column's own scale, with bounds limited to 38 digits."""
     scale = values.type.scale
     kind = pa.decimal128(_DIGITS, scale)
 
@@ -109,7 +110,7 @@ def _text_outside(values: pa.Array, low: Decimal | None, high: Decimal | None) -
     text = canonical_text(values)
     numbers, bad = parse_column(text, _FLOAT)
     outside = _either(values, bad, _floats_outside(numbers, low, high))
-    # Rounding keeps order, so only texts whose double equals a bound's may lie on its other side.
+    # Rounding is monotonic, so only texts whose double equals that of a bound need an exact comparison.
     for bound, is_outside in ((low, Decimal.__lt__), (high, Decimal.__gt__)):
         if bound is not None:
             tied = pc.fill_null(pc.equal(numbers, float(bound)), False)
@@ -120,7 +121,7 @@ def _text_outside(values: pa.Array, low: Decimal | None, high: Decimal | None) -
 def _exactly(
     text: pa.Array, tied: pa.BooleanArray, bound: Decimal, is_outside: Callable[[Decimal, Decimal], bool]
 ) -> pa.BooleanArray:
-    """The exact answer where `tied`, false elsewhere."""
+    """Return the exact result where `tied`, false elsewhere."""
     return by_distinct(text, tied, lambda value: is_outside(exact_of(value.strip()), bound))
 
 

@@ -1,8 +1,8 @@
-"""`url`: a pattern that takes linear time, not all of RFC 3986.
+"""`url`: a pattern that is matched in linear time and covers a part of RFC 3986.
 
-Taken are http and https addresses with a host (labels of letters and digits of all scripts, an IPv4 address, or an IPv6
-one in brackets), a port, and a path, query and fragment without blanks, control characters, quotes or angle brackets.
-Not taken are user information and other schemes.
+It accepts http and https addresses with a host (labels of letters and digits of all scripts, an IPv4 address, or an
+IPv6 address in brackets), a port, and a path, query and fragment without blanks, control characters, quotes or angle
+brackets. It does not accept user information and other schemes.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""The kinds of runs: each is a tuple of steps, which a small runner goes through."""
+"""The kinds of runs. Each is a tuple of steps, which `runner` executes."""

@@ -41,8 +41,8 @@ class FixState:
 
 
 def fix_paths(job: RunJob) -> Iterable[Path]:
-    """The source as it is, so that what is no value of a declared type can be fixed too, and the expression; the
-    pipeline's own ops come when the rows are replayed."""
+    """Return the path of a fix: the source without declared types, so that values of any form can be fixed, and the
+    expression. The pipeline's own ops run when the rows are replayed."""
     path, ref = job.pipeline.path_to(target_of(job)), rows_of(job)
     source = path.source.model_copy(update={"columns": None})
     op = Derive(op="derive", columns={ref.column: ref.expression})
@@ -59,7 +59,7 @@ def fix_values(state: FixState) -> FixState:
     for values in evaluate(state.context.session, target.path, state.reading, ref.column):
         wanted = {position: value for position, value in values.items() if position not in typed}
         held = rows.find_texts(target, choice, ref.column, wanted)
-        # A row is not fixed by what it has already.
+        # A row whose value would not change is not fixed.
         others = {p: _held(value) for p, value in wanted.items() if p not in held or held[p] != value}
         changed += rows.fix(state.context.job, target, choice, ref, others)
         unchanged += len(wanted) - len(others)
@@ -99,7 +99,7 @@ def _report(state: FixState) -> None:
 
 
 def _typed(target: TargetRun, choice: Choice, ref: RowsRef) -> set[RowPosition]:
-    """Where somebody may have typed the value by hand: it is not the source's, and the row's last fix was no
+    """Return where a user may have edited the value: it differs from the source's, and the row's last fix was not an
     expression for this column."""
     if ref.replaces_typed:
         return set()

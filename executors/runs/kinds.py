@@ -25,7 +25,7 @@ STEPS: Mapping[str, tuple[Step[Any], ...]] = {
     "fix": FIX_RUN.steps,
     "sample": SAMPLE_RUN.steps,
 }
-"""By kind, in their order. A step that is entered again stands there again."""
+"""The steps of each kind, in order. A repeated step is listed again."""
 
 RUNS: Mapping[str, Callable[[RunJob, Ports], RunReport]] = {
     "load": run_pipeline,
@@ -36,4 +36,4 @@ RUNS: Mapping[str, Callable[[RunJob, Ports], RunReport]] = {
     "fix": fix_rows,
     "sample": sample_pipeline,
 }
-"""By kind. Each makes one attempt: it returns what was done, or raises the `Failure` that ended it."""
+"""The function of each kind. It runs one attempt and returns its report, or raises the `Failure` that ended it."""
