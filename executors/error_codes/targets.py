@@ -119,7 +119,7 @@ CODES = (
     ErrorCode(
         "target.rules",
         "The table has a rewrite rule.",
-        "Drop or disable it (ALTER TABLE … DISABLE RULE …), or make it a trigger.",
+        "Drop or disable it (ALTER TABLE … DISABLE RULE …), or replace it by a trigger.",
     ),
     ErrorCode(
         "target.schema_unknown",

@@ -38,7 +38,7 @@ def test_an_editor_sets_and_resets_a_watermark_and_sees_the_history(as_, followi
 def test_a_value_of_another_type_is_reported(as_, following):
     answer = set_to(as_("editor"), value="soon")
     assert answer.status_code == 422
-    assert "is no value of column 'upd'" in words(answer)
+    assert "is not a value of column 'upd'" in words(answer)
 
 
 def test_viewers_see_no_forms_and_may_not_post(as_, following):
