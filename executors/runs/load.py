@@ -122,7 +122,7 @@ def load_rows(context: RunContext, target: TargetRun, reading: Reading) -> LoadC
 
 
 def load_columnless(context: RunContext, target: TargetRun, reading: Reading) -> LoadCommit | None:
-    """Blank files load no row, into a table that is there; other records without a field fail."""
+    """Load nothing from blank files, into a table that exists. Fail if records of other files have no field."""
     node = target.path.target
     if not reading.is_blank:
         state = columnless_load(context, target, reading)
@@ -151,8 +151,8 @@ LOAD_RUN = RunProcedure(
 
 
 def run_pipeline(job: RunJob, ports: Ports) -> RunReport:
-    """Run one attempt to its end.
+    """Run one attempt.
 
-    Returns what was done; raises the `Failure` that ended it, whose `report` holds what is known until then.
+    Returns its report. Raises the `Failure` that ended it, with the report so far as `report`.
     """
     return carry_out(LOAD_RUN, job, ports)

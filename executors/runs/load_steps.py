@@ -1,4 +1,4 @@
-"""The steps of a load with what they do. Kinds of runs put them into their order."""
+"""The steps of a load with their actions. Kinds of runs combine them."""
 
 from __future__ import annotations
 
@@ -42,18 +42,18 @@ REFUSE_FAILING = names.REFUSE.does(
     refuse.refuse_failing_rows, rules.count_rules, rules.stop_on_rules, rules.stop_on_rejected_rows
 )
 LOAD_REMAINING = names.LOAD.does(commit.load_remaining_rows)
-"""After a load that has failed for some of its rows."""
+"""After a load that has failed because of some of its rows."""
 
 PROBE_STAGED = names.PROBE.does(approved.require_as_staged, staging.probe_quarantine)
-"""Of rows that an earlier attempt has staged."""
+"""For rows that an earlier attempt has staged."""
 
 PROBE_COLUMNLESS = names.PROBE.does(staging.probe_quarantine, staging.create_staging)
 PASS_COLUMNLESS = names.PASS.does(*PASS.run, columnless.stop_without_columns)
-"""Of sources whose records have no field."""
+"""For sources whose records have no field."""
 
 PROBE_LOOK = names.PROBE.does(staging.probe_checks, staging.create_staging)
 EFFECT = names.EFFECT.does(effect.count_effect)
-"""Of runs that load nothing."""
+"""For runs that load nothing."""
 
 _COUNT = (rules.count_rules, rules.stop_on_rules)
 _REJECT_KNOWN = (refuse.refuse_staged_rows, *_COUNT, rejected.reject_rows_read_later, *_COUNT)
@@ -63,4 +63,4 @@ REFUSE_AND_COMPARE = names.REFUSE.does(*_REJECT_KNOWN, rejected.find_conflicts, 
 PRE_HOOKS_OF_REPLAY = names.PRE_HOOKS.does(rejected.open_range_to_leave, commit.run_pre_hooks)
 LOAD_REJECTED = names.LOAD.does(rejected.load_rejected_rows)
 EFFECT_OF_REPLAY = names.EFFECT.does(effect.count_effect, rejected.report_results)
-"""Of rows that were rejected before."""
+"""For rows from quarantine."""

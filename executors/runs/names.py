@@ -1,4 +1,4 @@
-"""The steps that runs consist of, without what they do: their names, their labels, and which of them may commit."""
+"""The steps of runs without their actions: their names, their labels, and which of them may commit."""
 
 from __future__ import annotations
 

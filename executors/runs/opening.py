@@ -1,4 +1,4 @@
-"""The first state of an attempt: its Spark session and its sources."""
+"""Opens an attempt: its Spark session and its sources."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 
 
 def open_run(job: RunJob, ports: Ports, stack: ExitStack) -> Run:
-    """An attempt that claims files and loads them."""
+    """Open an attempt that claims and loads files."""
     return _open(job, ports, stack, only_looks=False)
 
 
 def open_look(job: RunJob, ports: Ports, stack: ExitStack) -> Run:
-    """An attempt that reads the same and leaves files and their states as they are."""
+    """Open an attempt that reads the same data but does not change files and their states."""
     return _open(job, without_effects(ports), stack, only_looks=True)
 
 
@@ -40,7 +40,8 @@ def _open(job: RunJob, ports: Ports, stack: ExitStack, *, only_looks: bool) -> R
 
 
 def open_session(stack: ExitStack) -> RunSession:
-    """A Spark session for this attempt. Spark is imported here, because the web process imports this module too."""
+    """Open a Spark session for this attempt. Spark is imported here, because the web process imports this module
+    too."""
     from executors.spark.session import RunSession
 
     return stack.enter_context(RunSession())

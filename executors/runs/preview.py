@@ -41,7 +41,7 @@ LOOK_AT_COLUMNLESS = (PROBE_COLUMNLESS, PASS_COLUMNLESS)
 
 
 def preview_target(run: Run, target: TargetRun) -> TargetRun:
-    """Count what one target would get."""
+    """Count the changes in one target."""
     reading = read_source(run, target)
     if reading is None:
         return report_nothing_new(run.context, target)

@@ -1,4 +1,4 @@
-"""Rejected rows as the source of a run."""
+"""Reads rejected rows as the source of a run."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ir.nodes import Source
 
 
 class RejectedRowsReader:
-    """One source whose rows come from quarantine. There are no load units."""
+    """One source whose rows come from quarantine. It has no load units."""
 
     def __init__(self, job: RunJob, ref: RowsRef) -> None:
         self._job, self._ref = job, ref
@@ -35,4 +35,4 @@ class RejectedRowsReader:
         """Nothing was claimed."""
 
     def interrupt(self) -> None:
-        """What is read is small."""
+        """Nothing needs to be interrupted, because reading is fast."""

@@ -56,7 +56,7 @@ NOTHING_WORDS = "Nothing to replay into"
 def rows_of(job: RunJob) -> RowsRef:
     """Return the rejected rows of a job. Raises Terminal `replay.gone`."""
     if job.rows is None:
-        raise Terminal("replay.gone", "What this run was to replay is no longer known.", hint="Choose the rows again.")
+        raise Terminal("replay.gone", "The rows of this replay are no longer known.", hint="Choose the rows again.")
     return job.rows
 
 
@@ -76,7 +76,7 @@ def target_of(job: RunJob) -> Target:
 
 
 def replay_paths(job: RunJob) -> Iterable[Path]:
-    """The path of the rows to their target, which alone takes part."""
+    """Return the path of the rows to their target. Other targets take no part."""
     path, ref = job.pipeline.path_to(target_of(job)), rows_of(job)
     require_replayable(path, ref.row_from)
     return [replay_path(path, ref)]
@@ -88,7 +88,7 @@ def open_replay(job: RunJob, ports: Ports, stack: ExitStack, *, only_looks: bool
 
 
 def choose_rows(run: Run, target: TargetRun) -> tuple[Choice, Reading | None]:
-    """Return the requested rows and which of them can be loaded; None if there are none."""
+    """Return the requested rows and the reading of those that can be loaded, None if none can be loaded."""
     context = run.context
     choice, reading = target.handler.rejected_rows().choose(context.job, target, rows_of(context.job))
     context.report.row_counts = choice.excluded_counts
@@ -132,5 +132,5 @@ REPLAY_RUN = RunProcedure(
 
 
 def replay_rows(job: RunJob, ports: Ports) -> RunReport:
-    """Load the rejected rows of the job. Returns what was done; raises the `Failure` that ended it."""
+    """Load the rejected rows of the job and return the report. Raises the `Failure` that ended the run."""
     return carry_out(REPLAY_RUN, job, ports)

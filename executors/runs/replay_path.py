@@ -1,4 +1,4 @@
-"""The way of rejected rows through a pipeline: as it stands now, with each row validated for itself."""
+"""The path of rejected rows through a pipeline: the current document, in which each row is validated separately."""
 
 from __future__ import annotations
 
@@ -30,8 +30,9 @@ from ir.rules import RowRule, rule_id
 
 
 def replay_path(path: Path, ref: RowsRef) -> Path:
-    """The way of rejected rows: as it stands now, but what would end a run only keeps a row back, and rows are added to
-    the table whatever its mode. Those that came from ops already do not go through them again."""
+    """Return the path of rejected rows. It is the current path, except that violations that would end a run only reject
+    the row, and that rows are added to the table in all load modes. Rows that come from the output of ops skip these
+    ops."""
     source, transforms = path.source, path.transforms
     if ref.row_from == "input":
         source, transforms = source.model_copy(update={"columns": None}), ()
@@ -39,12 +40,12 @@ def replay_path(path: Path, ref: RowsRef) -> Path:
 
 
 def require_replayable(path: Path, row_from: str) -> None:
-    """Raise Terminal where an op looks at several rows: of replayed rows it would see these alone. `replay.window`
-    where it computes columns from them, `replay.deduplicates` where it says which of them stays: it would let through
-    what falls out beside the others.
+    """Raise Terminal if an op depends on several rows, because a replay contains only the replayed rows:
+    `replay.window` if it computes columns from other rows, `replay.deduplicates` if it selects one of several rows and
+    could pass a row that it dropped before.
 
-    An upsert is safe where rows of one key of the op have one key in the table, and where the row that the op keeps
-    gets there: a row whose key is there stays out.
+    An upsert is safe if rows with one key of the op have one key in the table, and the row that the op retains gets
+    there: a row whose key exists in the table is not loaded.
     """
     if row_from == "input":
         return
@@ -57,19 +58,20 @@ def require_replayable(path: Path, row_from: str) -> None:
 
 
 def _ops(transforms: Iterable[Transform]) -> list[tuple[Transform, AnyOp, list[AnyOp]]]:
-    """Each op with its node and the ops behind it."""
+    """Return each op with its node and the later ops."""
     ops = [(node, op) for node in transforms for op in node.ops]
     return [(node, op, [after for _, after in ops[i + 1 :]]) for i, (node, op) in enumerate(ops)]
 
 
 def _follows(key: set[str], op: Deduplicate, later: Iterable[AnyOp]) -> bool:
-    """Whether the key in the table is made of nothing but the keys of the op."""
+    """Return whether the key in the table consists only of keys of the op."""
     made = {name for after in later for name in _made(after)}
     return key <= set(op.keys) - made
 
 
 def _filters(op: Any) -> bool:
-    """Whether an op may filter the row that another op has kept of its key: the table does not have that key then."""
+    """Return whether an op may filter the row that another op has retained of its key: the table then lacks that
+    key."""
     match op:
         case Join():
             return op.type != "left"
@@ -80,8 +82,8 @@ def _filters(op: Any) -> bool:
 
 
 def _made(op: AnyOp) -> Iterable[str]:
-    """The columns that an op may give values that differ where those before were equal. `trim`, `fillNull` and most
-    casts give equal values equal results."""
+    """Yield the columns in which an op may turn equal values into different ones. `trim`, `fillNull` and most casts
+    give equal values equal results."""
     match op:
         case Cast():
             # 0.0 and -0.0 are equal as numbers, and differ as texts.
@@ -106,10 +108,10 @@ def _deduplicates(target: Target, node: Transform, op: Deduplicate) -> Terminal:
     return Terminal(
         "replay.deduplicates",
         f"{node.id!r} keeps one row of each {', '.join(op.keys)}. In a replay it would see the rejected rows alone: "
-        f"one that it drops among all rows would come into {target.schema_}.{target.table}.",
+        f"a row that it drops among all rows could be loaded into {target.schema_}.{target.table}.",
         node=node.id,
         hint="Correct the rows in their source, or the rule, and run the pipeline over them again; then ignore these. "
-        "A target with loadMode upsert, whose upsertKey is made of these keys, takes replays if no later operation "
+        "A target with loadMode upsert, whose upsertKey consists of these keys, allows replays if no later operation "
         "filters rows.",
     )
 
@@ -130,7 +132,7 @@ def _adding(target: Target) -> Target:
 
 
 def _by_row(validate: Validate) -> Validate:
-    """Checks of the whole say nothing of some of its rows, but for those that look at each."""
+    """Dataset checks are meaningless for some of the rows, except checks that evaluate each row."""
     update = {"row_level": [_skipping(rule) for rule in validate.row_level], "dataset_level": _of_rows(validate)}
     return validate.model_copy(update=update)
 

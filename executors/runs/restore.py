@@ -1,4 +1,4 @@
-"""A restore: puts a target back to its state before a load, from the backup that the load took. Runs no hooks."""
+"""A restore: returns a target to its state before a load, from the backup that the load took. Runs no hooks."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class RestoreState:
 
 
 def watch_cancellation(state: RestoreState) -> RestoreState:
-    """Let a cancellation interrupt the statement that runs."""
+    """Let a cancellation interrupt the current statement."""
 
     def interrupt_statement() -> None:
         with suppress(Failure):
@@ -50,13 +50,13 @@ def watch_cancellation(state: RestoreState) -> RestoreState:
 
 
 def raise_target_fence(state: RestoreState) -> RestoreState:
-    """Keep older attempts from restoring. Raises LeaseLost behind a newer one."""
+    """Prevent older attempts from restoring. Raises LeaseLost if a newer attempt has done the same."""
     state.undo.fence()
     return state
 
 
 def restore_table(state: RestoreState) -> RestoreState:
-    """Put the backup back, unless an earlier attempt of this run has done so."""
+    """Restore the backup, unless an earlier attempt of this run has done so."""
     return replace(state, commit=state.undo.restore(state.backup, state.ports.units))
 
 
@@ -70,7 +70,7 @@ def report_restore(state: RestoreState) -> RestoreState:
 
 
 def note_files(state: RestoreState) -> RestoreState:
-    """Note which files the table no longer holds, and which it holds again."""
+    """Record which files the table no longer contains, and which it contains again."""
     if (restore := state.committed.record.restore) is not None:
         state.ports.units.undo(restore.undone, UNDONE)
         state.ports.units.finish(restore.redone)
@@ -91,9 +91,9 @@ RESTORE_RUN = (
 
 
 def restore_pipeline(job: RunJob, ports: Ports) -> RunReport:
-    """Put the backup of the job back, in one transaction with a commit marker of its own.
+    """Restore the backup of the job, in one transaction with a commit marker of its own.
 
-    Returns what was done; raises the `Failure` that ended it.
+    Returns the report. Raises the `Failure` that ended the run.
     """
     target = _target_of(job)
     run = RunRef(job.run_id, job.tenant, job.pipeline.id, target.id, job.attempt, job.token)
@@ -125,7 +125,7 @@ def _target_of(job: RunJob) -> Target:
 
 
 def hooks_not_run(target: Target) -> list[RunWarning]:
-    """What a restore leaves to people."""
+    """Return warnings about hooks that the restore does not run."""
     hooks = [placed.id for placed in target.hooks() if placed.stage != "preHook"]
     if not hooks:
         return []

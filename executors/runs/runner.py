@@ -1,4 +1,4 @@
-"""The runner of one attempt: from its first step to its report, or to the failure that ends it."""
+"""Runs one attempt, from its first step to its report or to the failure that ends it."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ TargetAction = Callable[[Run, TargetRun], TargetRun]
 
 @dataclass(frozen=True, slots=True)
 class EachTarget:
-    """What a run does for one target after the other: `steps` in their order, entered by `run`.
+    """The part of a run that is repeated for each target: `steps` in their order, entered by `run`.
 
-    Each action of `run` returns the target as it is then, so that a failure of the next one finds it.
+    Each action of `run` returns the current target, so that the state is known if the next action fails.
     """
 
     steps: tuple[Step[Any], ...]
@@ -30,10 +30,10 @@ class EachTarget:
 
 @dataclass(frozen=True, slots=True)
 class RunProcedure:
-    """A kind of run over the targets of a pipeline: the steps of the whole run, among them those of each target.
+    """A kind of run over the targets of a pipeline: the steps of the whole run, including those of each target.
 
-    `open` makes the first state; what it opens is closed with the stack. `give_up` leaves things as the next attempt or
-    run needs them, given why this one ends.
+    `open` returns the first state; the stack closes what it opens. `give_up` cleans up after a failure for the next
+    attempt or run; it gets the cause of the failure.
     """
 
     open: Callable[[RunJob, Ports, ExitStack], Run]
@@ -42,13 +42,12 @@ class RunProcedure:
 
     @property
     def steps(self) -> tuple[Step[Any], ...]:
-        """All steps of this kind, in their order."""
+        """All steps of this kind, in order."""
         return tuple(step for part in self.parts for step in (part.steps if isinstance(part, EachTarget) else (part,)))
 
 
 def carry_out(kind: RunProcedure, job: RunJob, ports: Ports) -> RunReport:
-    """Make one attempt. Returns what was done; raises the `Failure` that ended it, whose `report` holds what is known
-    until then."""
+    """Run one attempt and return its report. Raises the `Failure` that ended it, with the report so far as `report`."""
     with ExitStack() as stack:
         run = kind.open(job, ports, stack)
         try:
@@ -65,7 +64,7 @@ def carry_out(kind: RunProcedure, job: RunJob, ports: Ports) -> RunReport:
 
 
 def _states(kind: RunProcedure, run: Run) -> Iterator[Run]:
-    """Each state that the run reaches."""
+    """Yield each state of the run."""
     for part in kind.parts:
         if isinstance(part, EachTarget):
             for node in [target.path.target.id for target in run.targets]:

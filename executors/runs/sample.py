@@ -1,4 +1,4 @@
-"""A sample of what comes from the sources: rows as they reach the first rule, kept beside the target for a while."""
+"""A sample of the sources: rows as they reach the first rule, stored beside the target for a limited time."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def open_sample(job: RunJob, ports: Ports, stack: ExitStack) -> Run:
 
 
 def sample_target(run: Run, target: TargetRun) -> TargetRun:
-    """Keep some rows of one target's source."""
+    """Store some rows of one target's source."""
     from executors.spark import sampling
 
     context, node = run.context, target.path.target
@@ -57,7 +57,7 @@ def sample_target(run: Run, target: TargetRun) -> TargetRun:
 
 
 def _refuse_mismatches(source: Source, reading: Reading) -> None:
-    """Raise Terminal where the source's settings may be why no row could be read."""
+    """Raise Terminal if settings of the source may be the reason that no row is readable."""
     if mismatches := reading.find_mismatches(reading.origins):
         names = ", ".join(origin.name for origin in reading.origins[:3])
         raise Terminal(

@@ -48,8 +48,8 @@ NOTHING_COUNTED = PassResult(())
 
 @dataclass(frozen=True, slots=True)
 class RunContext:
-    """What all steps of an attempt share. The report is filled as the run goes on, so that a failure can show it.
-    What is opened on the `stack` is closed with the attempt."""
+    """The context that all steps of an attempt share. The report is filled during the run, so that a failure can
+    include it. Resources on the `stack` are closed at the end of the attempt."""
 
     job: RunJob
     ports: Ports
@@ -70,7 +70,7 @@ class RunContext:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """An attempt and its targets, once they are open."""
+    """An attempt and its opened targets."""
 
     context: RunContext
     targets: tuple[TargetRun, ...] = ()
@@ -83,7 +83,7 @@ class Run:
         return tuple(target for target in self.targets if target.path.source.id == source.id)
 
     def paths_after(self, target: TargetRun) -> list[Path]:
-        """The paths of the targets that are still to be loaded after this one."""
+        """Return the paths of the targets that are loaded after this one."""
         node = target.path.target.id
         left = (other for other in self.targets if not other.is_done and other.commit is None)
         return [other.path for other in left if other.path.target.id != node]
@@ -117,12 +117,12 @@ class RejectedRows:
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """What stays the same while one target is loaded.
+    """The data of a load that does not change while one target is loaded.
 
-    `fields` are the columns that the pipeline's rows have, `columns` those of staging, which the attempt `staged_in`
-    has made or makes. `quarantine` maps nodes to the table that keeps their rejected rows. The load fails from
-    `max_rejected_pct` percent of rejected rows on; 0 stands for never. `now` is the run's clock. `approved` is the
-    staged load of an earlier attempt that a person has approved, `rejected` are the rows of a replay.
+    `fields` are the columns of the pipeline's rows, `columns` those of staging, which the attempt `staged_in` creates.
+    `quarantine` maps nodes to the table that stores their rejected rows. The load fails if at least `max_rejected_pct`
+    percent of rows are rejected; 0 means never. `now` is the run's clock. `approved` is the staged load of an earlier
+    attempt that a person has approved, `rejected` are the rows of a replay.
     """
 
     context: RunContext
@@ -154,7 +154,7 @@ class Load:
 
     @property
     def rejected_rows(self) -> RejectedRows:
-        """The rows of a replay, in one."""
+        """The rows of a replay. Raises LookupError in other loads."""
         if self.rejected is None:
             raise LookupError("this load is not one of rejected rows")
         return self.rejected
@@ -162,13 +162,13 @@ class Load:
 
 @dataclass(frozen=True, slots=True)
 class LoadState:
-    """How far the load of one target has come.
+    """The progress of the load of one target.
 
-    `rows_read`, `result` and `rules` are what the pass counted, and what the table refused since. `rows_range`, the
-    handler's own, says where an incremental load begins, `skipped` which staged rows it does not load.
-    `expression_failure` and `load_failure` wait for the action that raises them or that finds a remedy. Of rejected
-    rows `conflicts` are the rows of the table with the same keys, and `range_to_leave` is the range that their load
-    must not move. A load ends with a `commit`, a preview with an `effect`.
+    `rows_read`, `result` and `rules` are the counts of the pass, including rows that the table refused since.
+    `rows_range` belongs to the handler and says where an incremental load begins; `skipped` counts the staged rows that
+    it does not load. `expression_failure` and `load_failure` are failures that a later action raises or resolves. For
+    rejected rows, `conflicts` are the rows of the table with the same keys, and `range_to_leave` is the range that
+    their load must not move. A load ends with a `commit`, a preview with an `effect`.
     """
 
     load: Load
@@ -192,7 +192,7 @@ class LoadState:
 
     @property
     def committed(self) -> LoadCommit:
-        """The commit, once the load has gone through all its steps."""
+        """The commit. Raises LookupError before the last step of the load."""
         if self.commit is None:
             raise LookupError(f"{self.target.id} is not loaded yet")
         return self.commit
@@ -216,8 +216,9 @@ class LoadState:
 
     @property
     def rejected_shares(self) -> tuple[tuple[int, int], ...]:
-        """How many rows are rejected, of how many: of all rows, those that are rejected before they are branched,
-        whichever branch they belong to; and of the rows of the target's own branch, those that are rejected later."""
+        """Pairs of numbers of rows, (rejected, total). The first pair counts rows rejected before the branch, among all
+        rows, because they belong to no branch yet. The second counts rows rejected later, among the rows of the
+        target's own branch."""
         before = self._rejected_before_branch if self.rows_elsewhere else 0
         own = self.rows_unfiltered - self.rows_elsewhere
         return (before, self.rows_unfiltered), (self.rows_rejected - before, own - before)

@@ -1,4 +1,4 @@
-"""A step of a run, and the runner that goes through a tuple of them."""
+"""A step of a run, and the function that runs a tuple of steps."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ Action = Callable[[S], S]
 class Step(Generic[S]):
     """One step of a run.
 
-    `name` is what events report, `label` what pages show, and `may_commit` says that something can have been committed
-    once the step has begun. `run` holds its actions: each takes the frozen state and returns the next one. `when` tells
-    whether a state needs the step at all.
+    Events report its `name`, pages show its `label`. `may_commit` means that something may have been committed once the
+    step has begun. `run` are its actions: each takes a frozen state and returns the next one. `when` returns whether a
+    state needs the step.
 
-    A step `of_run` concerns no single target; it runs even after a cancellation, because nothing is open yet or
-    everything is committed. An `occasional` one is not part of every run of its kind. One that is not `announced` is
-    announced by its actions, which know whether there is anything to do.
+    A step `of_run` belongs to no single target and runs even after a cancellation, because nothing is open yet or
+    everything is committed. An `occasional` step is not part of every run of its kind. If a step is not `announced`,
+    its actions announce it when they have something to do.
     """
 
     name: str
@@ -36,12 +36,12 @@ class Step(Generic[S]):
     announced: bool = True
 
     def does(self, *actions: Action[T]) -> Step[T]:
-        """This step with its actions."""
+        """Return this step with its actions."""
         step: Step[Any] = self
         return replace(step, run=actions)
 
     def only_if(self, condition: Callable[[S], bool]) -> Step[S]:
-        """This step, for those of its states that need it."""
+        """Return this step restricted to states that fulfil a condition."""
         needed = self.when
         return replace(self, when=lambda state: needed(state) and condition(state))
 
@@ -52,10 +52,10 @@ CleanUp = Callable[[S, BaseException | None], None]
 def run_steps(
     steps: Iterable[Step[S]], state: S, ports: Ports, node: str, clean_up: CleanUp[S] = lambda state, error: None
 ) -> S:
-    """Go through the steps of the target `node`; returns the last state.
+    """Run the steps for the target `node` and return the last state.
 
-    `clean_up` gets the last state and what ended the steps early, None if nothing did. What it raises takes the place
-    of that.
+    `clean_up` gets the last state and the error that ended the steps, None without an error. An error that it raises
+    replaces that error.
     """
     try:
         for step in steps:

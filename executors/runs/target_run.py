@@ -1,4 +1,4 @@
-"""One target of a run, as steps and source readers share it."""
+"""One target of a run, shared by steps and source readers."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ from ir.pipeline import Path
 
 @dataclass(frozen=True, slots=True)
 class TargetRun:
-    """What loads it, its path from the source, the connection and the hooks. The connection is the handler's own.
+    """A target with its handler, its path from the source, its connection and its hooks. The connection belongs to the
+    handler.
 
-    `commit` is what an earlier attempt of this run has committed. `loaded` is what the target has got by this run,
-    whichever attempt loaded it; `nothing_new` says that there was nothing to load.
+    `commit` is the commit of an earlier attempt of this run. `loaded` is the commit of this run, in whichever attempt;
+    `nothing_new` means that there was nothing to load.
     """
 
     handler: DestinationHandler

@@ -1,1 +1,1 @@
-"""What the steps of runs do, one file for each group of them."""
+"""The actions of the steps of runs, one file for each group."""

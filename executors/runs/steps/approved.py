@@ -1,4 +1,4 @@
-"""The load of rows that an earlier attempt has staged, that were held back, and that a person has approved."""
+"""Loads rows that an earlier attempt staged, that were held, and that a person approved."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from executors.runs.target_run import TargetRun
 
 
 def approved_load(context: RunContext, target: TargetRun, staged: StagedLoad) -> LoadState:
-    """The state of the load as it was held. Nothing is read."""
+    """Return the state of the held load. Nothing is read."""
     reading = nothing_to_read([Origin(*origin) for origin in staged.origins], staged.units, staged.records)
     dest = Destination(target.path.target.schema_, target.path.target.table, ())
     load = replace(
@@ -35,5 +35,5 @@ def approved_load(context: RunContext, target: TargetRun, staged: StagedLoad) ->
 
 
 def require_as_staged(state: LoadState) -> LoadState:
-    """Look at the table again. Raises Transient `staging.lost` if the rows are gone or no longer fit it."""
+    """Inspect the table again. Raises Transient `staging.lost` if the rows are gone or no longer fit it."""
     return state.load.handler.require_as_staged(state)

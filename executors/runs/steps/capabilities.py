@@ -1,4 +1,4 @@
-"""Whether a destination can do what a run asks of it."""
+"""Checks whether a destination supports what a run needs."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from ir.pipeline import Path
 
 
 def refuse_unsupported(capabilities: Capabilities, path: Path, needs: Iterable[str]) -> None:
-    """Raise Terminal `destination.not_supported` for what the path or the kind of run needs and the destination lacks.
-    `needs` are names of capabilities."""
+    """Raise Terminal `destination.not_supported` if the destination lacks a capability that the path or the kind of run
+    needs. `needs` are names of capabilities."""
     asked = dict.fromkeys((*needs, *_asked_by(path)))
     missing = [name for name in asked if not getattr(capabilities, name)]
     if path.target.load_mode not in capabilities.load_modes:
@@ -26,7 +26,7 @@ def refuse_unsupported(capabilities: Capabilities, path: Path, needs: Iterable[s
 
 
 def _asked_by(path: Path) -> Iterator[str]:
-    """The capabilities that a document asks for."""
+    """Yield the capabilities that a document needs."""
     target = path.target
     if any(validate.dataset_level and list(validate.dataset_level.checks()) for validate in path.validates):
         yield "checks"

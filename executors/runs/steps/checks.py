@@ -1,4 +1,4 @@
-"""The dataset checks on the staged rows."""
+"""Runs dataset checks on the staged rows."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def stop_on_broken_checks(state: LoadState) -> LoadState:
 
 
 def _stop_on_broken(reports: Sequence[CheckReport]) -> None:
-    """Raise Terminal `check.abort` for the checks that do not hold and abort."""
+    """Raise Terminal `check.abort` for failed checks that abort the load."""
     if broken := [report for report in reports if not report.ok and report.on_fail == "abort"]:
         raise InvalidContent(
             "check.abort",

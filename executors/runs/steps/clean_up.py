@@ -10,7 +10,7 @@ from executors.runs.steps.commit import ready_quarantine
 
 
 def end_load(state: LoadState, error: BaseException | None) -> None:
-    """A load that failed keeps its rejected rows; one that is held keeps its staging."""
+    """Store the rejected rows of a failed load, and leave the staging of a held load."""
     try:
         if isinstance(error, Failure) and not isinstance(error, LeaseLost | Held):
             state.load.report.checks += state.check_reports
@@ -21,7 +21,7 @@ def end_load(state: LoadState, error: BaseException | None) -> None:
 
 
 def end_approved_load(state: LoadState, error: BaseException | None) -> None:
-    """Staging stays unless the load has committed, or would only fail again: the next attempt loads it."""
+    """Drop staging if the load has committed or would fail again. Otherwise the next attempt loads the staged rows."""
     if isinstance(error, Terminal):
         _keep_rejects(state)
     if error is None or isinstance(error, Terminal):
@@ -29,7 +29,7 @@ def end_approved_load(state: LoadState, error: BaseException | None) -> None:
 
 
 def end_columnless_load(state: LoadState, error: BaseException | None) -> None:
-    """Nothing can be loaded, so that nothing but the rejected rows is of interest."""
+    """Store rejected rows after a failure and drop staging, which has no rows to load."""
     try:
         if isinstance(error, Failure) and not isinstance(error, LeaseLost):
             _keep_rejects(state)
@@ -38,7 +38,7 @@ def end_columnless_load(state: LoadState, error: BaseException | None) -> None:
 
 
 def end_replay(state: LoadState, error: BaseException | None) -> None:
-    """The rejected rows of a replay are where they were."""
+    """Drop staging. The rejected rows of a replay are still in their quarantine tables."""
     if isinstance(error, Failure) and not isinstance(error, LeaseLost | Held):
         state.load.report.checks += state.check_reports
     _drop_staging(state)
@@ -51,7 +51,8 @@ def end_look(state: LoadState, error: BaseException | None) -> None:
 
 
 def _keep_rejects(state: LoadState) -> None:
-    """The rejected rows of a load that failed, in a transaction of their own; why it failed stays the error."""
+    """Store the rejected rows of a failed load in a transaction of their own. The cause of the failure is still the
+    reported error."""
     load = state.load
     if not state.has_staging:
         return

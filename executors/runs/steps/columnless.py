@@ -1,4 +1,4 @@
-"""Sources that name no column: blank files, of which nothing is loaded, and files without a record that has a field."""
+"""Sources without column names: blank files, which load nothing, and files whose records have no field."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ def names_no_column(reading: Reading) -> bool:
 
 
 def without_columns(target: TargetRun) -> TargetRun:
-    """The target without all that asks for columns of the source: its ops and rules. Checks of what is staged stay."""
+    """Return the target without ops and rules, which need columns of the source. Dataset checks are not removed."""
     path = target.path
     validates = tuple(validate.model_copy(update={"row_level": []}) for validate in path.validates)
     return replace(target, path=Path(path.source, (), validates, path.target))
 
 
 def with_columns_of(reading: Reading, table: Destination, filled: Container[str]) -> Reading:
-    """Nothing, with the columns of the table that it is loaded into, but for those that loads fill themselves."""
+    """Return an empty reading with the columns of the target table, except those that loads fill themselves."""
     columns = (column for column in table.columns if not column.generated and column.name not in filled)
     return replace(reading, fields=tuple(SourceField(column.name, column.type) for column in columns))
 
@@ -41,14 +41,14 @@ def blank_warning(node: str, reading: Reading) -> RunWarning:
 
 
 def columnless_load(context: RunContext, target: TargetRun, reading: Reading) -> LoadState:
-    """The state of a load without columns. No table is made or looked at."""
+    """Return the state of a load without columns. No table is created or inspected."""
     node, compiled = target.path.target, compile_reading(context, target.path, reading)
     prepared = Prepared(Destination(node.schema_, node.table, ()), (), reading)
     return LoadState(new_load(context, target, prepared, (), compiled), rows_read=reading.records or 0)
 
 
 def stop_without_columns(state: LoadState) -> LoadState:
-    """Records that cannot be read are kept as rejected rows; there is nothing to load in any case."""
+    """Raise the failure of a load without columns. Unreadable records are stored as rejected rows."""
     if state.is_all_rejected:
         raise too_many(state, ())
     raise InvalidContent(

@@ -1,4 +1,4 @@
-"""The one transaction of a load, and the hooks before it."""
+"""The load transaction, and the hooks before it."""
 
 from __future__ import annotations
 
@@ -15,13 +15,14 @@ def run_pre_hooks(state: LoadState) -> LoadState:
 
 
 def ready_quarantine(state: LoadState) -> LoadState:
-    """Make the quarantine tables that this load has rows for."""
+    """Create the quarantine tables for which this load has rows."""
     state.load.handler.ready_quarantine(state)
     return state
 
 
 def load_staged_rows(state: LoadState) -> LoadState:
-    """Load. Where rows that the table refuses are to be rejected, a failure waits for those to be found."""
+    """Load the staged rows. If rows refused by the table are to be rejected, keep the failure until these rows are
+    found."""
     try:
         return _commit(state, explains=state.target.on_type_mismatch == "abort")
     except Terminal as failure:

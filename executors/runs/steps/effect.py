@@ -1,4 +1,4 @@
-"""What a load would change, counted instead of loaded."""
+"""Counts what a load would change."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from executors.runs.steps.hold import reasons_to_hold
 
 
 def count_effect(state: LoadState) -> LoadState:
-    """Count what the load would change and report it as a load is reported from its marker."""
+    """Count what the load would change, and report it in the form of a load's report."""
     target, handler = state.target, state.load.handler
     if target.on_type_mismatch == "abort":
         handler.refuse_repeats(state)

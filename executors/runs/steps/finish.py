@@ -1,4 +1,4 @@
-"""The end of a run: what becomes of the files that it claimed."""
+"""The end of a run: archives or requeues the files that it claimed."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ def archive_loaded(run: Run) -> Run:
 
 
 def give_up(run: Run, cause: Failure) -> None:
-    """Archive what was loaded, and what would only fail again. All else goes back to where it was: the next attempt, or
-    the next run, claims it. What a held load has read stays claimed, and so does what some of its targets have loaded.
-    A worker that lost its lease touches nothing: another one owns the run."""
+    """Archive files that were loaded, and files that would fail again. Requeue all others, so that the next attempt or
+    run claims them. Files of a held load stay claimed, and so do files that some of their targets have loaded. A worker
+    that lost its lease changes nothing, because another worker owns the run."""
     if isinstance(cause, LeaseLost):
         return
     try:

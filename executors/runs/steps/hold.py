@@ -1,4 +1,4 @@
-"""Whether a staged load may go on by itself, or waits for a person's approval."""
+"""Decides whether a staged load continues, or waits for a person's approval."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from ir.nodes import Target
 
 
 def guard_empty(state: LoadState) -> LoadState:
-    """Keep an empty source from clearing the table. Rows are counted as the tasks reported them: a staging that lost
-    its rows is not an empty source."""
+    """Prevent an empty source from clearing the table. The rows are those that the tasks reported, because a staging
+    that has lost its rows does not mean an empty source."""
     target = state.target
     staged, elsewhere = state.result.total("rows_staged"), state.rows_elsewhere
     if staged or not load_mode(target.load_mode).replaces_all_rows or not target.fail_on_empty_source:
         return state
     raise InvalidContent(
         "source.empty",
-        f"No row is left to replace {target.schema_}.{target.table} with: {state.rows_read:,} read, "
+        f"No row is left to replace the rows of {target.schema_}.{target.table}: {state.rows_read:,} read, "
         f"{state.rows_filtered:,} filtered, {state.rows_rejected:,} rejected"
-        f"{f', {elsewhere:,} to other branches' if elsewhere else ''}. The table is as it was.",
+        f"{f', {elsewhere:,} to other branches' if elsewhere else ''}. The table was not changed.",
         node=target.id,
         hint="If an empty source may clear the table, set failOnEmptySource to false on this target.",
     )
@@ -38,15 +38,15 @@ def has_hold_limits(state: LoadState) -> bool:
 
 
 def hold_beyond_limits(state: LoadState) -> LoadState:
-    """Stop a load that goes beyond the target's limits, before anything else knows of it: a person decides."""
+    """Stop a load that exceeds the target's limits before it has any effect, so that a person decides."""
     _hold_if(state, *state.load.handler.measure(state))
     return state
 
 
 def reevaluation(state: LoadState) -> Reevaluation | None:
-    """The same once more when the load has locked the table, which may have changed until then, as while a pre-hook
-    ran. A mode that replaces all rows holds writers off in any case; for others it is not worth that, unless a person
-    has approved what was found."""
+    """Return the same check for the locked table, which may have changed since, for example during a pre-hook. A load
+    mode that replaces all rows locks out writers anyway; for other modes the lock is justified only if a person
+    approved these exact results."""
 
     def hold_again(effect: Effect, null_rates: Mapping[str, NullRates]) -> None:
         _hold_if(state, effect, null_rates)
@@ -69,7 +69,7 @@ def _hold_if(state: LoadState, effect: Effect, null_rates: Mapping[str, NullRate
 
 
 def _share_staged(state: LoadState) -> None:
-    """Return what is known about a load that is held."""
+    """Add the counts of a held load to the report."""
     report = state.load.report
     nodes = accounting.node_reports(state.load.path, state.rows_read, state.result)
     put_counts(report, state.target.id, TargetCounts(state.load.reading.identities, nodes, list(state.rules)))

@@ -1,4 +1,4 @@
-"""What a target has got by the run, in the report and in events, and what follows a load."""
+"""Reports the results of a target, and runs the actions after a load."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def report_commit(context: RunContext, commit: LoadCommit, milliseconds: int = 0
 
 
 def report_earlier_commit(context: RunContext, target: TargetRun, commit: LoadCommit) -> TargetRun:
-    """An earlier attempt committed this target: take its numbers from the marker and read nothing."""
+    """Report a target that an earlier attempt has committed, from its marker. Nothing is read."""
     report_commit(context, commit)
     context.log(f"Attempt {commit.attempt} had already loaded this target.", target.path.target)
     return replace(target, loaded=commit)

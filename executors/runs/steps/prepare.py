@@ -1,4 +1,4 @@
-"""From what is read for a target to the first state of its load."""
+"""Prepares the first state of a load from the reading of its target."""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 def prepared_load(
     context: RunContext, target: TargetRun, reading: Reading, rejected: RejectedRows | None = None
 ) -> Iterator[LoadState]:
-    """The state of a load, its table made ready. A table that is made for it is dropped if the load fails."""
+    """Yield the state of a load with its table prepared. A table that was created for it is dropped if the load
+    fails."""
     compiled = compile_reading(context, target.path, reading)
     with target.handler.prepare(context, target, reading, compiled.fields) as prepared:
         load = new_load(context, target, prepared, compiled.fields, compiled, rejected)
@@ -42,7 +43,7 @@ def prepared_look(
 
 
 def compile_reading(context: RunContext, path: Path, reading: Reading) -> Compiled:
-    """Spark is imported here, because the web process imports this module too."""
+    """Compile the path for a reading. Spark is imported here, because the web process imports this module too."""
     from executors.spark.columns import compile_path
 
     compiled = compile_path(context.session, path, reading.fields, references=reading.references)
@@ -58,7 +59,7 @@ def new_load(
     compiled: Compiled | None = None,
     rejected: RejectedRows | None = None,
 ) -> Load:
-    """The load of one target by this attempt."""
+    """Return the load of one target by this attempt."""
     job, node = context.job, target.path.target
     return Load(
         context=context,
@@ -73,7 +74,7 @@ def new_load(
         fields=fields,
         columns=prepared.columns,
         quarantine=quarantine_tables(target.path),
-        # Rows that still fail a rule stay where they are, however many.
+        # A replay never fails because of rejected rows: they stay in quarantine.
         max_rejected_pct=0 if rejected else node.fail_at_rejected_pct,
         now=datetime.now(UTC),
         charset=prepared.charset,
@@ -83,7 +84,8 @@ def new_load(
 
 
 def quarantine_tables(path: Path) -> dict[str, str]:
-    """Which table keeps the rows that a node rejects: a validate node its own, all other nodes the last one's."""
+    """Return the table for the rejected rows of each node: a validate node has its own table, all other nodes use the
+    last one."""
     tables = {v.id: v.quarantine.table for v in path.validates if v.quarantine and v.quarantine.enabled}
     if tables:
         last = list(tables.values())[-1]

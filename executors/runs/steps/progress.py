@@ -1,4 +1,5 @@
-"""What a run logs of its steps: what it read, staged, checked and committed. Numbers and names, no values of rows."""
+"""Logs the steps of a run: what it read, staged, checked and committed. Logs contain numbers and names, never row
+values."""
 
 from __future__ import annotations
 
@@ -16,7 +17,7 @@ NAMES_SHOWN = 5
 
 
 def log_source(context: RunContext, source: Source, reading: Reading) -> None:
-    """Log what the target is to load, as far as it is known before the rows are read."""
+    """Log what the target will load, as far as it is known before the rows are read."""
     found = f" with {counted(reading.records, 'row')}" if reading.records is not None else ""
     context.ports.events.log("info", f"To load: {_named(reading.origins)}{found}.", source.id)
     context.ports.events.step_rows(SCAN.name, reading.records or 0)
@@ -29,7 +30,7 @@ def _named(origins: Sequence[Origin]) -> str:
 
 
 def log_pass(state: LoadState) -> LoadState:
-    """Log what became of the rows that were read."""
+    """Log the results of the rows that were read."""
     staged, events = state.result.total("rows_staged"), state.load.context.ports.events
     text = f"Read {counted(state.rows_read, 'row')}: {staged:,} staged, {state.rows_rejected:,} rejected"
     if state.rows_filtered:

@@ -1,4 +1,4 @@
-"""Rows that the target would refuse: taken out of staging, and counted like those of one more task."""
+"""Removes rows that the target would refuse from staging, and counts them like the rows of an additional task."""
 
 from __future__ import annotations
 
@@ -26,5 +26,5 @@ def refuse_failing_rows(state: LoadState) -> LoadState:
 
 
 def with_task(state: LoadState, task: TaskCount) -> LoadState:
-    """The state with what one more task has counted."""
+    """Return the state with the counts of an additional task."""
     return replace(state, result=replace(state.result, tasks=(*state.result.tasks, task)))

@@ -1,4 +1,4 @@
-"""Rows that were rejected before, on their way through the pipeline again."""
+"""Processes rows that were rejected before and pass through the pipeline again."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from ir.connectors import CONNECTORS
 from ir.load_modes import load_mode
 
 MOST_RESULTS = 500
-"""Rows whose result a check without a load tells one by one; all are counted."""
+"""The maximum number of rows whose results a recheck lists; all are counted."""
 
 
 def reject_rows_read_later(state: LoadState) -> LoadState:
-    """Keep out the rows that a later run of an incremental target has read again and not rejected."""
+    """Exclude rows that a later run of an incremental target has read again and not rejected."""
     load = state.load
     if not load.rejected_rows.keeps_watermark or CONNECTORS[load.path.source.connector].keeps_order:
         return state
@@ -25,14 +25,14 @@ def reject_rows_read_later(state: LoadState) -> LoadState:
 
 
 def find_conflicts(state: LoadState) -> LoadState:
-    """Note the rows of the table whose keys the rejected rows have."""
+    """Find the rows of the table with the keys of the rejected rows."""
     if not load_mode(state.target.load_mode).needs_key:
         return state
     return replace(state, conflicts=state.load.handler.rejected_rows().find_conflicts(state))
 
 
 def reject_taken_keys(state: LoadState) -> LoadState:
-    """Keep out the rows whose keys the table has, unless a person has chosen that they replace its rows."""
+    """Exclude rows whose keys exist in the table, unless a person has chosen that they replace its rows."""
     if not load_mode(state.target.load_mode).needs_key:
         return state
     return with_task(state, state.load.handler.rejected_rows().refuse_taken_keys(state))

@@ -1,4 +1,4 @@
-"""What rules have counted, and whether a load may go on with that."""
+"""Adds up the counts of rules, and stops a load that violates their limits."""
 
 from __future__ import annotations
 
@@ -31,19 +31,19 @@ def count_rules(state: LoadState) -> LoadState:
 
 
 def with_rules(state: LoadState) -> LoadState:
-    """The state with every rule counted, those without violations included."""
+    """Return the state with the counts of all rules, including those without violations."""
     found = [rule for task in state.result.tasks for rule in task.rules]
     return replace(state, rules=tuple(accounting.merge_rules(accounting.planned_rules(state.load.path), found)))
 
 
 def share_counts(state: LoadState) -> None:
-    """Put what rules have counted so far into the report."""
+    """Add the current counts of rules to the report."""
     target_count = TargetCounts(state.load.reading.identities, rules=list(state.rules))
     put_counts(state.load.report, state.target.id, target_count)
 
 
 def stop_on_rules(state: LoadState) -> LoadState:
-    """Stop where settings of the source explain that every row was rejected, and where a rule ends the run."""
+    """Stop if settings of the source explain why every row was rejected, or if a rule ends the run."""
     reading = state.load.reading
     fails = state.is_all_rejected and state.load.max_rejected_pct
     if fails and (mismatches := reading.find_mismatches(reading.origins)):
@@ -53,7 +53,7 @@ def stop_on_rules(state: LoadState) -> LoadState:
 
 
 def stop_on_rejected_rows(state: LoadState) -> LoadState:
-    """Stop a load that rejects too much: by default one that would load none of the rows that came."""
+    """Stop a load that rejects too many rows: by default a load without any accepted row."""
     limit, rejected = state.load.max_rejected_pct, state.rows_rejected
     for some, of in state.rejected_shares:
         if limit and some and 100 * some >= limit * of:
@@ -64,8 +64,8 @@ def stop_on_rejected_rows(state: LoadState) -> LoadState:
 
 
 def _stop_on_rejected_files(state: LoadState) -> None:
-    """Stop a load with a file that the source's settings do not fit, so that every row of it was rejected: with the
-    other files it would count as loaded."""
+    """Stop a load with a file whose rows were all rejected because the source's settings do not fit: it would count as
+    loaded together with the other files."""
     load = state.load
     rejected = load.handler.count_rejected_by_file(state)
     lost = [o for o in load.reading.origins if o.records and rejected.get(o.seq) == o.records]
@@ -75,15 +75,15 @@ def _stop_on_rejected_files(state: LoadState) -> None:
 
 
 def too_many(state: LoadState, mismatches: Sequence[str], share: tuple[int, int] | None = None) -> Terminal:
-    """The failure of a load that rejects too much. It does not blame the file: the source may be set up wrongly, so
-    that the file stays where it is. `share` is (rejected, of how many), without it of all rows."""
+    """Return the failure of a load that rejects too many rows. The file does not count as failed and is not moved,
+    because the source's settings may be wrong. `share` is (rejected, total); without it all rows count."""
     _share_stopped(state)
     rejected, rows = share or (state.rows_rejected, state.rows_unfiltered)
     return too_many_rejected(state.target, rows, rejected, state.rules, mismatches)
 
 
 def _share_stopped(state: LoadState) -> None:
-    """The numbers of a load that stops here; of the target where they are all that it has."""
+    """Add the counts of a stopped load to the report, including those of the target if they are complete."""
     nodes = accounting.node_reports(state.load.path, state.rows_read, state.result)
     if state.is_all_rejected:
         none: dict[str, Any] = dict.fromkeys(("rows_staged", "rows_loaded", *_OF_LOADS), 0)

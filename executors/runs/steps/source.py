@@ -1,4 +1,4 @@
-"""What a target is to load, out of what its source has."""
+"""Reads the data of a source that a target still needs to load."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from executors.runs.target_run import TargetRun
 
 
 def read_source(run: Run, target: TargetRun) -> Reading | None:
-    """Return the new data of the target, with what its joins look rows up in; None if there is none. Only the first
-    target lists and scans the source."""
+    """Return the new data of the target with the references of its joins; None if there is none. Only the first target
+    lists and scans the source."""
     reader, source = run.context.source_reader, target.path.source
     reading = reader.read(target, run.targets_of(source))
     add_warnings(run.context.report, reader.warnings_of(source))
@@ -24,5 +24,5 @@ def read_source(run: Run, target: TargetRun) -> Reading | None:
 
 
 def with_references(run: Run, target: TargetRun, reading: Reading) -> Reading:
-    """Return the reading with what the joins of the target's path look rows up in."""
+    """Return the reading with the references of the joins on the target's path."""
     return replace(reading, references=run.context.references.read(target.path, run.paths_after(target)))

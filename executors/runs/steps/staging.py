@@ -1,4 +1,4 @@
-"""The one pass: look at the target, read, test and stage all rows."""
+"""The one pass: probes the target, then reads, validates and stages all rows."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from ir.rules import rule_id
 
 
 def probe_quarantine(state: LoadState) -> LoadState:
-    """Refuse quarantine tables that rejected rows do not fit into, before anything is read."""
+    """Refuse quarantine tables that cannot store the rejected rows, before anything is read."""
     state.load.handler.probe_quarantine(state.load)
     return state
 
 
 def probe_checks(state: LoadState) -> LoadState:
-    """Refuse checks that cannot be run on what will be staged."""
+    """Refuse checks that cannot run on the rows that will be staged."""
     state.load.handler.probe_checks(state)
     return state
 
@@ -30,7 +30,8 @@ def create_staging(state: LoadState) -> LoadState:
 
 
 def stage_rows(state: LoadState) -> LoadState:
-    """Read, transform, test and stage. A row that an expression fails for is counted as far as it is kept."""
+    """Read, transform, validate and stage the rows. If an expression fails for a row, keep the failure with the counts
+    of the rows staged until then."""
     from executors.spark.one_pass import PassPlan, run_pass
 
     load = state.load
@@ -51,7 +52,7 @@ def stage_rows(state: LoadState) -> LoadState:
         return replace(state, result=run_pass(load.context.session, plan, load.handler.staging_area(load)))
     except ExpressionFailed as failure:
         staged = failure.staged or PassResult(())
-        # Rules that have not looked at all rows have no number, so that the planned ones are left out.
+        # Rules that have not evaluated all rows have no valid count, so planned rules without violations are omitted.
         rules = tuple(rule for task in staged.tasks for rule in task.rules)
         return replace(state, expression_failure=failure, result=staged, rules=rules)
 
@@ -66,6 +67,6 @@ def stop_on_failed_expression(state: LoadState) -> LoadState:
 
 
 def require_all_arrived(state: LoadState) -> LoadState:
-    """Let go of the source and the references, and count the rows that were read. Raises Terminal `rows.lost`."""
+    """Release the source and the references, and count the rows that were read. Raises Terminal `rows.lost`."""
     state.load.reading.release_all()
     return replace(state, rows_read=accounting.require_all_arrived(state.load.path, state.load.reading, state.result))

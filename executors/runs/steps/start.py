@@ -1,4 +1,4 @@
-"""Before anything is read: open the targets, and refuse what cannot be loaded."""
+"""The first step: opens the targets, and refuses those that cannot be loaded."""
 
 from __future__ import annotations
 
@@ -15,19 +15,20 @@ from ir.pipeline import Path
 
 
 def watch_cancellation(run: Run) -> Run:
-    """Let a cancellation interrupt whatever is open."""
+    """Let a cancellation interrupt all open resources."""
     run.context.ports.cancellation.on_cancel(run.context.interrupts.interrupt)
     return run
 
 
 def every_path(job: RunJob) -> Iterable[Path]:
-    """The path to every target of the pipeline that the run is for."""
+    """Return the path to every target that the run is for."""
     targets = (target for target in job.pipeline.targets() if target.id in (job.only_targets or {target.id}))
     return (job.pipeline.path_to(target) for target in targets)
 
 
 def open_targets(paths: Callable[[RunJob], Iterable[Path]], access: Access, *needs: str) -> Action[Run]:
-    """Open one target after the other. `needs` are the capabilities that the kind of run needs."""
+    """Return an action that opens one target after the other. `needs` are the capabilities that the kind of run
+    needs."""
 
     def open_each(run: Run) -> Run:
         for path in paths(run.context.job):

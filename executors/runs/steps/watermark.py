@@ -1,4 +1,4 @@
-"""The watermark of an incremental target. All other targets have none."""
+"""The watermark of an incremental target. Other targets have none."""
 
 from __future__ import annotations
 
@@ -11,5 +11,5 @@ def follows_watermark(state: LoadState) -> bool:
 
 
 def skip_below_watermark(state: LoadState) -> LoadState:
-    """Take the staged rows that are below the watermark out of staging."""
+    """Remove the staged rows below the watermark from staging."""
     return state.load.handler.skip_below_watermark(state)
