@@ -1,4 +1,4 @@
-"""Source connectors, named by dotted path so that only the one in use is loaded. One table of them."""
+"""The table of source connectors, named by dotted path so that only the one in use is loaded."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ SOURCES: KindTable[str] = KindTable(
 
 
 def load_file_source(source: Source, context: SourceContext) -> FileSource:
-    """The files of a source node. Raises Terminal `kind.not_available`, and TypeError for a source of rows."""
+    """Return the file source of a node. Raises Terminal `kind.not_available`, and TypeError if the source reads
+    rows."""
     handler = _load(source, context)
     if not isinstance(handler, FileSource):
         raise TypeError(f"{source.connector} reads no files")
@@ -27,8 +28,8 @@ def load_file_source(source: Source, context: SourceContext) -> FileSource:
 
 
 def load_snapshot_source(source: Source, context: SourceContext) -> SnapshotSource:
-    """The rows of a source node, not opened yet. Raises Terminal `kind.not_available`, and TypeError for a source of
-    files."""
+    """Return the row source of a node, not yet opened. Raises Terminal `kind.not_available`, and TypeError if the
+    source reads files."""
     handler = _load(source, context)
     if not isinstance(handler, SnapshotSource):
         raise TypeError(f"{source.connector} reads no rows of a database")

@@ -1,6 +1,6 @@
-"""What a source connector does for a run. `docs/development/connectors.md` shows how to write one.
+"""The interface of source connectors. `docs/development/connectors.md` shows how to write one.
 
-A connector of files derives from `FileSource`, one of the rows of a database from `SnapshotSource`.
+A connector for files derives from `FileSource`, one for rows of a database from `SnapshotSource`.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from ir.pipeline import Pipeline
 
 @dataclass(frozen=True, slots=True)
 class Claimant:
-    """Who claims files: an attempt of a run, known by its fence token. Without a token it only looks.
+    """The claimant of files: an attempt of a run, identified by its fence token. Without a token it only reads.
 
-    `sources` are the source nodes that the pipeline has now.
+    `sources` are the source nodes of the current pipeline.
     """
 
     pipeline: str
@@ -40,7 +40,7 @@ class Claimant:
 
 @dataclass(frozen=True, slots=True)
 class RowLimit:
-    """The first `rows` rows that a database gives, or so many random ones of its first `random_of` rows."""
+    """The first `rows` rows of a database, or a random sample of that size from its first `random_of` rows."""
 
     rows: int
     random_of: int | None = None
@@ -48,11 +48,10 @@ class RowLimit:
 
 @dataclass(frozen=True, slots=True)
 class SourceContext:
-    """What a connector is given beside its source node: the workspace's folder, who reads, and the connection that the
-    node names.
+    """The context of a connector: the workspace's folder, the claimant, and the connection of the source node.
 
-    `most_seconds` is how long a query may take, None where nothing limits it. `only_looks` is for previews and samples:
-    people see rows that no version loads. `limit` is how many rows a database is asked for, None for all.
+    `most_seconds` is the time limit of a query, None for no limit. `only_looks` is set for previews and samples, where
+    users see rows that no version loads. `limit` restricts the rows of a database, None means all.
     """
 
     folder: Path
@@ -64,7 +63,7 @@ class SourceContext:
 
     @classmethod
     def of(cls, job: RunJob, source: Source, *, only_looks: bool = False) -> SourceContext:
-        """That of an attempt. One that only looks has no token, and so claims nothing."""
+        """Return the context of an attempt. If it `only_looks`, it has no token and claims nothing."""
         return cls(
             folder=job.files_folder,
             claimant=Claimant.of(job.pipeline, job.run_id, None if only_looks else job.token),
@@ -76,8 +75,8 @@ class SourceContext:
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """Matching files in the source's order, those that may still be growing, and the pipelines that have claimed others
-    that match."""
+    """Matching files in the source's order, files that may still be growing, and the pipelines that have claimed other
+    matching files."""
 
     files: tuple[SourceFile, ...]
     unsettled: tuple[SourceFile, ...] = ()
@@ -85,16 +84,16 @@ class Listing:
 
 
 ArrivedWhole = Callable[[Sequence[SourceFile]], Collection[str]]
-"""The paths of those young files that are known not to grow."""
+"""Returns the paths of those recent files that are known to be complete."""
 
 
 class FileSource(ABC):
     """The files of one source node.
 
-    A connector must say how to find and open them. One that can also claim a file, so that nobody else gets it,
-    overrides `list_claimed`, `claimed_by`, `claim`, `requeue` and `archive`; without these, files are read where they
-    are and never moved. A claim must be a single step of the store of which one of several callers succeeds: a rename,
-    or the creation of an object that must not exist.
+    A connector must implement how to find and open them. To claim files exclusively, it also overrides `list_claimed`,
+    `claimed_by`, `claim`, `requeue` and `archive`; otherwise files are read in place and never moved. A claim must be a
+    single atomic operation of the store that succeeds for one of several callers: a rename, or the creation of an
+    object that must not exist.
     """
 
     def __init__(self, source: Source, context: SourceContext) -> None:
@@ -104,25 +103,26 @@ class FileSource(ABC):
     @property
     @abstractmethod
     def store(self) -> FileStore:
-        """What opens the files, in this process and in Spark's tasks."""
+        """The store that opens the files, in this process and in Spark's tasks."""
 
     @abstractmethod
     def find_files(self, now: float) -> Iterable[SourceFile]:
-        """Every file whose name matches at a moment in seconds since 1970, in any order, claimed ones of this source
-        included. A store that lists in pages yields them as they come. Raises Terminal where that is not possible."""
+        """Return every file whose name matches at the time `now` (in seconds since 1970), in any order, including
+        claimed files of this source. A store that lists in pages yields files page by page. Raises Terminal if files
+        cannot be listed."""
 
     def few_files(self, most: int) -> tuple[SourceFile, ...] | None:
-        """The matching files, found while a page waits; None where there are more than `most` files, or where it would
-        take a call over the network."""
+        """Return the matching files while a page waits. Return None if there are more than `most` files, or if this
+        needs a network call."""
         return None
 
     def newest_file(self, most: int) -> SourceFile | None:
-        """The one of `few_files` that changed last."""
+        """Return the file of `few_files` that changed last."""
         return max(self.few_files(most) or (), key=lambda file: file.mtime_ns, default=None)
 
     def list_files(self, now: float, arrived_whole: ArrivedWhole, seen: Sequence[SourceFile] = ()) -> Listing:
-        """The matching files at a moment in seconds since 1970. `seen` are those that were listed as unsettled, as they
-        were `settleSeconds` ago by this machine's clock. Raises as `find_files`."""
+        """Return the matching files at the time `now` (in seconds since 1970). `seen` are files listed as unsettled
+        `settleSeconds` ago, by this machine's clock. Raises as `find_files`."""
         found = sorted(self.find_files(now), key=lambda file: (PurePosixPath(file.name).name, file.path))
         before = {file.path: file for file in seen}
         young = [file for file in found if not self._is_settled(file, now, before.get(file.path))]
@@ -135,32 +135,32 @@ class FileSource(ABC):
         return Listing(files, tuple(growing.values()), () if found else self.claimed_by(now))
 
     def list_claimed(self, now: float) -> tuple[SourceFile, ...]:
-        """The files that this source has claimed, in this attempt or in earlier ones, which are dead."""
+        """Return the files that this source has claimed, in this attempt or in earlier ones, which have ended."""
         return ()
 
     def claimed_by(self, now: float) -> tuple[str, ...]:
-        """The other pipelines that have claimed files with names that match."""
+        """Return the other pipelines that have claimed files with matching names."""
         return ()
 
     def claim(self, file: SourceFile) -> SourceFile | None:
-        """Claim a listed file, so that nobody else does; returns where it is now, None if somebody else was faster.
-        Raises Transient `source.changed` if the file is not the one that was listed."""
+        """Claim a listed file exclusively and return its new location, or None if another claimant was faster. Raises
+        Transient `source.changed` if the file is not the listed one."""
         return file
 
     def requeue(self, file: SourceFile) -> None:
-        """Move a claimed file back to where it was listed, unless another file has come there since."""
+        """Move a claimed file back to its original location, unless another file exists there now."""
         return None
 
     def archive(self, file: SourceFile, succeeded: bool) -> None:
-        """Move a claimed file to those that were loaded, or to those that failed."""
+        """Move a claimed file to the folder of loaded files, or to that of failed files."""
         return None
 
     def _is_settled(self, file: SourceFile, now: float, before: SourceFile | None) -> bool:
-        """Whether size and times have stood still long enough.
+        """Return whether size and times have been unchanged long enough.
 
-        A time stamp may be anything: a file that is copied with its time looks old, or lies in the future, while it
-        grows. The change time is the kernel's own. Where either is young or ahead, only standing still between two
-        looks counts, whose distance this machine's clock has measured.
+        Time stamps are not reliable: a file that is copied with its time looks old, or is in the future, while it
+        grows. Only the kernel sets the change time. If either is recent or in the future, only two listings with the
+        same result count, whose interval this machine's clock has measured.
         """
         newest = max(file.mtime_ns, file.ctime_ns or 0) / 1e9
         settle_seconds = self.config.wait_policy.settle_seconds
@@ -168,7 +168,7 @@ class FileSource(ABC):
 
 
 class SnapshotSource(ABC):
-    """The rows of one source node as of one moment."""
+    """The rows of one source node at one point in time."""
 
     def __init__(self, source: Source, context: SourceContext) -> None:
         self.node, self.context = source.id, context
@@ -176,22 +176,22 @@ class SnapshotSource(ABC):
     @property
     @abstractmethod
     def name(self) -> str:
-        """As people see it beside a row's number."""
+        """The displayed name of the source."""
 
     @property
     @abstractmethod
     def is_shared(self) -> bool:
-        """Whether several targets can read the same moment."""
+        """Return whether several targets can read the same snapshot."""
 
     @abstractmethod
     def open(self, stack: ExitStack) -> None:
-        """Fix the moment. It lasts until the last reading is released, at the latest until `stack` is left. Raises
+        """Take the snapshot. It lasts until the last reading is released, at the latest until `stack` is closed. Raises
         Failure `source.…`."""
 
     @abstractmethod
     def reading(self, *, is_last: bool = False) -> Reading:
-        """All rows, once it is open; nothing is read after the last."""
+        """Return all rows of the open source. With `is_last`, nothing is read afterwards."""
 
     @abstractmethod
     def interrupt(self) -> None:
-        """End what is being read, from another thread and at any time; its reader fails."""
+        """Interrupt reading, from another thread and at any time. The reader raises."""

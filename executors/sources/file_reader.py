@@ -1,4 +1,4 @@
-"""Files as a source: list, let them settle, claim, scan, leave out what was loaded before, and archive them."""
+"""Reads files as a source: lists, settles, claims and scans them, excludes those loaded before, and archives them."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ Scanner = Callable[[Source, Sequence[SourceFile], FileStore], list[FileScan]]
 
 @dataclass(slots=True)
 class _Opened:
-    """The files of one source in one run: pinned, so that every target reads the same.
+    """The files of one source in one run. They are fixed, so that every target reads the same files.
 
-    `claimed` are those that are still to be archived, `wanted` the hashes of those that some target had to load.
+    `claimed` are the files that still need to be archived, `wanted` the hashes of files that some target had to load.
     """
 
     source: Source
@@ -48,20 +48,20 @@ class _Opened:
 
 
 class FileSourceReader:
-    """Opens each source of a run once and remembers what it gave. One that `only_looks` leaves all files where they
-    are."""
+    """Opens each source of a run once and caches the result. With `only_looks`, no file is moved."""
 
     def __init__(self, job: RunJob, ports: Ports, scan: Scanner, *, only_looks: bool = False) -> None:
         self._job, self._ports, self._scan, self._only_looks = job, ports, scan, only_looks
         self._opened: dict[str, _Opened] = {}
 
     def read(self, target_run: TargetRun, target_runs: Sequence[TargetRun]) -> Reading | None:
-        """The files that the target has not loaded yet, out of those that its source's other targets have got."""
+        """Return the files that the target has not loaded yet, among those that its source's other targets have
+        loaded."""
         opened = self._open(target_run.path.source)
         for other in target_runs:
             if other.commit:
                 self._keep(opened, self._held_by(other, other.commit, opened))
-                # Loaded by this run all the same, whatever the other targets still have to load of them.
+                # They are loaded by this run, even if other targets have not loaded them yet.
                 self._want(opened, [scan for scan in opened.scans if scan.sha256 in other.commit.files_done])
         scans = self._to_load(target_run, opened)
         if not scans:
@@ -81,7 +81,7 @@ class FileSourceReader:
     def archive_loaded(self, source: Source, target_runs: Sequence[TargetRun]) -> None:
         commits = [set(target_run.commit.files_done) for target_run in target_runs if target_run.commit]
         if len(commits) == len(target_runs):
-            # What one of them has not loaded it had loaded before: all have read the same files.
+            # Files without a commit of this run were loaded before: all targets have read the same files.
             self._archive_unopened(source, set.union(*commits))
         if opened := self._opened.get(source.id):
             self._archive(opened, loaded=True)
@@ -90,7 +90,7 @@ class FileSourceReader:
 
     def archive_failed(self, source: Source, reason: str) -> None:
         if opened := self._opened.get(source.id):
-            # Hashed before they move, and told even if one of them cannot be moved.
+            # The files are hashed before they move, and recorded even if one of them cannot be moved.
             self._ports.units.fail(source.id, self._by_hash(opened), reason)
             self._archive(opened, loaded=False)
 
@@ -100,9 +100,9 @@ class FileSourceReader:
                 opened.handler.requeue(opened.claimed.pop())
 
     def interrupt(self) -> None:
-        """Listing and scanning end with their job."""
+        """Listing and scanning end with their Spark job."""
 
-    # --- what a target has loaded -----------------------------------------------------------------------------
+    # --- the files of a target ---------------------------------------------------------------------------------
 
     def _held_by(self, target_run: TargetRun, commit: LoadCommit, opened: _Opened) -> set[str]:
         held, target = set(commit.files_done), target_run.path.target
@@ -119,7 +119,8 @@ class FileSourceReader:
         return held | self._loaded(target_run, opened).keys()
 
     def _to_load(self, target_run: TargetRun, opened: _Opened) -> list[FileScan]:
-        """The files that this target has not loaded yet; all of them or none for modes that replace all rows."""
+        """Return the files that this target has not loaded yet. For modes that replace all rows, return all files or
+        none."""
         forgotten = self._ports.units.forgotten(opened.hashes)
         if load_mode(target_run.path.target.load_mode).replaces_all_rows:
             last = target_run.handler.find_last_files(self._job, target_run)
@@ -146,7 +147,8 @@ class FileSourceReader:
         return target_run.handler.find_loaded(self._job, target_run, opened.hashes)
 
     def _warn_of_renamed(self, target_run: TargetRun, opened: _Opened, nodes: Sequence[str]) -> None:
-        """Until the target has loaded something itself: who gave the node another task wants to hear of it."""
+        """Warn until the target has loaded something itself, because only a node with a new purpose needs the
+        warning."""
         if nodes and target_run.handler.find_last_files(self._job, target_run) is None:
             opened.warnings.append(_renamed(target_run.path.target, nodes))
 
@@ -156,13 +158,13 @@ class FileSourceReader:
     # --- the files themselves ---------------------------------------------------------------------------------
 
     def _open(self, source: Source) -> _Opened:
-        """List, settle, claim and scan the files of a source; every later call gives the same."""
+        """List, settle, claim and scan the files of a source. Later calls return the same result."""
         if source.id not in self._opened:
             self._discover(source)
         return self._opened[source.id]
 
     def _keep(self, opened: _Opened, hashes: Collection[str]) -> None:
-        """Leave all other files where they are, for the next run."""
+        """Exclude all other files. They stay in place for the next run."""
         late = [scan for scan in opened.scans if scan.sha256 not in hashes]
         for scan in late:
             self._ports.events.log(
@@ -174,7 +176,7 @@ class FileSourceReader:
         opened.scans = [scan for scan in opened.scans if scan not in late]
 
     def _want(self, opened: _Opened, scans: Sequence[FileScan]) -> None:
-        """Mark the files that a target has to load as being processed; the others keep the state they have."""
+        """Mark the files that a target has to load as being processed. The state of other files does not change."""
         fresh = {scan.sha256: scan.scanned_file() for scan in scans if scan.sha256 not in opened.wanted}
         if fresh:
             opened.warnings += warn_of_late(opened.source, scans, self._ports.units)
@@ -182,7 +184,7 @@ class FileSourceReader:
             opened.wanted |= fresh.keys()
 
     def _archive(self, opened: _Opened, *, loaded: bool) -> None:
-        """What was archived before stays there."""
+        """Archive the claimed files. Files archived before are not moved again."""
         while opened.claimed:
             self._archive_one(opened, opened.claimed[0], loaded=loaded)
 
@@ -197,7 +199,7 @@ class FileSourceReader:
                 self._ports.units.skip(opened.source.id, scan.file, scan.sha256, "The same content was already loaded.")
 
     def _archive_unopened(self, source: Source, loaded: Collection[str]) -> None:
-        """Archive what an earlier attempt of this run had claimed and loaded when it died."""
+        """Archive files that an earlier attempt of this run had claimed and loaded before it ended."""
         if source.id in self._opened:
             return
         handler = self._load(source)
@@ -207,8 +209,8 @@ class FileSourceReader:
         self._ports.units.finish(loaded)
 
     def _by_hash(self, opened: _Opened) -> dict[str, SourceFile]:
-        """The files in hand; where the scan did not come to its end, their bytes are read once more. One that is gone
-        or cannot be read has no hash, and may be why the run fails: that is told, not this."""
+        """Return the open files by hash; if the scan was incomplete, they are read once more. A file that is missing or
+        unreadable has no hash, and may be the reason for the failure, which is the error to report."""
         if opened.scans:
             return {scan.sha256: scan.file for scan in opened.scans}
         found: dict[str, SourceFile] = {}
@@ -230,7 +232,7 @@ class FileSourceReader:
         queue = line_up(source, listing.files, self._ports.units)
         if queue.waiting and (not queue.ready or self._replaces_all(source)):
             raise refuse_held_back(source, queue)
-        # Known before the scan, so that files that cannot even be scanned are archived too.
+        # Set before the scan, so that files that cannot be scanned are archived too.
         claimed = self._claim(source, handler, queue.ready)
         if not claimed:
             self._opened[source.id] = self._missed(source, handler, listing)
@@ -245,7 +247,7 @@ class FileSourceReader:
         self._warn_if_empty(source, scans)
 
     def _claim(self, source: Source, handler: FileSource, files: Sequence[SourceFile]) -> list[SourceFile]:
-        """Those of the files that nobody else has taken since they were listed."""
+        """Return the files that no other claimant has taken since they were listed."""
         if self._only_looks:
             return list(files)
         claimed: list[SourceFile] = []
@@ -258,12 +260,12 @@ class FileSourceReader:
         return claimed
 
     def _replaces_all(self, source: Source) -> bool:
-        """Whether some of its files alone would push all others out of a table."""
+        """Return whether a load of only some files would remove the rows of all others from a table."""
         targets = [t for t in self._job.pipeline.targets() if self._job.pipeline.path_to(t).source.id == source.id]
         return any(load_mode(target.load_mode).replaces_all_rows for target in targets)
 
     def _settled(self, source: Source, handler: FileSource) -> Listing:
-        """What has stood still long enough; waits once for files that may be growing."""
+        """Return the settled files. Waits once for files that may be growing."""
         listing = handler.list_files(time.time(), self._ports.units.arrived_whole)
         if listing.unsettled:
             seconds = config_of(source, FilesConfig).wait_policy.settle_seconds
@@ -302,7 +304,7 @@ class FileSourceReader:
                 opened.warnings.append(RunWarning("source.header", opened.source.id, f"{scan.file.name}: {text}"))
 
     def _warn_if_empty(self, source: Source, scans: Sequence[FileScan]) -> None:
-        """Files without rows are no miss, but who wants to hear of a miss wants to hear of them too."""
+        """Warn of files without rows if the source warns of missing files."""
         if config_of(source, FilesConfig).wait_policy.on_miss_action == "alert" and not any(
             scan.records for scan in scans
         ):
@@ -312,7 +314,7 @@ class FileSourceReader:
             )
 
     def _missed(self, source: Source, handler: FileSource, listing: Listing) -> _Opened:
-        """No file was found: wait if the policy says so, else do what `onMissAction` says."""
+        """Handle a source without files: wait if the policy says so, else do what `onMissAction` says."""
         config = config_of(source, FilesConfig)
         policy, waited = config.wait_policy, self._job.waited
         text = f"No file in {config.path!r} matches {config.pattern.value!r}."
@@ -335,7 +337,7 @@ class FileSourceReader:
         return missed
 
     def _alert_and_warn(self, opened: _Opened, kind: str, text: str, next_step: str) -> None:
-        """Raise an alert, and warn of the same in the run: who looks at the run alone must see it too."""
+        """Raise an alert, and add the same warning to the run for users who see only the run."""
         self._ports.events.alert(kind, "warning", text, next_step, opened.source.id)
         opened.warnings.append(RunWarning(kind, opened.source.id, text))
 
@@ -345,7 +347,7 @@ def _renamed(target: Target, nodes: Sequence[str]) -> RunWarning:
         "target.renamed",
         target.id,
         f"{counted(len(nodes), 'file')} counted as loaded: {' and '.join(sorted(set(nodes)))}, which this pipeline no "
-        f"longer has, loaded them into {target.schema_}.{target.table}. If this target is to load them too, load again "
+        f"longer has, loaded them into {target.schema_}.{target.table}. To load them into this target too, load again "
         "with a reason.",
     )
 

@@ -1,4 +1,4 @@
-"""`local_fs`: files in one folder of the workspace. Nothing here, links included, leads out of that workspace."""
+"""`local_fs`: files in one folder of the workspace. No path, not even through a link, leaves the workspace's folder."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ from ir.patterns import compile_pattern, expand_tokens
 from ir.timezones import timezone
 
 _CLAIMS = re.compile(r"(?P<pipeline>[a-z][a-z0-9_-]*)\.(?P<source>[a-z][a-z0-9_-]*)\.(?P<token>[0-9]+)\..+")
-"""The name of a folder of claimed files: whose they are."""
+"""The name of a folder of claimed files, which identifies the claimant."""
 
 
 class LocalFs(FileSource):
     """Files of one source node.
 
-    With `atomicity` a file is claimed by moving it into a folder of the attempt's own below the staging folder, which
-    names pipeline, source, fence token and run. Claims of others are left alone. Those of earlier attempts of this
-    pipeline are listed again and taken over: the fence keeps such an attempt from loading anything. Without
-    `atomicity` files are read in place and never moved. Folders below `path` are not searched.
+    With `atomicity`, a file is claimed by moving it into a folder of the attempt below the staging folder, whose name
+    contains pipeline, source, fence token and run. Claims of other pipelines are ignored. Claims of earlier attempts of
+    this pipeline are listed and taken over: the fence prevents such an attempt from loading anything. Without
+    `atomicity`, files are read in place and never moved. Subfolders of `path` are not searched.
     """
 
     def __init__(self, source: Source, context: SourceContext) -> None:
@@ -100,7 +100,7 @@ class LocalFs(FileSource):
         return now
 
     def archive(self, file: SourceFile, succeeded: bool) -> None:
-        """Move a claimed file into the success or failure folder, next to any file of its name."""
+        """Move a claimed file to the success or failure folder, with a suffix if its name exists there."""
         atomicity, path = self._config.atomicity, Path(file.path)
         if atomicity is None:
             return
@@ -109,13 +109,13 @@ class LocalFs(FileSource):
         self._tidy(path.parent)
 
     def requeue(self, file: SourceFile) -> None:
-        """Move a claimed file back to where it came from; beside a new file of its name it stays claimed."""
+        """Move a claimed file back to its original folder. If a new file has its name there, it stays claimed."""
         path = Path(file.path)
         if self._is_staged(path) and move_if_free(path, self._path / path.name):
             self._tidy(path.parent)
 
     def _tidy(self, folder: Path) -> None:
-        """Remove a folder of claims that holds none any more."""
+        """Remove empty folders of claims."""
         with suppress(OSError):
             while self._is_staged(folder):
                 folder.rmdir()
@@ -124,8 +124,8 @@ class LocalFs(FileSource):
     # --- folders ----------------------------------------------------------------------------------------------
 
     def _inside(self, path: Path) -> Path:
-        """The real path behind links; raises Terminal if it lies outside the workspace's folder."""
-        real = Path(os.path.realpath(path))  # unlike `resolve`, it bears links that lead to one another
+        """Return the path with links resolved. Raises Terminal if it is outside the workspace's folder."""
+        real = Path(os.path.realpath(path))  # unlike `resolve`, it accepts links that form a loop
         if not real.is_relative_to(self._root):
             raise Terminal(
                 "source.path_outside",
@@ -151,7 +151,7 @@ class LocalFs(FileSource):
         return self._inside(self._staging(atomicity) / f"{who.pipeline}.{self.node}.{who.token}.{who.run_id}")
 
     def _claims(self) -> Iterator[tuple[Path, re.Match[str]]]:
-        """Every folder of claimed files, whosever."""
+        """Yield every folder of claimed files, of any claimant."""
         if self._config.atomicity is not None:
             staging = self._staging(self._config.atomicity)
             for name in self._entries(staging):
@@ -159,8 +159,9 @@ class LocalFs(FileSource):
                     yield staging / name, match
 
     def _may_take_over(self, claims: re.Match[str]) -> bool:
-        """Whether claims are this source's own: of this attempt or of an earlier one, which is dead, for each claims
-        with a higher token. What a source held that the pipeline no longer has goes to whom its names match."""
+        """Return whether claims belong to this source: to this attempt or to an earlier one, which has ended because
+        attempts have increasing tokens. Claims of a source that the pipeline no longer has belong to the source whose
+        pattern matches."""
         who, node = self.context.claimant, claims["source"]
         if claims["pipeline"] != who.pipeline or (node != self.node and node in who.sources):
             return False
@@ -199,7 +200,7 @@ class LocalFs(FileSource):
             ) from error
 
     def _file(self, entry: Path) -> SourceFile | None:
-        """A regular file, behind a link too, that still exists."""
+        """Return a regular file, possibly behind a link, if it still exists."""
         real = self._inside(entry)
         shown = os.fsencode(Path(self._config.path) / entry.name).decode("utf-8", "backslashreplace")
         if self._config.atomicity is not None and entry.is_symlink():
@@ -214,7 +215,7 @@ class LocalFs(FileSource):
         except FileNotFoundError:
             return None
         except OSError as error:
-            if error.errno == errno.ELOOP:  # links that lead to one another lead to no file
+            if error.errno == errno.ELOOP:  # links that form a loop have no file
                 return None
             raise
         if not stat.S_ISREG(status.st_mode):

@@ -1,4 +1,4 @@
-"""Moving a file within a file system without ever replacing another, and taking one that others may want too."""
+"""Moves a file within a file system without replacing another, also when several processes compete for it."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ _NO_LINKS = (errno.EPERM, errno.EOPNOTSUPP, errno.EMLINK, errno.ENOSYS)
 
 
 def move_to_first_free(file: Path, candidates: Iterator[Path]) -> Path:
-    """Move a file to the first candidate that does not exist; makes its folder.
+    """Move a file to the first candidate that does not exist, and create its folder.
 
-    Raises Transient if the file is gone and Terminal if the folder lies on another file system.
+    Raises Transient if the file is missing and Terminal if the folder is on another file system.
     """
     for candidate in candidates:
         if move_if_free(file, candidate):
@@ -25,7 +25,8 @@ def move_to_first_free(file: Path, candidates: Iterator[Path]) -> Path:
 
 
 def move_if_free(file: Path, to: Path) -> bool:
-    """Move a file unless something is there; makes the folder. Raises as `move_to_first_free`."""
+    """Move a file unless the destination exists, and create the folder. Return whether it was moved. Raises as
+    `move_to_first_free`."""
     to.parent.mkdir(parents=True, exist_ok=True)
     try:
         _move(file, to)
@@ -43,10 +44,11 @@ def move_if_free(file: Path, to: Path) -> bool:
 
 
 def take(file: Path, candidates: Iterator[Path]) -> Path | None:
-    """Move a file to the first free candidate in a folder that nobody else writes to; None if the file is gone.
+    """Move a file to the first free candidate in a folder that no other process writes to. Return None if the file is
+    missing.
 
-    One rename and no second name: of several who take a file at once, one has it, and nobody else has it too. Raises
-    Terminal as `move_to_first_free` does.
+    It uses a single rename, so that exactly one of several competing processes gets the file. Raises Terminal as
+    `move_to_first_free`.
     """
     to = next(candidate for candidate in candidates if not os.path.lexists(candidate))
     try:
@@ -60,8 +62,8 @@ def take(file: Path, candidates: Iterator[Path]) -> Path | None:
 
 
 def _move(file: Path, to: Path) -> None:
-    """A second name first, which fails where a file is; then the old name goes. A crash between leaves both names for
-    the same bytes, which count as one file."""
+    """Create a second name first, which fails if the destination exists, then remove the old name. A crash in between
+    leaves two names of the same bytes, which count as one file."""
     try:
         os.link(file, to, follow_symlinks=False)
     except OSError as error:
@@ -89,14 +91,14 @@ def _refused(file: Path, error: OSError) -> Terminal:
 
 
 def in_folder(folder: Path, name: str) -> Iterator[Path]:
-    """`name`, then the same in folders `2`, `3` … so that the name stays what it is."""
+    """Yield `name`, then the same name in folders `2`, `3` …, so that the name does not change."""
     yield folder / name
     for number in count(2):
         yield folder / str(number) / name
 
 
 def with_suffix(folder: Path, name: str) -> Iterator[Path]:
-    """`a.csv`, `a_2.csv`, `a_3.csv` …"""
+    """Yield `a.csv`, `a_2.csv`, `a_3.csv` …"""
     yield folder / name
     stem, suffix = Path(name).stem, Path(name).suffix
     for number in count(2):

@@ -1,4 +1,4 @@
-"""The newest files of a source, for samples and previews of nodes."""
+"""Selects the newest files of a source, for samples and previews of nodes."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from ir.connectors.files import FilesConfig
 from ir.nodes import Source
 
 MOST_FILES = 100
-"""Each file is opened, which takes time even if it is small."""
+"""Opening a file takes time even if it is small."""
 
 
 @dataclass(frozen=True, slots=True)
 class NewestFiles:
-    """Some files in the order of the source. `left_out` is the number of older ones."""
+    """Some files in the order of the source. `left_out` is the number of older files."""
 
     files: tuple[SourceFile, ...]
     left_out: int
 
 
 def find_newest(source: Source, handler: FileSource, arrived_whole: ArrivedWhole, most_bytes: int) -> NewestFiles:
-    """The newest files that have at most so many bytes together, and always one, wherever they stand with their loads.
-    Raises Terminal `source.no_files`."""
+    """Return the newest files with at most `most_bytes` bytes in total, but at least one, whether or not they were
+    loaded. Raises Terminal `source.no_files`."""
     listing = handler.list_files(time.time(), arrived_whole)
-    # Nothing is loaded, so that a file that may still be growing is better than none.
+    # Nothing is loaded, so a file that may still be growing is acceptable.
     found = listing.files or listing.unsettled
     if not found:
         config = config_of(source, FilesConfig)

@@ -1,4 +1,4 @@
-"""The newest files of a source, for samples."""
+"""Reads the newest files of a source, for samples."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from executors.sources.newest import find_newest
 from ir.nodes import Source
 
 ENOUGH_BYTES = 64 << 20
-"""Of the newest files so many are looked at, and always one."""
+"""The total size of the newest files that are read; at least one file is read."""
 
 
 class NewestFilesReader:
-    """The newest files of a source, wherever they stand with their loads; nothing is claimed."""
+    """Reads the newest files of a source, whether or not they were loaded. Nothing is claimed."""
 
     def __init__(self, job: RunJob, ports: Ports, scan: Scanner) -> None:
         self._job, self._ports, self._scan = job, ports, scan
@@ -49,4 +49,4 @@ class NewestFilesReader:
         """Nothing was claimed."""
 
     def interrupt(self) -> None:
-        """Listing and scanning end with their job."""
+        """Listing and scanning end with their Spark job."""

@@ -1,4 +1,5 @@
-"""The files of a source, quickly, for a page that waits: all, and the newest one's columns and head."""
+"""Reads the file names of a source, and the columns and first bytes of the newest file, quickly enough for a waiting
+page."""
 
 from __future__ import annotations
 
@@ -14,12 +15,12 @@ from ir.formats import Csv, Tsv
 from ir.nodes import Source
 
 MOST_FILES = 1000
-"""A folder with more is not worth looking through while a page waits."""
+"""A folder with more files takes too long to search while a page waits."""
 
 
 def peek_columns(source: Source, folder: Path) -> list[str]:
-    """The columns of the newest file that a source would read; none where that cannot be told. `folder` is the
-    workspace's. Raises Failure and OSError for what cannot be read, and ValueError for settings that are not valid."""
+    """Return the columns of the newest file that a source would read; an empty list if they are unknown. `folder` is
+    the workspace's folder. Raises Failure and OSError for unreadable files, and ValueError for invalid settings."""
     if CONNECTORS[source.connector].reads != "files":
         return []
     format = config_of(source, FilesConfig).format
@@ -31,7 +32,7 @@ def peek_columns(source: Source, folder: Path) -> list[str]:
 
 
 def peek_head(source: Source, folder: Path, most: int) -> tuple[str, bytes] | None:
-    """The name of the newest file that a source would read, and its first bytes, at most so many; None if there is no
+    """Return the name and at most `most` first bytes of the newest file that a source would read; None if there is no
     such file. Raises as `peek_columns`."""
     if CONNECTORS[source.connector].reads != "files":
         return None
@@ -44,7 +45,7 @@ def peek_head(source: Source, folder: Path, most: int) -> tuple[str, bytes] | No
 
 
 def peek_files(source: Source, folder: Path) -> tuple[SourceFile, ...] | None:
-    """The files that a source may read; None where finding them would take long. Raises as `peek_columns`."""
+    """Return the files that a source may read; None if finding them would take long. Raises as `peek_columns`."""
     if CONNECTORS[source.connector].reads != "files":
         return None
     return load_file_source(source, SourceContext(folder, Claimant("", frozenset()))).few_files(MOST_FILES)

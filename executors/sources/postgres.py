@@ -1,4 +1,4 @@
-"""`postgres`: the rows of a table, view or query as of one moment, which all parts and all targets of a run share."""
+"""`postgres`: the rows of a table, view or query in one snapshot, which all parts and all targets of a run share."""
 
 from __future__ import annotations
 
@@ -43,10 +43,10 @@ MOST_PARTS = 64
 _STORED = ("table", "partition", "partitioned table", "materialized view")
 
 _BY_BLOCKS = 140000
-"""From this server version a range of ctid reads those blocks alone."""
+"""From this server version on, a range of ctid reads only those blocks."""
 
-# Only the heap keeps its rows in blocks that a ctid names. Tables that inherit from one have blocks of their own, which
-# fall into the same ranges.
+# Only tables in a heap have blocks that a ctid addresses. Tables that inherit from one have blocks of their own, which
+# are covered by the same ranges.
 _BLOCKS = """
 WITH RECURSIVE tree AS (
     SELECT c.oid FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
@@ -59,12 +59,13 @@ HAVING bool_and(a.amname IS NOT DISTINCT FROM 'heap')"""
 
 
 _LONGEST_SECONDS = 2_000_000
-"""PostgreSQL counts a statement's time in milliseconds that fit in 32 bits."""
+"""PostgreSQL stores the timeout of a statement as milliseconds in 32 bits."""
 
 
 class PostgresSource(SnapshotSource):
-    """One source node. Its session keeps the snapshot alive until the last reading is released, at the latest until the
-    stack is left. As long it holds the locks of a reader, which keep a load of the same table from replacing it."""
+    """One source node. Its session holds the snapshot until the last reading is released, at the latest until the stack
+    is closed. Until then it also holds the locks of a reader, which prevent a load of the same table from replacing
+    it."""
 
     snapshot = ""
 
@@ -103,14 +104,14 @@ class PostgresSource(SnapshotSource):
 
     @property
     def is_shared(self) -> bool:
-        """Behind some poolers other sessions cannot read the same snapshot."""
+        """Some poolers prevent other sessions from reading the same snapshot."""
         return bool(self.snapshot)
 
     def reading(self, *, is_last: bool = False) -> Reading:
         return self._reading(None, is_last)
 
     def _reading(self, bound: Bound | None, is_last: bool) -> Reading:
-        """All rows, or those from a bound on."""
+        """Return all rows, or those from a bound on."""
         with as_source(self.node), translate():
             parts, size = tuple(self._parts(bound)), self._size()
         identity = f"{self.context.claimant.run_id}\n{self.node}\n{self.snapshot or self._conn.info.backend_pid}"
@@ -128,7 +129,8 @@ class PostgresSource(SnapshotSource):
         )
 
     def _size(self) -> int | None:
-        """The bytes of a table with its long values; None for views, queries and tables that are not kept in a heap."""
+        """Return the bytes of a table with its long values; None for views, queries and tables that are not in a
+        heap."""
         table = self._config.table
         row = self._conn.execute(_BLOCKS, [table.schema_, table.name]).fetchone() if table else None
         return int(row[3]) if row and row[3] is not None else None
@@ -138,10 +140,10 @@ class PostgresSource(SnapshotSource):
             found = self._conn.execute(sql.SQL("SELECT EXISTS (SELECT FROM {} AS q)").format(self._rows)).fetchone()
         return found is None or not found[0]
 
-    # --- what is there ----------------------------------------------------------------------------------------
+    # --- inspection ------------------------------------------------------------------------------------------
 
     def _require_allowed(self, text: str) -> None:
-        """The same check as at save, and what only the database knows."""
+        """Check the query as at save, and what only the database knows."""
         try:
             query = read_query(text)
         except QueryRefused as refused:
@@ -172,7 +174,7 @@ class PostgresSource(SnapshotSource):
         return columns
 
     def _filled_of(self, table: SourceTable, there: Destination) -> dict[str, int]:
-        """The columns of a table with the names of those that loads fill, and the table."""
+        """Return the columns of a table with names that loads fill, and the oid of the table."""
         names = [column.name for column in there.columns if column.name in FILLED]
         name = sql.Identifier(table.schema_, table.name).as_string(self._conn)
         row = self._conn.execute("SELECT %s::regclass::oid", [name]).fetchone() if names else None
@@ -181,12 +183,12 @@ class PostgresSource(SnapshotSource):
     def _without_filled(
         self, columns: Sequence[DestinationColumn], filled: Mapping[str, int]
     ) -> tuple[DestinationColumn, ...]:
-        """What loads wrote beside the rows tells where those came from, and is none of theirs. A query's star gives it;
-        a name that is spelled is meant, and validated like any other."""
+        """Return the columns without those that loads filled, which describe the origin of rows and are not data.
+        `SELECT *` includes them; a column that a query names explicitly is read and validated like any other."""
         if own := not_of_flow(self._conn, filled):
             raise Terminal(
                 "source.column_reserved",
-                f"{self.name} has a column {own[0]!r} of its own, a name under which loads write where rows came from: "
+                f"{self.name} has a column {own[0]!r} of its own, a name that loads use for the origin of rows: "
                 "its values would be replaced.",
                 hint=f'Read it under another name, by a query with {own[0]} AS "other", or name all other columns.',
             )
@@ -210,17 +212,18 @@ class PostgresSource(SnapshotSource):
         table = self._config.table
         if table is not None:
             return sql.Identifier(table.schema_, table.name)
-        # The line break ends a comment that the query may end in.
+        # The line break ends a comment at the end of the query.
         return sql.SQL("({}\n)").format(sql.SQL(read_query(str(self._config.query)).text))
 
     def _require_readable(self) -> None:
-        """What the role must not read fails here, before any target is touched."""
+        """Fail for relations that the role must not read, before any target is changed."""
         self._conn.execute(self._select(sql.SQL("false")))
 
     def _choose_types(self) -> tuple[SourceField, ...]:
-        """Columns of a table that hold what Arrow cannot (infinity, years before 1) stay PostgreSQL's own all the way.
+        """Read columns of a table with values that Arrow cannot represent (infinity, years before 1) as PostgreSQL's
+        own types.
 
-        Of views and queries, which may be dear to run, each such value is told when it is met.
+        Views and queries may be expensive, so they are not searched: each such value is reported when it is read.
         """
         fields = tuple(field_of(column) for column in self._columns)
         tests = {column.name: test for column in self._columns if (test := beyond_arrow(column))}
@@ -239,7 +242,7 @@ class PostgresSource(SnapshotSource):
         )
 
     def _export(self) -> str:
-        """The snapshot's name for other sessions; empty if they cannot take it."""
+        """Return the name of the snapshot for other sessions; empty if they cannot use it."""
         with suppress(psycopg.Error, Failure):
             row = self._conn.execute("SELECT pg_export_snapshot()").fetchone()
             name = str(row[0]) if row else ""
@@ -247,13 +250,13 @@ class PostgresSource(SnapshotSource):
                 return name
         return ""
 
-    # --- what is to be read -----------------------------------------------------------------------------------
+    # --- parts to read ---------------------------------------------------------------------------------------
 
     def _parts(self, bound: Bound | None) -> Iterator[TablePart]:
-        """Ranges of blocks of a table, if its snapshot is shared; else all in one."""
+        """Yield ranges of blocks of a table if its snapshot is shared; else everything as one part."""
         blocks, per_block, step = self._blocks()
         past = self._past(bound)
-        # Else the server refuses to send what is no UTF-8.
+        # Otherwise the server refuses to send invalid UTF-8.
         encoding = sql.SQL(", ENCODING 'SQL_ASCII'" if charset_of(self._conn).encoding == "SQL_ASCII" else "")
         for start in range(0, max(blocks, 1), step):
             is_last = start + step >= blocks
@@ -265,8 +268,8 @@ class PostgresSource(SnapshotSource):
             yield TablePart(start, end, start * per_block + 1, statement.as_string(self._conn))
 
     def _blocks(self) -> tuple[int, int, int]:
-        """How many blocks there are of the table and of each that inherits from it, how many rows all of them have in
-        one block at most, and how many blocks make a part."""
+        """Return the number of blocks of the largest of the table and its children, the maximum number of rows of all
+        of them in one block, and the number of blocks of a part."""
         table = self._config.table
         if table is None or self.context.limit or not self.is_shared or self._conn.info.server_version < _BY_BLOCKS:
             return 1, 1, 1
@@ -283,7 +286,8 @@ class PostgresSource(SnapshotSource):
         return sql.SQL("SELECT {} FROM {} AS q WHERE {}").format(columns, self._rows, where)
 
     def _past(self, bound: Bound | None) -> sql.Composable | None:
-        """Only where the column's type is that of the target, so that both compare and round alike."""
+        """Return the condition for a bound, only if the column has the type of the target, so that both compare and
+        round in the same way."""
         column = next((c for c in self._columns if bound is not None and c.name == bound.column), None)
         if bound is None or column is None or column.declared != bound.type.declared:
             return None
@@ -292,7 +296,7 @@ class PostgresSource(SnapshotSource):
 
 
 _LEAST_ROW_BYTES = 28
-"""A row takes at least 24 bytes and the pointer to it 4."""
+"""A row takes at least 24 bytes, and the pointer to it 4."""
 
 
 def _range(start: int, end: int | None) -> Sequence[sql.Composable]:

@@ -1,4 +1,4 @@
-"""Where rows come into a run. Each source is opened once and pinned, so that all its targets read the same."""
+"""Reads sources in a run. Each source is opened once, so that all its targets read the same data."""
 
 from __future__ import annotations
 
@@ -13,32 +13,33 @@ from ir.nodes import Source
 
 
 class SourceReader(Protocol):
-    """The sources of a run, of one kind or of all."""
+    """Reads the sources of a run, of one kind or of all kinds."""
 
     def read(self, target_run: TargetRun, target_runs: Sequence[TargetRun]) -> Reading | None:
-        """What a target is to load, None if nothing is new for it. `target runs` are all those of its source."""
+        """Return the data that a target has to load, None if nothing is new for it. `target_runs` are all targets of
+        its source."""
 
     def warnings_of(self, source: Source) -> Sequence[RunWarning]:
-        """What there is to say of a source that has been read."""
+        """Return the warnings about a source that has been read."""
 
     def nothing_new(self, source: Source) -> str:
-        """Why there was nothing to load."""
+        """Return why there was nothing to load."""
 
     def archive_loaded(self, source: Source, target_runs: Sequence[TargetRun]) -> None:
-        """Every target of the source has been loaded, now or by an earlier attempt."""
+        """Archive the claimed data. Every target of the source has been loaded, now or by an earlier attempt."""
 
     def archive_failed(self, source: Source, reason: str) -> None:
-        """What was claimed of the source would only fail again."""
+        """Archive the claimed data of the source as failed, because another load would fail again."""
 
     def requeue(self, source: Source) -> None:
-        """What was claimed of the source goes back to where it was, for it may be loaded later."""
+        """Return the claimed data of the source to its original place, because it may be loaded later."""
 
     def interrupt(self) -> None:
-        """End what is being read, from another thread; its reader fails."""
+        """Interrupt reading, from another thread. The reader raises."""
 
 
 class SourceReaders:
-    """Each source handled by the reader of its kind."""
+    """Delegates each source to the reader of its kind."""
 
     def __init__(self, files: SourceReader, snapshots: SourceReader) -> None:
         self._files, self._snapshots = files, snapshots

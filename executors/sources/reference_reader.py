@@ -1,4 +1,5 @@
-"""What joins look rows up in: each reference is read whole in every run, and nothing of it is claimed or moved."""
+"""Reads the references of joins. Each reference is read completely in every run, and nothing of it is claimed or
+moved."""
 
 from __future__ import annotations
 
@@ -22,8 +23,8 @@ from ir.words import counted
 
 
 class ReferenceReader:
-    """Opens each reference of a run once, so that all targets look rows up in the same. `only_looks` is for runs that
-    load nothing."""
+    """Opens each reference of a run once, so that all targets read the same data. `only_looks` is for runs that load
+    nothing."""
 
     def __init__(self, job: RunJob, ports: Ports, scan: Scanner, stack: ExitStack, *, only_looks: bool = False) -> None:
         self._job, self._ports, self._scan, self._stack = job, ports, scan, stack
@@ -32,17 +33,17 @@ class ReferenceReader:
         self._snapshots: dict[str, SnapshotSource] = {}
 
     def read(self, path: Path, later: Collection[Path] = ()) -> Mapping[str, Reading]:
-        """What the joins of a path look rows up in, by the ids of its sources. `later` are the paths that are still to
-        be read after it.
+        """Return the references of a path's joins, by the ids of their sources. `later` are the paths that are read
+        after it.
 
-        Raises Terminal `join.reference_empty`, Transient `source.changed`, WaitForFiles, and what reading raises.
+        Raises Terminal `join.reference_empty`, Transient `source.changed`, WaitForFiles, and errors of reading.
         """
         needed_later = {reference.source.id for other in later for reference in other.references.values()}
         sources = {reference.source.id: reference.source for reference in path.references.values()}
         return {name: self._read(source, is_last=name not in needed_later) for name, source in sources.items()}
 
     def interrupt(self) -> None:
-        """End what is being read, from another thread; its reader fails."""
+        """Interrupt reading, from another thread. The reader raises."""
         for handler in list(self._snapshots.values()):
             with suppress(Failure):
                 handler.interrupt()
@@ -60,7 +61,7 @@ class ReferenceReader:
             self._ports.events.step(LIST.name, source.id)
             context = SourceContext.of(self._job, source, only_looks=self._only_looks)
             handler = load_snapshot_source(source, context)
-            # Known before it is open, for opening it may take long and must end when the run is interrupted.
+            # Stored before it is open, because opening may take long and must be interruptible.
             self._snapshots[source.id] = handler
             handler.open(self._stack)
         return self._snapshots[source.id]
@@ -80,8 +81,8 @@ class ReferenceReader:
         return self._files[source.id]
 
     def _settled(self, source: Source, handler: FileSource) -> Listing:
-        """All matching files, once they have stood still. Raises Transient `source.changed` for one that still
-        grows: the rows that look up what is yet to come would have no match."""
+        """Return all matching files once they are settled. Raises Transient `source.changed` for a growing file: rows
+        that look up the missing part would have no match."""
         listing = handler.list_files(time.time(), self._ports.units.arrived_whole)
         if not listing.unsettled:
             return listing
@@ -119,5 +120,5 @@ def _empty(source: Source, text: str) -> Terminal:
         "join.reference_empty",
         text,
         node=source.id,
-        hint="Put the rows back, or correct the source. No row would have a match.",
+        hint="Restore the rows, or correct the source. Without them no row has a match.",
     )

@@ -1,4 +1,4 @@
-"""Rows of databases: each source is seen as of one moment, which lasts until all its targets have read it."""
+"""Reads rows of databases: each source has one snapshot, which lasts until all its targets have read it."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ class _Opened:
 
 
 class SnapshotSourceReader:
-    """Opens each source of a run once. There are no load units: every run reads what is there. `only_looks` is for runs
-    that load nothing."""
+    """Opens each source of a run once. There are no load units: every run reads the current rows. `only_looks` is for
+    runs that load nothing."""
 
     def __init__(self, job: RunJob, ports: Ports, stack: ExitStack, *, only_looks: bool = False) -> None:
         self._job, self._ports, self._stack = job, ports, stack
@@ -52,13 +52,13 @@ class SnapshotSourceReader:
             self._ports.events.step(LIST.name, source.id)
             context = SourceContext.of(self._job, source, only_looks=self._only_looks)
             handler = load_snapshot_source(source, context)
-            # Known before it is open, for opening it may take long and must end when the run is interrupted.
+            # Stored before it is open, because opening may take long and must be interruptible.
             self._opened[source.id] = _Opened(handler)
             handler.open(self._stack)
         return self._opened[source.id]
 
     def _warn_of_newer(self, source: Source, opened: _Opened, loaded: Sequence[TargetRun]) -> None:
-        """A snapshot does not outlive the attempt that took it."""
+        """Warn that targets of earlier attempts have read another snapshot: a snapshot ends with its attempt."""
         if loaded and not opened.warnings:
             names = ", ".join(other.path.target.id for other in loaded)
             opened.warnings.append(
