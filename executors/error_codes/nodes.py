@@ -101,7 +101,7 @@ CODES = (
     ErrorCode(
         "join.reference_empty",
         "The reference of a join has no rows.",
-        "Put the rows back, or correct the source of the reference.",
+        "Restore the rows, or correct the source of the reference.",
     ),
     ErrorCode(
         "join.reference_unreadable",

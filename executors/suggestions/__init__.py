@@ -1,5 +1,5 @@
-"""Rules that a sample speaks for, and how many of its rows would have failed a rule. Plain functions over rows; nothing
-is read."""
+"""Suggests rules from a sample, and counts its rows that would violate a rule. Plain functions over rows; nothing is
+read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the columns of a sample look like: how full, how many different values, of which type, from where to where."""
+"""Profiles the columns of a sample: filled values, distinct values, type, and range."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ Row = Mapping[str, Any]
 NO_TYPES: Mapping[str, str] = MappingProxyType({})
 
 GUESSED = ("integer", "float", "boolean", "date", "timestamp", "uuid")
-"""Types that a text column is tried for, the narrower first."""
+"""Types that a text column is tested for, the narrower first."""
 
 
 @dataclass(frozen=True, slots=True)
 class ColumnProfile:
-    """`kind` is the first type that all values (or `strangers` of them not) can be read as, `string` if there is none;
-    `is_text` says that they are texts. `least` and `most` are numbers or, of dates and times, texts."""
+    """`kind` is the first type that all values except `strangers` of them parse as, or `string`; `is_text` means that
+    the values are texts. `least` and `most` are numbers or, for dates and times, texts."""
 
     name: str
     rows: int
@@ -48,14 +48,14 @@ class ColumnProfile:
 
 
 def profile_columns(rows: Sequence[Row], types: Mapping[str, str] = NO_TYPES) -> list[ColumnProfile]:
-    """One for each column, in the order in which they are first met. Dates and decimals come as text as well: only
-    `types` tell that they are none."""
+    """Return a profile of each column, in order of first appearance. Dates and decimals also arrive as text; only
+    `types` distinguishes them from text."""
     names = dict.fromkeys(name for row in rows for name in row)
     return [_profile(name, [row.get(name) for row in rows], types.get(name, "string")) for name in names]
 
 
 def texts_of(rows: Sequence[Row], name: str) -> pa.Array:
-    """A column as the text that rules see."""
+    """Return a column as the text that rules evaluate."""
     return pa.array([_text(row.get(name)) for row in rows], pa.string())
 
 
@@ -92,7 +92,7 @@ def _profile(name: str, values: Sequence[Any], type: str) -> ColumnProfile:
 
 
 def _kind_of(counts: Counter[str]) -> tuple[str, list[bool]]:
-    """The narrowest type that at most one in a hundred values is none of, and which of the texts are none."""
+    """Return the narrowest type that at least 99 of a hundred values fit, and which of the texts do not fit."""
     array, total = pa.array(list(counts), pa.string()), counts.total()
     for kind in GUESSED if counts else ():
         rule = FieldType.model_validate({"type": "fieldType", "field": "x", "expected": kind, "onFail": "warn"})

@@ -1,4 +1,4 @@
-"""The shapes of texts: letters and digits in runs, and the pattern that most of them share."""
+"""Finds the pattern that most texts share, from runs of letters and digits."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ _CLASSES = {"A": "[A-Z]", "a": "[a-z]", "9": "[0-9]"}
 
 
 def pattern_of(texts: Sequence[tuple[str, int]]) -> str | None:
-    """One pattern for all texts, each with how often it is there; None if they have too little in common."""
+    """Return one pattern for all texts, which are given with their frequencies; None if they have too little in
+    common."""
     if any(len(text) > LONGEST or not text.isascii() for text, _ in texts):
         return None
     shapes: dict[tuple[str, ...], list[list[str]]] = defaultdict(list)
@@ -40,7 +41,7 @@ def _pattern(shape: Sequence[str], texts: Sequence[Sequence[str]]) -> str:
 
 
 def _part(sign: str, runs: set[str]) -> str:
-    """Letters that are always the same stand as they are; digits may go on counting."""
+    """Return the pattern of a run: constant letters literally, other letters and digits as a class."""
     if sign in LETTERS and len(runs) == 1 and len(next(iter(runs))) <= LONGEST_WORD:
         return next(iter(runs))
     lengths = [len(run) for run in runs]

@@ -19,20 +19,20 @@ from ir.rules import RULES, Email, Url
 from ir.words import counted
 
 LEAST_ROWS = 20
-"""Fewer say nothing."""
+"""Fewer rows are not representative."""
 MOST_VALUES, LONGEST_VALUE = 20, 60
 REPEATS = 10
-"""A column of few values has each of them so many times on average."""
+"""The average frequency of each value in a column with few values."""
 RARE = 100
-"""One exception in so many rows is a slip, more of them are usual."""
+"""At most one exception in this number of rows is an error; more exceptions are normal."""
 KEY_COLUMNS = 8
 MOST_MISFITS = 3
 
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """A row rule, or a dataset check of `check`'s kind, as it would stand in the document, what speaks for it, how many
-    rows of the sample it hits, and some of their values."""
+    """A row rule, or a dataset check of the kind `check`, in the form of the document. `evidence` gives the reason,
+    `hits` the number of rows of the sample that it rejects, and `misfits` some of their values."""
 
     spec: dict[str, Any]
     evidence: str
@@ -42,12 +42,12 @@ class Proposal:
 
     @property
     def name(self) -> str:
-        """The kind of rule or check."""
+        """The kind of the rule or check."""
         return self.check or str(self.spec["type"])
 
     @property
     def quotes_values(self) -> bool:
-        """Whether values of the sample stand in the rule, and so would in the document."""
+        """Return whether the rule, and so the document, would contain values of the sample."""
         return "values" in self.spec
 
     @property
@@ -56,8 +56,8 @@ class Proposal:
 
 
 def propose(rows: Sequence[Row], types: Mapping[str, str] = NO_TYPES) -> list[Proposal]:
-    """Column by column, then keys; nothing of a sample that is too small. `types` are those of the columns; the values
-    of the others are text as far as they come as text."""
+    """Return proposals column by column, then keys; none if the sample is too small. `types` are the types of columns;
+    values of other columns are text if they arrive as text."""
     if len(rows) < LEAST_ROWS:
         return []
     columns = profile_columns(rows, types)
@@ -67,7 +67,7 @@ def propose(rows: Sequence[Row], types: Mapping[str, str] = NO_TYPES) -> list[Pr
 
 
 def _tried(proposal: Proposal, rows: Sequence[Row]) -> Proposal:
-    """With the rows of the sample that it would have hit."""
+    """Return the proposal with the rows of the sample that it would reject."""
     trial = try_rule(RULES[proposal.spec["type"]].model_validate(proposal.spec), rows)
     texts = texts_of(rows, proposal.field).take(pa.array(trial.examples, pa.int64())).to_pylist()
     misfits = tuple(dict.fromkeys(text for text in texts if text))[:MOST_MISFITS]
@@ -94,7 +94,7 @@ def _field_type(column: ColumnProfile) -> Iterator[Proposal]:
 
 
 def _of_kind(column: ColumnProfile) -> str:
-    """How many values are of the column's kind, and of how many where some are not."""
+    """Return how many values have the column's kind, and of how many if some do not."""
     fit = column.filled - column.strangers
     return f"{fit:,} of {counted(column.filled, 'value')}" if column.strangers else counted(fit, "value")
 
@@ -108,7 +108,7 @@ def _range(column: ColumnProfile) -> Iterator[Proposal]:
 
 
 def _bound(value: Decimal, *, up: bool) -> int | float:
-    """A round number well beyond the value; 0 stays a bound where the values stop there."""
+    """Return a round number well beyond the value. A bound of 0 is not changed."""
     if value == 0 or (value > 0) != up:
         return 0
     size = abs(value) * 2
@@ -118,8 +118,8 @@ def _bound(value: Decimal, *, up: bool) -> int | float:
 
 
 def _one_of(column: ColumnProfile) -> Iterator[Proposal]:
-    """Of values that repeat alone: who takes the rule writes them into the pipeline, for all its viewers to read. One
-    that stands once may be anything, such as a name; it counts as an exception."""
+    """Propose only values that repeat, because an accepted rule stores them in the document, where all viewers can read
+    them. A value that occurs once may be personal, such as a name; it counts as an exception."""
     repeated = {text: times for text, times in column.common if times > 1}
     known = sum(repeated.values())
     is_small = 2 <= len(repeated) <= MOST_VALUES and known >= len(repeated) * REPEATS
@@ -132,7 +132,7 @@ def _one_of(column: ColumnProfile) -> Iterator[Proposal]:
 
 
 def _shape(column: ColumnProfile) -> Iterator[Proposal]:
-    """An address if all are, else the pattern that all known texts share."""
+    """Propose an address if all values are addresses, else the pattern that all known texts share."""
     if column.kind != "string" or column.distinct <= MOST_VALUES:
         return
     texts = pa.array([text for text, _ in column.common], pa.string())
@@ -152,7 +152,7 @@ def _not_in_future(column: ColumnProfile) -> Iterator[Proposal]:
 
 
 def _keys(columns: Sequence[ColumnProfile], rows: Sequence[Row]) -> Iterator[Proposal]:
-    """Columns that tell every row from all others; else those that nearly do, else pairs of them."""
+    """Propose columns that identify every row; else columns that almost do, else pairs of columns."""
     full = [column for column in columns if column.filled == column.rows and column.kind != "float"]
     single = [column.name for column in full if column.distinct == column.rows]
     near = [] if single else [c for c in full if (c.rows - c.distinct) * RARE <= c.rows]
@@ -163,7 +163,7 @@ def _keys(columns: Sequence[ColumnProfile], rows: Sequence[Row]) -> Iterator[Pro
 
 
 def _near_key(column: ColumnProfile) -> Proposal:
-    """A column with few values that several rows share, which are the ones that it hits."""
+    """Propose a column of which few values are shared by several rows; these rows are its hits."""
     shared = {text: times for text, times in column.common if times > 1}
     evidence = f"{counted(column.distinct, 'different value')} in {counted(column.rows, 'row')}: nearly a key."
     spec = {"columns": [column.name], "onFail": "warn"}

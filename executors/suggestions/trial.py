@@ -18,8 +18,8 @@ _NEEDS_SPARK = (
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """How many rows the rule looked at and hit, and the first of those by their place. `untried` says why it could not
-    be tried."""
+    """The number of rows that the rule evaluated and rejected, and the positions of the first rejected ones. `untried`
+    says why it could not be evaluated."""
 
     rows: int
     hits: int
@@ -28,7 +28,7 @@ class Trial:
 
 
 def try_rule(rule: RowRule, rows: Sequence[Row], *, empty_is_null: bool = True) -> Trial:
-    """Rows are those of a sample: texts, numbers and truth values by column."""
+    """Evaluate a rule on the rows of a sample: texts, numbers and booleans by column."""
     if rule.field is None or isinstance(rule, Expression):
         return Trial(len(rows), 0, untried=f"It is{_NEEDS_SPARK}")
     if rule.when is not None:

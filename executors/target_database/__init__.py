@@ -1,7 +1,8 @@
-"""Target databases as the layers above see them: inspecting them, and reading and changing what Flow keeps there.
+"""The interface of target databases for the layers above: inspects them, and reads and changes the data that Flow
+stores there.
 
-Every function takes a `Connection` and opens its own session; sessions, cursors and SQL stay below. Runs are not here:
-see `executors.api`.
+Every function takes a `Connection` and opens its own session; sessions, cursors and SQL are hidden. For runs see
+`executors.api`.
 """
 
 from executors.postgres.first_rows import FirstRows

@@ -1,4 +1,4 @@
-"""What a run has committed in a target database."""
+"""The commits of a run in a target database."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from executors.postgres.quarantined import Owner
 from executors.target_database.session import open_session
 
 LOCK_TIMEOUT = "5s"
-"""Shorter than a lease: a load that a stopped process holds open is asked for again later."""
+"""Shorter than a lease: if a stopped process holds a load open, the commits are requested again later."""
 
 
 def fence_and_find_commits(
     connection: Connection, owner: Owner, node: str, run_id: str, token: int
 ) -> list[LoadCommit]:
-    """Raise the fence of a target node to `token`, so that no load of an older one can commit there any more, then
-    return the run's commits of that node. Raises Failure of `node`.
+    """Raise the fence of a target node to `token`, so that no older load can commit, and return the run's commits of
+    that node. Raises Failure of `node`.
 
-    A load that is just committing holds the row of the fence, so this waits for it, then ends its session.
+    A load that is just committing locks the row of the fence, so this waits for it, then ends its session.
     """
     with open_session(connection, node=node) as session:
         session.execute("SELECT set_config('lock_timeout', %s, false)", [LOCK_TIMEOUT])
         meta.ensure_meta(session)
-        # A newer token than ours bars the run's loads just as well.
+        # A newer token also prevents the run's loads.
         with suppress(LeaseLost):
             raise_fence(session, owner.tenant, owner.pipeline, node, token)
         return [commit for commit in meta.find_commits(session, run_id) if commit.node == node]

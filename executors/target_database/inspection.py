@@ -1,4 +1,4 @@
-"""What a connection reaches: the server, the rights of its role, and the tables that targets name."""
+"""Inspects what a connection can access: the server, the privileges of its role, and the tables of targets."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ SELECT current_setting('server_version') AS server_version,
 
 @dataclass(frozen=True, slots=True)
 class ServerIdentity:
-    """Who answers: the identifier of the database cluster, the database and the role."""
+    """Identifies the server: the database cluster, the database and the role."""
 
     QUERY: ClassVar[str] = (
         "SELECT (SELECT system_identifier FROM pg_control_system())::text, current_database(), session_user"
@@ -50,8 +50,8 @@ class ServerFacts:
 
 @dataclass(frozen=True, slots=True)
 class ConnectionCheck:
-    """What a test of a connection found. `server_rights` are keys of `RIGHTS`; `notes` say, in words, what the role
-    lacks or has too much of."""
+    """The result of a connection test. `server_rights` are keys of `RIGHTS`; `notes` are texts about missing or
+    excessive privileges of the role."""
 
     facts: ServerFacts
     server_rights: tuple[str, ...]
@@ -59,14 +59,14 @@ class ConnectionCheck:
 
 
 def read_identity(connection: Connection) -> ServerIdentity:
-    """Raises Failure."""
+    """Read the identity of the server. Raises Failure."""
     with open_session(connection) as session:
         (row,) = session.execute(ServerIdentity.QUERY).fetchall()
     return ServerIdentity(*row)
 
 
 def check_connection(connection: Connection) -> ConnectionCheck:
-    """Connect, and read what the role may do. Raises Failure."""
+    """Connect, and read the privileges of the role. Raises Failure."""
     with open_session(connection) as session:
         (facts,) = session.cursor(row_factory=class_row(ServerFacts)).execute(_FACTS).fetchall()
         rights = tuple(server_rights(session))
@@ -76,29 +76,30 @@ def check_connection(connection: Connection) -> ConnectionCheck:
 def inspect_tables(
     connection: Connection, tables: Iterable[TableName], *, node: str | None = None, timeout: int | None = None
 ) -> Iterator[tuple[TableName, Destination | None]]:
-    """Each table as a load would find it, None for one that does not exist, as soon as it is known. `timeout`, in
-    seconds, bounds connecting and each statement. Raises Failure of `node`."""
+    """Yield each table as a load would inspect it, None for a missing table, one after the other. `timeout`, in
+    seconds, limits connecting and each statement. Raises Failure of `node`."""
     with bounded_session(connection, timeout, node) as session:
         for table in tables:
             yield table, look_closely(session, table.schema, table.table)
 
 
 def list_tables(connection: Connection, most: int, *, timeout: int = CONNECT_SECONDS) -> list[TableName]:
-    """The tables and views that the role may read, by name, without those of Flow and of the system, at most so many;
+    """Return at most `most` tables and views that the role may read, by name, without those of Flow and of the system.
     `timeout` as for `inspect_tables`. Raises Failure."""
     with bounded_session(connection, timeout) as session:
         return catalog.list_tables(session, most)
 
 
 def list_columns(connection: Connection, table: TableName, *, timeout: int) -> list[str]:
-    """The columns of a table or view that a connection can read. Raises Failure."""
+    """Return the columns of a table or view that a connection can read. Raises Failure."""
     with bounded_session(connection, timeout) as session:
         return catalog.list_columns(session, table)
 
 
 @contextmanager
 def bounded_session(connection: Connection, timeout: int | None, node: str | None = None) -> Iterator[Session]:
-    """A session in which connecting and each statement take `timeout` seconds at most. Raises Failure of `node`."""
+    """Open a session in which connecting and each statement take at most `timeout` seconds. Raises Failure of
+    `node`."""
     with open_session(connection, node=node, timeout=timeout or CONNECT_SECONDS) as session:
         if timeout is not None:
             session.execute("SELECT set_config('statement_timeout', %s, false)", [f"{timeout}s"])

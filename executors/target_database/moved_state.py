@@ -17,7 +17,7 @@ from executors.target_database.session import open_session
 def read_moved_state(
     connection: Connection, tenant: str, pipeline: str
 ) -> Iterator[tuple[Iterable[dict[str, Any]], list[dict[str, Any]]]]:
-    """Load records, read a few at a time, and watermarks. Raises Failure."""
+    """Yield load records, fetched in batches, and watermarks. Raises Failure."""
     with open_session(connection) as session:
         if moved_state.has_meta(session):
             watermarks = moved_state.read_watermarks(session, tenant, pipeline)
@@ -27,7 +27,7 @@ def read_moved_state(
 
 
 class _DryRun(Exception):
-    """Rolls back what a dry run has written."""
+    """Rolls back the writes of a dry run."""
 
 
 def write_moved_state(
@@ -40,8 +40,8 @@ def write_moved_state(
     watermarks: Iterable[dict[str, Any]],
     dry_run: bool,
 ) -> WrittenState:
-    """Write what the database lacks, in one transaction; `before` is the workspace's UUID where it was exported.
-    Writing it again changes nothing. Raises Failure."""
+    """Write the state that the database lacks, in one transaction. `before` is the workspace's UUID in the exporting
+    installation. Repeating it changes nothing. Raises Failure."""
     written = WrittenState()
     with open_session(connection) as session:
         if not dry_run:

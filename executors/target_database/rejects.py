@@ -1,4 +1,4 @@
-"""Rejected rows in the quarantine tables of one database: paged, exported, counted, deleted and decided on."""
+"""Rejected rows in the quarantine tables of one database: pages, exports, counts, deletions and decisions."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ Entry = dict[str, Any]
 
 @contextmanager
 def open_rejects(connection: Connection) -> Iterator[Rejects]:
-    """The rejected rows that a database keeps, over one session. Raises Failure, as all that is done with them does."""
+    """Open the rejected rows of a database in one session. Raises Failure; so do all methods."""
     with open_session(connection) as session:
         yield Rejects(session)
 
 
 class Rejects:
-    """Made by `open_rejects`, and of no use once its block has ended. A table that is not there holds no rows."""
+    """Created by `open_rejects` and valid only within its block. A missing table has no rows."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
@@ -58,8 +58,9 @@ class Rejects:
         *,
         previews: bool = False,
     ) -> Page:
-        """Up to `limit` entries that follow `after`, in the order of the query; with `previews` each has a `preview` of
-        its row, None where the row was deleted meanwhile. Raises Terminal `errors.gave_up` when it takes too long."""
+        """Return up to `limit` entries that follow `after`, in the order of the query. With `previews` each has a
+        `preview` of its row, None if the row has been deleted since. Raises Terminal `errors.gave_up` at the time
+        limit."""
         page = read_page(self._session, owners, table, query, after, limit, columns)
         return Page(self._with_previews(table, page.entries), page.reached) if previews else page
 
@@ -70,12 +71,12 @@ class Rejects:
         return [{**entry, "preview": found.get(entry["id"])} for entry in entries]
 
     def export(self, owners: Owners, table: TableName, query: EntryQuery) -> Iterator[Entry]:
-        """Every entry, the oldest first, fetched as it is asked for. Raises Terminal `errors.gave_up`, and Transient
-        `target.lost` where the reader stalls."""
+        """Yield every entry, the oldest first, fetched on demand. Raises Terminal `errors.gave_up`, and Transient
+        `target.lost` if the reader stalls."""
         return read_all(self._session, owners, table, query)
 
     def entries(self, table: TableName, ids: Sequence[int]) -> list[Entry]:
-        """Entries by their ids, newest first."""
+        """Return entries by their ids, newest first."""
         return read_entries(self._session, table, ids) if self._has(table) else []
 
     def entries_of_rows(
@@ -86,8 +87,8 @@ class Rejects:
         nodes: Collection[str],
         attempts: int,
     ) -> list[Entry]:
-        """All entries of rows, by (run, row id), newest first. Their targets are among `nodes`, and their runs had up
-        to so many `attempts`."""
+        """Return all entries of rows by (run, row id), newest first. Their targets are among `nodes`, and their runs
+        had up to `attempts` attempts."""
         if not self._has(table):
             return []
         return read_entries(self._session, table, entry_ids(self._session, owner, table, rows, nodes, attempts))
@@ -95,7 +96,7 @@ class Rejects:
     def count_older(
         self, owner: Owner, table: TableName, query: EntryQuery, before: datetime, seconds: float
     ) -> Counted:
-        """How many entries are older than `before`, counted for `seconds` at most."""
+        """Count the entries older than `before`, for at most `seconds`."""
         return count_older(self._session, owner, table, query, before, seconds)
 
     def delete_older(
@@ -109,18 +110,18 @@ class Rejects:
         most: int | None,
         until: float | None,
     ) -> Swept:
-        """Delete entries older than `before` behind the id `after`, some at a time, until about `most` are gone or the
-        clock (`time.monotonic`) says `until`."""
+        """Delete entries older than `before` with an id above `after`, in small batches, until about `most` are deleted
+        or the clock (`time.monotonic`) reaches `until`."""
         return delete_older(self._session, owner, table, query, before, after=after, most=most, until=until)
 
     def find_rows(self, owner: Owner, table: TableName, ids: Collection[int]) -> list[RejectedRow]:
-        """The rows of these entries, each once, in the order in which they were rejected. Raises Terminal where nothing
-        can be noted in the table."""
+        """Return the rows of these entries, each once, in the order in which they were rejected. Raises Terminal if the
+        table is not a usable quarantine table."""
         require_quarantine(self._session, table)
         return find_rows(self._session, owner, table, ids)
 
     def tables_of_runs(self, runs: Collection[str]) -> list[TableName]:
-        """The quarantine tables into which these runs have written."""
+        """Return the quarantine tables to which these runs have written."""
         return tables_of_runs(self._session, runs)
 
     def change(
@@ -133,18 +134,18 @@ class Rejects:
         reason: str,
         cells: Mapping[tuple[str, str], Mapping[str, str | None]] | None,
     ) -> int:
-        """Change all entries of those rows that are still as they were seen, in one transaction; returns how many rows
-        were changed. `cells` are the new values of a fix, by the row's key."""
+        """Change all entries of those rows whose revision is unchanged, in one transaction; returns the number of
+        changed rows. `cells` are the new values of a fix, by the row's key."""
         with self._session.transaction():
             return len(change_rows(self._session, owner, tables, rows, change_of(verb, by, reason), cells))
 
     def source_fields(self, runs: Collection[str], nodes: Iterable[str]) -> list[str]:
-        """The fields that the source had in these runs, in its order, as far as their commit markers tell."""
+        """Return the fields that the source had in these runs, in its order, as far as commit markers record them."""
         found = (field.name for node in nodes for field in fields_of_runs(self._session, runs, node))
         return list(dict.fromkeys(found))
 
     def field_names(self, table: TableName, rows: Collection[RejectedRow]) -> list[str]:
-        """The fields of these rows: those of their source in its order, then what else they hold."""
+        """Return the fields of these rows: those of their source in its order, then others."""
         runs, nodes = {row.run_id for row in rows}, sorted({row.node for row in rows})
         others = sorted(names_in(self._session, table, [row.id for row in rows]))
         return list(dict.fromkeys((*self.source_fields(runs, nodes), *others)))

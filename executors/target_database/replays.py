@@ -1,4 +1,4 @@
-"""What replays did with each of their rows."""
+"""The results of the rows of replays."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from executors.target_database.session import open_session
 
 @dataclass(frozen=True, slots=True)
 class ReplayResults:
-    """Some rows of the list of a replay, and how many the whole list holds of each result."""
+    """Some rows of a replay, and the number of all its rows by result."""
 
     rows: Sequence[StoredResult]
     counts: Mapping[str, int]
@@ -22,7 +22,7 @@ class ReplayResults:
 def read_replay_results(
     connection: Connection, run_id: str, node: str, *, result: str | None, after: int, limit: int
 ) -> ReplayResults:
-    """Up to `limit` rows behind the place `after`, all or those of one result. Raises Failure."""
+    """Return up to `limit` rows after the position `after`, all or those with one result. Raises Failure."""
     with open_session(connection) as session:
         rows = replay_results.read_results(session, run_id, node, result=result, after=after, limit=limit)
         return ReplayResults(rows, replay_results.count_results(session, run_id, node))

@@ -1,4 +1,4 @@
-"""Samples of rows that loads have kept."""
+"""Samples of loaded rows."""
 
 from __future__ import annotations
 
@@ -10,6 +10,6 @@ from executors.target_database.session import open_session
 
 
 def read_samples(connection: Connection, owner: Owner, node: str) -> list[SampleRow]:
-    """All that is kept for a target, the oldest first. Raises Failure."""
+    """Return all samples of a target, the oldest first. Raises Failure."""
     with open_session(connection) as session:
         return samples.read_samples(session, owner.tenant, owner.pipeline, node)

@@ -15,7 +15,7 @@ CONNECT_SECONDS = 10
 def open_session(
     connection: Connection, *, node: str | None = None, timeout: int = CONNECT_SECONDS
 ) -> Iterator[Session]:
-    """A session without an open transaction, whose errors are raised as Failure of `node`. `timeout` is in seconds, for
-    each address of the host."""
+    """Open a session without a transaction. Errors are raised as Failure of `node`. `timeout` is in seconds, for each
+    address of the host."""
     with translate(node), connect(connection, autocommit=True, timeout=timeout) as session:
         yield session

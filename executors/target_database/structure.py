@@ -1,5 +1,5 @@
-"""What a load needs of the structure of its table, as statements: those that the load runs itself, and those that a
-person must run before it."""
+"""The statements that prepare the table of a load: those that the load runs itself, and those that a person must run
+before it."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ WHERE c.relkind IN ('r', 'p', 'm') AND c.reltuples >= 0
 
 @dataclass(frozen=True, slots=True)
 class StructureStatement:
-    """A statement with the lock that it takes, "" on a new table. `by_load` says that the first load runs it."""
+    """A statement with the lock that it takes, "" on a new table. `by_load` means that the first load runs it."""
 
     text: str
     lock: str
@@ -43,7 +43,8 @@ class StructureStatement:
 
 @dataclass(frozen=True, slots=True)
 class SourceTable:
-    """A table that rows are read from: its columns as a pipeline sees them, and the server's estimate of its rows."""
+    """A table that rows are read from: its columns in the form that a pipeline reads, and the server's estimate of its
+    rows."""
 
     fields: tuple[SourceField, ...]
     estimated_rows: int | None

@@ -1,4 +1,4 @@
-"""Looking for a row at one target: in its table, among its rejected rows and among the samples of its loads."""
+"""Searches for a row at one target: in its table, among its rejected rows and among the samples of its loads."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ from executors.target_database.session import open_session
 
 @dataclass(frozen=True, slots=True)
 class RowSearch:
-    """Which row: `key` gives values of the table's columns, `source_key` the same as the source writes them, None where
-    they are computed. `quarantines` are the tables that may keep rejections of it."""
+    """The searched row: `key` gives values of the table's columns, `source_key` the same values in the form of the
+    source, None if they are computed. `quarantines` are the tables that may contain its rejections."""
 
     owner: Owner
     node: str
@@ -39,7 +39,7 @@ class RowSearch:
 
 @dataclass(frozen=True, slots=True)
 class RowTrace:
-    """What each place holds; `rejects` in the order of the search's `quarantines`."""
+    """The results of a search; `rejects` are in the order of the search's `quarantines`."""
 
     table: SearchResult
     rejects: tuple[SearchResult, ...]
@@ -48,7 +48,7 @@ class RowTrace:
 
 @dataclass(frozen=True, slots=True)
 class LoadedRow:
-    """A row of a table: its values, and where it says that it came from, as far as it does."""
+    """A row of a table: its values, and its recorded origin as far as it is known."""
 
     values: Mapping[str, Any]
     run_id: str
@@ -65,7 +65,7 @@ class LoadedRow:
 
 
 def trace_row(connection: Connection, search: RowSearch) -> RowTrace:
-    """Look in all places, over one session. What cannot be asked is a result too, and says why."""
+    """Search everywhere in one session. A failed search is a result that says why."""
     try:
         with open_session(connection) as session:
             return _trace(session, search)

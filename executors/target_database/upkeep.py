@@ -1,4 +1,4 @@
-"""Removing what runs leave in a target database once nobody needs it."""
+"""Removes obsolete data of runs from a target database."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ from executors.target_database.session import open_session
 
 
 def drop_backups(connection: Connection, refs: Collection[BackupRef]) -> None:
-    """Raises Failure."""
+    """Drop backups. Raises Failure."""
     with open_session(connection) as session:
         backups.drop_backups(session, refs)
 
 
 def drop_staged_load(connection: Connection, run_id: str, node: str, attempt: int) -> None:
-    """Drop what an attempt has staged. Raises Failure."""
+    """Drop the staged rows of an attempt. Raises Failure."""
     with open_session(connection) as session:
         drop_staging(session, staging_tables(run_id, node, attempt))
 
 
 def drop_expired_rows(connection: Connection) -> int:
-    """Delete samples and results of replays that are past their time; returns how many rows. Raises Failure."""
+    """Delete expired samples and results of replays; returns the number of rows. Raises Failure."""
     with open_session(connection) as session:
         return drop_old_samples(session) + drop_old_results(session)
 
 
 def drop_dead_staging(connection: Connection, is_dead: Callable[[str, int], bool]) -> list[str]:
-    """Drop the staging tables of attempts (run, number) that are over; returns their names. Raises Failure."""
+    """Drop the staging tables of attempts (run, number) that have ended; returns their names. Raises Failure."""
     with open_session(connection) as session:
         return sweep_leftovers(session, is_dead)
 
@@ -46,8 +46,8 @@ def clear_pipeline(
     runs: Collection[str],
     list_known: Callable[[Collection[str]], Collection[str]],
 ) -> None:
-    """Drop what a deleted pipeline has left: its backups, the staging tables of its `runs`, and the samples of all runs
-    but those that `list_known` returns, which may be another pipeline's of the same id. Raises Failure."""
+    """Drop the data of a deleted pipeline: its backups, the staging tables of its `runs`, and the samples of all runs
+    except those that `list_known` returns, which may belong to another pipeline with the same id. Raises Failure."""
     with open_session(connection) as session:
         backups.drop_backups(session, backups_taken)
         sweep_leftovers(session, lambda run, _: run in runs)

@@ -1,4 +1,4 @@
-"""Watermarks as people see and change them."""
+"""Reads and changes watermarks for users."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ TIMEOUT_SECONDS = 5
 
 @dataclass(frozen=True, slots=True)
 class Watermark:
-    """A watermark as it stands. `stored` is None before the first load and after a reset; `boundary_rows` are the rows
-    with its value that are known by their hashes. `doubts` are to be known before a person changes it."""
+    """The current watermark. `stored` is None before the first load and after a reset; `boundary_rows` is the number of
+    rows with its value that are known by their hashes. `doubts` are warnings before a change."""
 
     stored: StoredWatermark | None
     boundary_rows: int
@@ -33,7 +33,7 @@ class Watermark:
 
 
 def read_watermark(connection: Connection, key: WatermarkKey, *, node: str) -> Watermark:
-    """Raises Failure of `node`. Makes no table."""
+    """Read a watermark without creating tables. Raises Failure of `node`."""
     with _reach(connection, node) as session:
         known = watermarks.has_watermarks(session)
         stored = watermarks.find_watermark(session, key) if known else None
@@ -57,9 +57,9 @@ def set_watermark(
     lead: str | None,
     expected: str | None = None,
 ) -> None:
-    """Let the next load begin at `value`. Raises Failure of `node`: for a missing column, for a value that is none of
-    its type, when the watermark has another tag than `expected`, and when the database cannot be asked or another load
-    holds the table."""
+    """Set the watermark, so that the next load begins at `value`. Raises Failure of `node`: for a missing column, for a
+    value that does not fit its type, if the watermark has another tag than `expected`, and if the database cannot be
+    reached or another load has locked the table."""
     with _reach(connection, node) as session:
         ensure_meta(session)
         found = _column(session, key, column, node)
@@ -69,7 +69,8 @@ def set_watermark(
 def reset_watermark(
     connection: Connection, key: WatermarkKey, *, node: str, by: str, reason: str, expected: str | None = None
 ) -> None:
-    """Let the next load begin at the highest value of the table. Raises Failure of `node`, as `set_watermark` does."""
+    """Reset the watermark, so that the next load begins at the highest value of the table. Raises Failure of `node`, as
+    `set_watermark`."""
     with _reach(connection, node) as session:
         ensure_meta(session)
         watermarks.reset_watermark(session, key, by=by, reason=reason, expected=expected)
@@ -78,8 +79,8 @@ def reset_watermark(
 def plan_watermark_move(
     connection: Connection, tenant: str, pipeline: str, target: Target, value: str | None, *, resets: bool
 ) -> WatermarkMove | None:
-    """What a change of the watermark means for the next load; None while the table does not exist. Raises Failure of
-    the target, also where this cannot be found out in time. Changes nothing."""
+    """Return the effect of a change of the watermark on the next load; None while the table does not exist. Raises
+    Failure of the target, also at the time limit. Changes nothing."""
     with _reach(connection, target.id) as session:
         return watermark_moves.plan_move(session, tenant, pipeline, target, value, resets=resets)
 

@@ -1,4 +1,5 @@
-"""Validates rows: which rows of a batch go to staging, which to quarantine, and why. Plain functions over Arrow."""
+"""Validates rows: decides which rows of a batch go to staging and which to quarantine, and why. Plain functions over
+Arrow."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from executors.validation.rows import raw_text, row_texts
 
 RowIndexes = np.ndarray[Any, np.dtype[np.intp]]
 
-# PyArrow imports pandas where it makes arrays of Python values, but not for these.
+# PyArrow imports pandas when it builds arrays from Python values, but not for these.
 NO_REJECTS = pa.RecordBatch.from_arrays([pa.nulls(0, field.type) for field in REJECT_SCHEMA], schema=REJECT_SCHEMA)
 
 

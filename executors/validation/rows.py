@@ -1,4 +1,4 @@
-"""Rows as JSON objects that jsonb takes, for quarantine."""
+"""Converts rows to JSON objects that jsonb accepts, for quarantine."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ store `\\u{20AC}`, and a backslash `\\\\`."""
 
 def row_texts(batch: pa.RecordBatch, columns: Mapping[str, str], charset: Charset = UTF8) -> list[str]:
     """Return a JSON object for each row; `columns` maps names to columns of the batch. Integers, booleans and finite
-    floats are JSON values; everything else is its canonical text, with U+FFFD for bytes that are no text."""
+    floats are JSON values; everything else is its canonical text, with U+FFFD for invalid bytes."""
     names = [charset.escape(name) for name in columns]
     lists = [_json_values(batch.column(column)) for column in columns.values()]
     by_row = zip(*lists, strict=True) if lists else [()] * batch.num_rows

@@ -1,4 +1,4 @@
-"""Counts of one task, added up batch by batch."""
+"""Adds up the counts of one task, batch by batch."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class Tally:
 
 
 def add_counts(one: RuleCount, other: RuleCount) -> RuleCount:
-    """Add two counts of one rule; the first positions in source order are kept."""
+    """Add two counts of one rule. The first positions in source order are retained."""
     first = sorted({*one.first, *other.first}, key=_position)[:MOST_REFS]
     violations, message = one.violations + other.violations, one.message or other.message
     evaluated = None if one.evaluated is None or other.evaluated is None else one.evaluated + other.evaluated

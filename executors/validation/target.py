@@ -1,4 +1,4 @@
-"""The implicit rules of a target's columns: type, NOT NULL, length, and text that PostgreSQL cannot hold."""
+"""The implicit rules of a target's columns: type, NOT NULL, length, and text that PostgreSQL cannot store."""
 
 from __future__ import annotations
 

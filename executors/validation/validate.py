@@ -1,7 +1,7 @@
 """Validates one batch, node by node along its path.
 
-First records that the format could not read, then what ops found (failed casts, boundary rows), then the rules of each
-validate node, then what the target's columns ask for. A row that one node drops never reaches the next.
+The order is: records that the format could not read, flags of ops (failed casts, boundary rows), the rules of each
+validate node, and the target's columns. A row that one node drops never reaches the next.
 """
 
 from __future__ import annotations
