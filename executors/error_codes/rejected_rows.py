@@ -16,7 +16,7 @@ CODES = (
         "replay.deduplicates",
         "The replay would pass a deduplicate step.",
         "Correct the rows in their source, or the rule, and run the pipeline over them again; then ignore "
-        "these. A target with loadMode upsert, whose upsertKey is made of these keys, takes replays if no later "
+        "these. A target with loadMode upsert, whose upsertKey consists of these keys, allows replays if no later "
         "operation filters rows.",
     ),
     ErrorCode("replay.gone", "The rows of the replay are no longer known.", "Choose the rows again."),
