@@ -19,6 +19,7 @@ Event = Literal[
     "person",
     "rows.in_band",
     "channel.delivered",
+    "project.applied",
 ]
 
 EVENTS: dict[Event, str] = {
@@ -33,6 +34,7 @@ EVENTS: dict[Event, str] = {
     "person": "a person",
     "rows.in_band": "the next load with an expected row count",
     "channel.delivered": "the next message that the channel accepts",
+    "project.applied": "the next time that `flow serve` finds or makes the workspace as the project says",
 }
 """What resolves an alert, as a completion of `Resolved by …`."""
 
@@ -123,6 +125,12 @@ KINDS = (
         "Data of a deleted pipeline was not removed",
         "Have the owner of the database delete what stays there.",
         "person",
+    ),
+    AlertKind(
+        "project.not_applied",
+        "A project is not applied",
+        "Correct what the message names. `flow plan` shows what differs.",
+        "project.applied",
     ),
     AlertKind(
         "channel.failing",

@@ -31,6 +31,7 @@ GROUPS = (
     "flowapp.connections.cli.secrets",
     "flowapp.pipelines.cli.schema",
     "flowapp.manifests.cli.plan",
+    "flowapp.manifests.cli.serve",
     "flowapp.manifests.cli.compile",
     "flowapp.state.cli.state",
 )

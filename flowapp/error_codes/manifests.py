@@ -41,6 +41,12 @@ CODES = (
         status=409,
     ),
     ErrorCode(
+        "plan.other_project",
+        "A pipeline or connection of the project was applied by another project of the workspace.",
+        "Remove it from one of the projects, or move it into this one with --force.",
+        status=409,
+    ),
+    ErrorCode(
         "project.too_large",
         "The files of a project are too many or too large to upload.",
         "Apply the project with the command line.",

@@ -157,6 +157,10 @@ class _Apply:
     actor: Actor
     result: Applied
 
+    @property
+    def _project(self) -> str:
+        return self.planned.project.name
+
     def attempt(self, change: Change, options: Options) -> None:
         if refusal := _refusal(change, self.actor, options):
             self.result.refused.append(refusal)
@@ -192,15 +196,17 @@ class _Apply:
     def _connection(self, change: ConnectionChange) -> dict[str, Any]:
         workspace = self.planned.state.workspace
         if change.action == "removed":
-            AppliedConnection.objects.filter(workspace=workspace, name=change.name).delete()
-            remove_connection(workspace, change.name)
+            record = AppliedConnection.objects.filter(workspace=workspace, project=self._project, name=change.name)
+            record.delete()
+            if not self.planned.state.sharers.get(change.name):
+                remove_connection(workspace, change.name)
             return {}
         spec = self.planned.project.connections[change.name].spec
         stored = self.planned.state.connections.get(change.name)
         if stored is None or change.action != "adopted":
             write = add_connection if stored is None else change_connection
             stored = write(workspace, change.name, entered_fields(spec, self.environment, stored))
-        note_connection(stored, declared_fields(spec), self.actor.user)
+        note_connection(self._project, stored, declared_fields(spec), self.actor.user)
         return {}
 
     # --- pipelines --------------------------------------------------------------------------------------------
@@ -215,7 +221,8 @@ class _Apply:
             record.update(removed_at=Now(), applied_at=Now(), applied_by=self.actor.user)
             return {"before": before, "after": before}
         after = known if change.action == "adopted" else self._save(change, known)
-        note_pipeline(self.planned.state.workspace, self.planned.project.pipelines[change.id], after, self.actor.user)
+        declared = self.planned.project.pipelines[change.id]
+        note_pipeline(self.planned.state.workspace, self._project, declared, after, self.actor.user)
         return {"before": before, "after": after}
 
     def _save(self, change: PipelineChange, before: int) -> int:
@@ -243,11 +250,16 @@ def _message(project: Project, change: PipelineChange) -> str:
     return f"Applied from {change.file}, project {project.name}{version}"
 
 
-_REFUSALS: dict[Need, tuple[str, str, str]] = {
+_REFUSALS: dict[Need | Literal["other_project"], tuple[str, str, str]] = {
     "force": (
         "plan.drift",
         "It was changed in the browser since the project was last applied.",
         "Take the change over with `flow export`, or overwrite it with --force.",
+    ),
+    "other_project": (
+        "plan.other_project",
+        "Another project has applied it.",
+        "Remove it from one of the projects, or move it into this one with --force.",
     ),
     "yes": ("plan.needs_yes", "It would be archived or removed.", "Confirm that with --yes."),
     "admin": ("role.too_low", "Only an admin may apply this change.", "Ask an admin of the workspace to apply it."),
@@ -259,5 +271,6 @@ def _refusal(change: Change, actor: Actor, options: Options) -> Refusal | None:
     missing = next((need for need in change.needs if not granted[need]), None)
     if missing is None:
         return None
-    code, message, hint = _REFUSALS[missing]
+    is_of_another = missing == "force" and change.drift is not None and change.drift.kind == "other_project"
+    code, message, hint = _REFUSALS["other_project" if is_of_another else missing]
     return Refusal(_kind_of(change), _id_of(change), code, message, hint)

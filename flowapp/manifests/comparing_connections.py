@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from django.views.decorators.debug import sensitive_variables
@@ -61,16 +61,18 @@ def compare_connections(
     project: Project, state: WorkspaceState, environment: Environment
 ) -> Iterator[ConnectionChange]:
     """Yield the connections that applying would change or record, then those that it would remove."""
-    for name, declared in project.connections.items():
-        yield from _declared(declared, state.connections.get(name), state.applied_connections.get(name), environment)
+    for declared in project.connections.values():
+        yield from _declared(declared, state, environment)
     for name, record in sorted(state.applied_connections.items()):
         if name not in project.connections and name in state.connections:
             yield _removed(record, state, project)
 
 
 def _declared(
-    declared: ProjectConnection, stored: Connection | None, record: AppliedConnection | None, environment: Environment
+    declared: ProjectConnection, state: WorkspaceState, environment: Environment
 ) -> Iterator[ConnectionChange]:
+    stored, record = state.connections.get(declared.name), state.applied_connections.get(declared.name)
+    sharers = state.sharers.get(declared.name, ())
     after = declared_fields(declared.spec)
     before = stored_fields(stored) if stored is not None else None
     words = _words(before, after) if before is not None else [f"New connection to {_address(after)}."]
@@ -79,7 +81,9 @@ def _declared(
     )
     if is_secret_changed:
         words.append("A secret changes.")
-    drift = _drift(before, after, record) or (_secret_drift(stored, record) if is_secret_changed else None)
+    drift = _drift(before, after, record, sharers) or (
+        _secret_drift(stored, record, sharers) if is_secret_changed else None
+    )
     if before == after and not is_secret_changed and drift is None and record is not None and record.fields == after:
         return
     is_adopted = before == after and not is_secret_changed and drift is None
@@ -108,10 +112,14 @@ def _action(before: object, after: object, record: AppliedConnection | None, dri
     return "new" if before is None else "changed"
 
 
-def _drift(before: dict[str, Any] | None, after: dict[str, Any], record: AppliedConnection | None) -> Drift | None:
+def _drift(
+    before: dict[str, Any] | None, after: dict[str, Any], record: AppliedConnection | None, sharers: Sequence[str]
+) -> Drift | None:
     if record is None:
         if before is None or before == after:
             return None
+        if sharers:
+            return _of_another(sharers)
         return Drift(kind="unmanaged", words=["The connection was made in the browser."], patch=[])
     if before is None:
         return Drift(kind="deleted", words=["The connection was removed."], patch=[])
@@ -120,8 +128,15 @@ def _drift(before: dict[str, Any] | None, after: dict[str, Any], record: Applied
     return Drift(kind="edited", words=_words(record.fields, before), patch=[])
 
 
-def _secret_drift(stored: Connection | None, record: AppliedConnection | None) -> Drift | None:
+def _of_another(sharers: Sequence[str]) -> Drift:
+    words = [f"Project {name} has applied this connection with other values." for name in sharers]
+    return Drift(kind="other_project", words=words, patch=[])
+
+
+def _secret_drift(stored: Connection | None, record: AppliedConnection | None, sharers: Sequence[str]) -> Drift | None:
     """A secret that differs is drift if the connection was changed since; else the environment has a new one."""
+    if record is None and sharers:
+        return _of_another(sharers)
     if stored is None or record is None or stored.changed_at == record.connection_changed_at:
         return None
     return Drift(kind="edited", words=["The connection was changed, and its secret differs."], patch=[])
@@ -182,11 +197,15 @@ def _missing(
 
 
 def _removed(record: AppliedConnection, state: WorkspaceState, project: Project) -> ConnectionChange:
-    going = {slug for slug, known in state.applied_pipelines.items() if known.removed_at is None} - set(
-        project.pipelines
-    )
-    drift = _drift(stored_fields(state.connections[record.name]), record.fields, record)
-    users = [slug for slug in pipelines_using(state.workspace, record.name) if slug not in {*going, *project.pipelines}]
+    if sharers := state.sharers.get(record.name):
+        words = [f"Project {', '.join(sharers)} declares the connection too, so that it stays."]
+        return ConnectionChange.of(
+            name=record.name, action="removed", words=words, problems=[], destructive=[], needs=[]
+        )
+    gone = {slug for slug, current in state.pipelines.items() if current.is_archived}
+    gone |= {slug for slug, known in state.applied_pipelines.items() if known.removed_at is None}
+    drift = _drift(stored_fields(state.connections[record.name]), record.fields, record, ())
+    users = [slug for slug in pipelines_using(state.workspace, record.name) if slug not in {*gone, *project.pipelines}]
     problems = [
         Problem(
             code="connection.in_use",

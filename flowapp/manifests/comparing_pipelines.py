@@ -47,11 +47,18 @@ def list_paused(project: Project, state: WorkspaceState) -> list[str]:
 def list_unmanaged(project: Project, state: WorkspaceState) -> list[str]:
     """Return the ids of pipelines that no manifest declares and that no project has brought."""
     managed = {slug for slug, record in state.applied_pipelines.items() if record.removed_at is None}
-    return [
-        slug
-        for slug, current in state.pipelines.items()
-        if slug not in project.pipelines and slug not in managed and not current.is_archived
-    ]
+    return [slug for slug in _list_undeclared(project, state) if slug not in managed and slug not in state.owners]
+
+
+def list_of_others(project: Project, state: WorkspaceState) -> list[str]:
+    """Return the ids of pipelines that belong to other projects, and that this one does not declare."""
+    return [slug for slug in _list_undeclared(project, state) if slug in state.owners]
+
+
+def _list_undeclared(project: Project, state: WorkspaceState) -> Iterator[str]:
+    for slug, current in state.pipelines.items():
+        if slug not in project.pipelines and not current.is_archived:
+            yield slug
 
 
 def _declared(
@@ -64,7 +71,7 @@ def _declared(
     """Yield the change of a declared pipeline. `left` are the removed pipelines by the tables that they loaded."""
     saved = saved_hash(desired.document)
     active = record if record is not None and record.removed_at is None else None
-    drift = _drift(current, active, record, saved, state)
+    drift = _of_another(desired.id, state) or _drift(current, active, record, saved, state)
     action = _action(current, active, record, saved, drift)
     if action == "unchanged":
         return
@@ -125,6 +132,11 @@ def _drift(
     applied = applied_document(state, active)
     words, patch = describe_changes(applied, current.document), make_patch(applied, current.document)
     return _describe_drift("edited", current, words, patch)
+
+
+def _of_another(slug: str, state: WorkspaceState) -> Drift | None:
+    owner = state.owners.get(slug)
+    return _describe_drift("other_project", None, [f"It belongs to project {owner}."], []) if owner else None
 
 
 def _unmanaged(current: CurrentPipeline | None, record: AppliedPipeline | None, saved: str) -> Drift | None:

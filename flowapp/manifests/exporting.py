@@ -52,30 +52,41 @@ def export_project(workspace: Workspace, files: Mapping[str, str | bytes]) -> Ex
     Without a project there are new files. Raises InvalidProject, and FlowError `export.not_possible` if a file cannot
     be edited in place.
     """
-    state = read_state(workspace)
-    before = files or {PROJECT_FILE: write_manifest({"project": {"name": workspace.slug}}, "toml")}
+    before = files or {PROJECT_FILE: write_manifest({"project": {"name": _name_of_new(workspace)}}, "toml")}
     project = parse_project(workspace, before)
+    state = read_state(workspace, project.name)
     texts = _Export(project, state).run()
     kept = {name: text for name, text in texts.items() if text is not None}
     changed = {name: text for name, text in texts.items() if not files or text != project.texts.get(name)}
     return Exported(changed, parse_project(workspace, kept))
 
 
+def _name_of_new(workspace: Workspace) -> str:
+    """Return the name of the only project of the workspace, whose files may be lost, else that of the workspace."""
+    applied = AppliedPipeline.objects.filter(workspace=workspace, removed_at=None).order_by()
+    names = list(applied.values_list("project", flat=True).distinct())
+    return names[0] if len(names) == 1 else workspace.slug
+
+
 def record_export(workspace: Workspace, exported: Exported, user: User | None = None) -> None:
     """Record what the written files and the workspace agree on as applied, so that it is no drift."""
-    state, project = read_state(workspace), exported.project
+    project = exported.project
+    state = read_state(workspace, project.name)
     with transaction.atomic():
         for slug, declared in project.pipelines.items():
             current = state.pipelines.get(slug)
-            if current is not None and current.version is not None and current.is_equal(saved_hash(declared.document)):
-                note_pipeline(workspace, declared, current.version.number, user)
-        gone = AppliedPipeline.objects.filter(workspace=workspace, removed_at=None)
+            if current is None or current.version is None or slug in state.owners:
+                continue
+            if current.is_equal(saved_hash(declared.document)):
+                note_pipeline(workspace, project.name, declared, current.version.number, user)
+        gone = AppliedPipeline.objects.filter(workspace=workspace, project=project.name, removed_at=None)
         gone.exclude(slug__in=list(project.pipelines)).update(removed_at=Now())
-        AppliedConnection.objects.filter(workspace=workspace).exclude(name__in=list(project.connections)).delete()
+        undeclared = AppliedConnection.objects.filter(workspace=workspace, project=project.name)
+        undeclared.exclude(name__in=list(project.connections)).delete()
         for name, connection in project.connections.items():
             fields, stored = declared_fields(connection.spec), state.connections.get(name)
             if stored is not None and stored_fields(stored) == fields:
-                note_connection(stored, fields, user)
+                note_connection(project.name, stored, fields, user)
 
 
 class _Export:
@@ -155,6 +166,8 @@ class _Export:
         for name, stored in self._state.connections.items():
             declared = self._project.connections.get(name)
             fields = stored_fields(stored)
+            if declared is None and name in self._state.sharers and name not in self._state.applied_connections:
+                continue
             if declared is None:
                 self._ensure_connections()
                 self._edit(PROJECT_FILE, [{"op": "add", "path": str(at / name), "value": _declaration(stored)}], ROOT)
@@ -185,11 +198,14 @@ class _Export:
 
 
 def _new_pipelines(project: Project, state: WorkspaceState) -> Iterable[str]:
-    """Return the saved pipelines of the workspace that no manifest declares."""
+    """Return the saved pipelines of the workspace that no manifest declares, without those of other projects."""
     return [
         slug
         for slug, current in state.pipelines.items()
-        if slug not in project.pipelines and current.version is not None and not current.is_archived
+        if slug not in project.pipelines
+        and slug not in state.owners
+        and current.version is not None
+        and not current.is_archived
     ]
 
 

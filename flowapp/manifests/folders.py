@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 
 from ir.errors import FlowError
@@ -20,6 +21,28 @@ def read_folder(folder: Path) -> dict[str, bytes]:
     below = (f"{part}/{path.name}" for part in (FOLDER, SOURCES) for path in sorted((folder / part).glob("*")))
     names = [PROJECT_FILE, *below]
     return {name: _read(folder / name) for name in names if is_project_file(name) and (folder / name).is_file()}
+
+
+FolderState = frozenset[tuple[object, ...]]
+
+
+def folder_state(folder: Path) -> FolderState:
+    """Return what tells cheaply whether files of a project were changed: no file is read."""
+    return frozenset(
+        entry
+        for part, prefix in ((folder, ""), (folder / FOLDER, f"{FOLDER}/"), (folder / SOURCES, f"{SOURCES}/"))
+        for entry in _list_states(part, prefix)
+    )
+
+
+def _list_states(part: Path, prefix: str) -> Iterator[tuple[object, ...]]:
+    with suppress(OSError), os.scandir(part) as entries:
+        for entry in entries:
+            if is_project_file(prefix + entry.name):
+                with suppress(OSError):  # The file is gone again.
+                    found = entry.stat()
+                    # A file that is replaced by an older one has another inode and another time of change.
+                    yield entry.name, prefix, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
 
 
 def _read(path: Path) -> bytes:

@@ -1,4 +1,5 @@
-"""What was last applied of each pipeline and connection, and the plans that people proposed and applied."""
+"""What was last applied of each pipeline and connection, who serves a project, and the plans that people proposed and
+applied."""
 
 from __future__ import annotations
 
@@ -10,13 +11,14 @@ from django.db import models
 
 class AppliedPipeline(models.Model):
     """The state of a pipeline when a project was last applied: the hash of its document without `$schema`, and the
-    version that it became.
+    version that it became. A pipeline belongs to the one project that applied it last.
 
     It names the pipeline by its id, so that a pipeline that was deleted since is known to have been applied.
     `removed_at` is set when a removal was applied.
     """
 
     workspace = models.ForeignKey("accounts.Workspace", models.CASCADE, related_name="+")
+    project = models.CharField(max_length=200)
     slug = models.CharField(max_length=63)
     document_hash = models.CharField(max_length=64)
     version_number = models.PositiveIntegerField()
@@ -34,9 +36,13 @@ class AppliedPipeline(models.Model):
 
 class AppliedConnection(models.Model):
     """The fields of a connection when a project was last applied, without secrets. `connection_changed_at` is when it
-    was last changed by then: a later time tells a secret that was changed in the browser."""
+    was last changed by then: a later time tells a secret that was changed in the browser.
+
+    Several projects may declare the same connection.
+    """
 
     workspace = models.ForeignKey("accounts.Workspace", models.CASCADE, related_name="+")
+    project = models.CharField(max_length=200)
     name = models.CharField(max_length=63)
     fields = models.JSONField()
     connection_changed_at = models.DateTimeField()
@@ -44,10 +50,27 @@ class AppliedConnection(models.Model):
     applied_at = models.DateTimeField(auto_now=True)
 
     class Meta:
-        constraints = (models.UniqueConstraint(fields=["workspace", "name"], name="applied_connection_once"),)
+        constraints = (
+            models.UniqueConstraint(fields=["workspace", "project", "name"], name="applied_connection_once"),
+        )
 
     def __str__(self) -> str:
         return self.name
+
+
+class ServedProject(models.Model):
+    """The `flow serve` that applies a project. Others take over once `until` has passed."""
+
+    workspace = models.ForeignKey("accounts.Workspace", models.CASCADE, related_name="+")
+    project = models.CharField(max_length=200)
+    owner = models.CharField(max_length=200)
+    until = models.DateTimeField()
+
+    class Meta:
+        constraints = (models.UniqueConstraint(fields=["workspace", "project"], name="served_project_once"),)
+
+    def __str__(self) -> str:
+        return f"{self.project}: {self.owner}"
 
 
 class ProposalState(models.TextChoices):

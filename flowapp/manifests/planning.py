@@ -14,7 +14,7 @@ from django.conf import settings
 from flowapp.accounts.models import Workspace
 from flowapp.connections.allowing import allowances_of
 from flowapp.manifests.comparing_connections import Environment, compare_connections, declared_fields
-from flowapp.manifests.comparing_pipelines import compare_pipelines, list_paused, list_unmanaged
+from flowapp.manifests.comparing_pipelines import compare_pipelines, list_of_others, list_paused, list_unmanaged
 from flowapp.manifests.states import WorkspaceState, read_state
 from ir.manifests.plan import PLAN_SCHEMA_ID, ConnectionChange, PipelineChange, Plan
 from ir.manifests.project import Project
@@ -42,7 +42,7 @@ class Planned:
 
 def make_plan(workspace: Workspace, project: Project, environment: Environment) -> Planned:
     """Return what applying the project would change. Nothing is written. `environment` holds the secrets."""
-    state = read_state(workspace)
+    state = read_state(workspace, project.name)
     connections = list(compare_connections(project, state, environment))
     pipelines = _with_findings(list(compare_pipelines(project, state)), project, state)
     plan = Plan.of(
@@ -56,6 +56,7 @@ def make_plan(workspace: Workspace, project: Project, environment: Environment) 
         pipelines=pipelines,
         paused=list_paused(project, state),
         unmanaged=list_unmanaged(project, state),
+        others=list_of_others(project, state),
         warnings=[warning.to_json() for warning in project.warnings],
     )
     return Planned(plan, project, state)

@@ -22,7 +22,7 @@ from flowapp.pipelines.services import restore_version, set_archived
 from ir.errors import FlowError
 from ir.manifests.plan import Plan
 
-Origin = Literal["upload", "folder", "command line"]
+Origin = Literal["upload", "folder", "command line", "flow serve"]
 NEWEST_FIRST = ("-proposed_at", "id")
 OPEN = (ProposalState.PROPOSED, ProposalState.APPROVED, ProposalState.APPLYING, ProposalState.PARTIAL)
 
@@ -92,12 +92,17 @@ def apply_proposal(
 
 
 def apply_project(
-    planned: Planned, environment: Environment, actor: Actor, options: Options, report: Report = lambda step: None
+    planned: Planned,
+    environment: Environment,
+    actor: Actor,
+    options: Options,
+    report: Report = lambda step: None,
+    origin: Origin = "command line",
 ) -> Applied:
     """Apply a project from the command line, which approves it. A plan without changes leaves no record."""
     if planned.plan.is_empty:
         return Applied()
-    proposal = propose(planned, "command line", actor.user)
+    proposal = propose(planned, origin, actor.user)
     applied = apply_plan(planned, environment, proposal, actor, options, report)
     if not applied.steps:
         proposal.delete()

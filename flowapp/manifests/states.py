@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -70,26 +71,44 @@ class CurrentPipeline:
 
 @dataclass(frozen=True, slots=True)
 class WorkspaceState:
-    """Pipelines and connections of a workspace by id and name, and the records of what was applied."""
+    """Pipelines and connections of a workspace by id and name, and the records of what a project has applied there.
+
+    `owners` are the other projects that pipelines belong to, by id; `sharers` are the other projects that declare a
+    connection, by its name.
+    """
 
     workspace: Workspace
+    project: str
     pipelines: Mapping[str, CurrentPipeline]
     connections: Mapping[str, Connection]
     applied_pipelines: Mapping[str, AppliedPipeline]
     applied_connections: Mapping[str, AppliedConnection]
+    owners: Mapping[str, str]
+    sharers: Mapping[str, Sequence[str]]
 
 
-def read_state(workspace: Workspace) -> WorkspaceState:
-    """Read the state of a workspace, in a fixed number of queries."""
+def read_state(workspace: Workspace, project: str) -> WorkspaceState:
+    """Read the state of a workspace for a project of this name, in a fixed number of queries."""
     newest = PipelineVersion.objects.filter(workspace=workspace, number=F("pipeline__latest_number"))
     versions = {version.pipeline_id: version for version in newest.select_related("author")}
     pipelines = Pipeline.objects.filter(workspace=workspace).order_by("slug")
+    applied = list(AppliedPipeline.objects.filter(workspace=workspace))
+    owners = {record.slug: record.project for record in applied if record.removed_at is None}
+    declared = list(AppliedConnection.objects.filter(workspace=workspace).order_by("project"))
+    sharers: dict[str, list[str]] = defaultdict(list)
+    for record in declared:
+        if record.project != project:
+            sharers[record.name].append(record.project)
     return WorkspaceState(
         workspace,
+        project,
         {pipeline.slug: CurrentPipeline(pipeline, versions.get(pipeline.pk)) for pipeline in pipelines},
         {connection.name: connection for connection in Connection.objects.filter(workspace=workspace).order_by("name")},
-        {record.slug: record for record in AppliedPipeline.objects.filter(workspace=workspace)},
-        {record.name: record for record in AppliedConnection.objects.filter(workspace=workspace)},
+        # What another project has archived is nobody's, and may be restored.
+        {record.slug: record for record in applied if record.project == project or record.removed_at is not None},
+        {record.name: record for record in declared if record.project == project},
+        {slug: owner for slug, owner in owners.items() if owner != project},
+        sharers,
     )
 
 
@@ -101,12 +120,15 @@ def applied_document(state: WorkspaceState, record: AppliedPipeline) -> dict[str
     return without_schema(read_text(found.document)) if found is not None else {}
 
 
-def note_pipeline(workspace: Workspace, declared: ProjectPipeline, version: int, user: User | None) -> None:
-    """Record that a version has the content of a manifest."""
+def note_pipeline(
+    workspace: Workspace, project: str, declared: ProjectPipeline, version: int, user: User | None
+) -> None:
+    """Record that a version has the content of a manifest. The pipeline belongs to this project from now on."""
     AppliedPipeline.objects.update_or_create(
         workspace=workspace,
         slug=declared.id,
         defaults={
+            "project": project,
             "document_hash": saved_hash(declared.document),
             "version_number": version,
             "file": declared.manifest.file,
@@ -116,10 +138,11 @@ def note_pipeline(workspace: Workspace, declared: ProjectPipeline, version: int,
     )
 
 
-def note_connection(stored: Connection, fields: Mapping[str, Any], user: User | None) -> None:
+def note_connection(project: str, stored: Connection, fields: Mapping[str, Any], user: User | None) -> None:
     """Record that a connection has the fields that flow.toml declares."""
     AppliedConnection.objects.update_or_create(
         workspace=stored.workspace,
+        project=project,
         name=stored.name,
         defaults={"fields": fields, "connection_changed_at": stored.changed_at, "applied_by": user},
     )

@@ -115,7 +115,7 @@ def _plan_now(proposal: Proposal) -> Planned | None:
 def diff(request: HtmxRequest, proposal: UUID, slug: str) -> HttpResponse:
     """What the workspace has and what the project says, side by side."""
     found = proposals.get_proposal(request.workspace, proposal)
-    current = read_state(request.workspace).pipelines.get(slug)
+    current = read_state(request.workspace, found.project).pipelines.get(slug)
     declared = parse_project(request.workspace, found.files).pipelines.get(slug)
     if current is None and declared is None:
         raise FlowError("pipeline.unknown", f"Neither the project nor the workspace has a pipeline {slug!r}.")
@@ -155,8 +155,10 @@ def _report(request: HtmxRequest, applied: Applied) -> None:
         messages.warning(request, f"{one.kind.capitalize()} {one.id} was not applied. {one.message} {hint}")
 
 
+_FORCE = "tick “Overwrite changes made in the browser or by another project” and apply the rest."
 _HINTS = {
-    "plan.drift": "To overwrite that, tick “Overwrite changes made in the browser” and apply the rest.",
+    "plan.drift": f"To overwrite that, {_FORCE}",
+    "plan.other_project": f"To move it into this project, {_FORCE}",
     "plan.needs_yes": "To do that, tick “Archive pipelines and remove connections” and apply the rest.",
 }
 """What to do on the page, where the command line has options."""

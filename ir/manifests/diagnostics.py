@@ -23,6 +23,11 @@ class FileDiagnostic:
     def is_error(self) -> bool:
         return self.diagnostic.severity == "error"
 
+    @property
+    def place(self) -> str:
+        """The file, with line and column where they are known."""
+        return ":".join(str(part) for part in (self.file, self.diagnostic.line, self.diagnostic.column) if part)
+
     def to_json(self) -> dict[str, Any]:
         return {"file": self.file, **self.diagnostic.to_json()}
 

@@ -12,7 +12,7 @@ from ir.json_schema import schema_of
 
 PLAN_SCHEMA_ID = "https://flow.example/schemas/plan-1.0.json"
 Action = Literal["new", "changed", "restored", "removed", "drifted", "adopted", "unchanged"]
-DriftKind = Literal["edited", "archived", "deleted", "unmanaged"]
+DriftKind = Literal["edited", "archived", "deleted", "unmanaged", "other_project"]
 Need = Literal["force", "yes", "admin"]
 
 
@@ -49,14 +49,22 @@ class TableChange(PlanPart):
 
 
 class Drift(PlanPart):
-    """A change in the browser since the project was last applied."""
+    """A change that applying would undo: in the browser since the project was last applied, or by another project."""
 
     kind: DriftKind = Field(
-        description="edited, archived or deleted in the browser; unmanaged: made in the browser and never applied."
+        description="edited, archived or deleted in the browser; unmanaged: made in the browser and never applied; "
+        "other_project: applied by another project."
     )
     words: list[str] = Field(description="The differences between what was applied and what is there now.")
     patch: list[dict[str, Any]] = Field(description="The same as a JSON Patch.")
     by: str | None = Field(None, description="Who saved the newest version.")
+
+    @property
+    def heading(self) -> str:
+        if self.kind == "other_project":
+            return "Applied by another project"
+        by = f" by {self.by}" if self.by else ""
+        return f"Changed in the browser{by} since the last apply"
 
 
 class ScheduleChange(PlanPart):
@@ -90,7 +98,7 @@ class PipelineChange(PlanPart):
     words: list[str] = Field(description="The changes to the document, in words.")
     patch: list[dict[str, Any]] = Field(description="The changes as a JSON Patch on the current document.")
     schedule: ScheduleChange | None = Field(None, description="The change of the schedule, if there is one.")
-    drift: Drift | None = Field(None, description="Changes made in the browser in the meantime.")
+    drift: Drift | None = Field(None, description="Changes in the browser or by another project.")
     tables: list[TableChange] = Field(description="Changes to the structure of tables.")
     estimated_rows: int | None = Field(None, description="Rows that the next run reads, if the source can say cheaply.")
     problems: list[Problem] = Field(description="Problems of load modes and tables.")
@@ -109,7 +117,7 @@ class ConnectionChange(PlanPart):
     action: Action = Field(description="As for pipelines.")
     line: int | None = Field(None, description="The line in flow.toml.")
     words: list[str] = Field(description="The changes, in words. Secrets are not shown.")
-    drift: Drift | None = Field(None, description="Changes made in the browser in the meantime.")
+    drift: Drift | None = Field(None, description="Changes in the browser or by another project.")
     problems: list[Problem] = Field(description="Why the connection cannot be applied.")
     destructive: list[str] = Field(description="What is lost by applying.")
     needs: list[Need] = Field(description="The options or role without which the change is not applied.")
@@ -136,6 +144,10 @@ class Plan(PlanPart):
         description="Pipelines of the project that were paused or disabled in the browser. Applying leaves that."
     )
     unmanaged: list[str] = Field(description="Pipelines of the workspace that no manifest declares.")
+    others: list[str] = Field(
+        default=[],
+        description="Pipelines of the workspace that other projects have applied and this one does not declare.",
+    )
     warnings: list[dict[str, Any]] = Field(description="Warnings of the manifests, each with its file and line.")
 
     @property

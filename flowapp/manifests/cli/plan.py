@@ -24,24 +24,29 @@ CHANGES = 2
 def add_parser(commands: Any) -> None:
     plan = add_command(commands, "plan", plan_folder, "show what applying a project of manifests would change")
     plan.epilog = "Exit status: 0 no changes, 2 changes, 1 an error."
-    _add_folder(plan)
+    add_folder(plan)
     apply = add_command(commands, "apply", apply_folder, "make a workspace as its project of manifests says")
     apply.epilog = (
         "Exit status: 0 applied, 1 something failed, 2 invalid manifests, 3 something needs --force or --yes."
     )
     apply.add_argument("id", metavar="ID", nargs="?", help="only this pipeline, with the connections that it names")
-    apply.add_argument("--force", action="store_true", help="overwrite changes that were made in the browser")
-    apply.add_argument("--yes", action="store_true", help="archive pipelines and remove connections that are gone")
+    add_consents(apply)
     apply.add_argument("--dir", dest="folder", metavar="DIR", default=".", help=_FOLDER)
     export = add_command(commands, "export", export_folder, "write a workspace back into the files of its project")
-    _add_folder(export)
+    add_folder(export)
 
 
 _FOLDER = "the folder with flow.toml (default: the current one)"
 
 
-def _add_folder(command: Any) -> None:
+def add_folder(command: Any) -> None:
     command.add_argument("folder", metavar="DIR", nargs="?", default=".", help=_FOLDER)
+
+
+def add_consents(command: Any) -> None:
+    """Add the options for what is not done without a person's word."""
+    command.add_argument("--force", action="store_true", help="overwrite changes that were made in the browser")
+    command.add_argument("--yes", action="store_true", help="archive pipelines and remove connections that are gone")
 
 
 def plan_folder(args: Namespace) -> Outcome:

@@ -34,6 +34,8 @@ def show_plan(console: Console, plan: Plan) -> None:
         show_lines(console, [f"Paused or disabled in the browser, and left so: {', '.join(plan.paused)}."])
     if plan.unmanaged:
         show_lines(console, [f"Not in the project: {', '.join(plan.unmanaged)}. To write them into it: flow export"])
+    if plan.others:
+        show_lines(console, [f"Of other projects, and left alone: {', '.join(plan.others)}."])
     show_lines(console, ["No changes." if plan.is_empty else "To make these changes: flow apply"])
 
 
@@ -48,8 +50,7 @@ def _lines(change: ConnectionChange | PipelineChange) -> Iterator[str]:
 
     yield from change.words
     if change.drift is not None:
-        by = f" by {change.drift.by}" if change.drift.by else ""
-        yield f"Changed in the browser{by} since the last apply; --force overwrites it:"
+        yield f"{change.drift.heading}; --force overwrites it:"
         yield from (f"  {word}" for word in change.drift.words)
     if isinstance(change, PipelineChange):
         yield from _table_lines(change)
@@ -99,7 +100,6 @@ def invalid_project(error: InvalidProject, status: int) -> Outcome:
 def show_lines_of(console: Console, error: InvalidProject) -> None:
     for found in error.diagnostics:
         diagnostic = found.diagnostic
-        place = ":".join(str(part) for part in (found.file, diagnostic.line, diagnostic.column) if part)
-        line = printable(f"{place}: {diagnostic.severity}: {diagnostic.message}")
+        line = printable(f"{found.place}: {diagnostic.severity}: {diagnostic.message}")
         console.print(line, style=_COLOURS[diagnostic.severity], markup=False)
         show_lines(console, [f"  [{diagnostic.code}] {diagnostic.hint}"])

@@ -22,7 +22,7 @@ pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.spark]
 ORDERS = ("load-a-csv", "find-a-row", "fix-rejected-rows", "schedule-a-pipeline", "move-to-another-installation")
 """Pages that continue the example of the page before."""
 ALONE = ("keep-two-tables-in-step", "branch-rows", "join-with-a-table", "select-with-sql", "go-to-production")
-PROJECTS = ("keep-pipelines-in-git", "write-transforms-as-code")
+PROJECTS = ("follow-a-project", "keep-pipelines-in-git", "write-transforms-as-code")
 """Pages whose files `test_projects` plans and applies."""
 LONG_AGO = 1_700_000_000
 

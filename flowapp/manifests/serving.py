@@ -1,0 +1,174 @@
+"""Keeps a workspace as the files of a project say: plans and applies when files change, and at times without a change.
+
+A change in the browser is left alone unless `Options.force` is set, as with `flow apply`.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+from flowapp.accounts.models import Workspace
+from flowapp.alerts.services import raise_alert, resolve_by
+from flowapp.manifests.applying import Actor, Applied, Options
+from flowapp.manifests.comparing_connections import Environment
+from flowapp.manifests.folders import FolderState, folder_state, read_folder
+from flowapp.manifests.leases import LEASE_SECONDS, hold_project, let_projects_go
+from flowapp.manifests.planning import make_plan, parse_project
+from flowapp.manifests.proposals import apply_project
+from flowapp.processes.heartbeats import process_name
+from ir.errors import FlowError
+from ir.manifests.diagnostics import InvalidProject
+from ir.manifests.project import Project
+
+REVIEW_SECONDS = 60.0
+"""How soon a change in the browser is noticed."""
+RETRY_SECONDS = 10.0
+"""How soon a change that failed is tried again, such as one that a database did not answer."""
+LONGEST_NODE = 63
+
+State = Literal["applied", "refused", "failed", "invalid", "waiting"]
+
+
+@dataclass(frozen=True, slots=True)
+class Served:
+    """How one look at the project ended. `waiting` means that another process serves the project."""
+
+    state: State
+    applied: Applied = field(default_factory=Applied)
+    error: FlowError | None = None
+
+    @property
+    def problems(self) -> list[tuple[str, str]]:
+        """What is not as the project says, each with what to do."""
+        if isinstance(self.error, InvalidProject):
+            found = [one for one in self.error.diagnostics if one.is_error]
+            return [(f"{one.place}: {one.diagnostic.message}", one.diagnostic.hint) for one in found]
+        if self.error is not None:
+            return [(self.error.message, self.error.hint)]
+        left = (*self.applied.failed, *self.applied.refused)
+        return [(f"{one.kind} {one.id}: {one.message}", one.hint) for one in left]
+
+
+class LeaseLost(Exception):
+    """Another process serves the project now."""
+
+
+class ProjectServer:
+    """Serves one project. `look` is called again and again; it returns at once while nothing is to be done."""
+
+    def __init__(self, workspace: Workspace, folder: Path, environment: Environment, options: Options) -> None:
+        self.workspace, self.folder = workspace, folder
+        self.owner = process_name()
+        self._environment, self._options = environment, options
+        self._seen: FolderState | None = None
+        self._converged: FolderState | None = None
+        self._due = self._renew_at = 0.0
+        self._texts: Mapping[str, bytes] = {}
+        self._project: Project | None = None
+        self._reported: list[tuple[str, str]] | None = None
+
+    @property
+    def name(self) -> str:
+        """The name of the project; of its folder, until its files were valid once."""
+        return self._project.name if self._project is not None else self.folder.resolve().name
+
+    def look(self) -> Served | None:
+        """Converge if files have changed or a review is due. Raises DatabaseError."""
+        state = folder_state(self.folder)
+        is_steady, self._seen = state == self._seen, state
+        if state != self._converged:
+            if self._converged is not None and not is_steady:
+                return None  # Somebody is still writing.
+        elif not self._is_due():
+            return None
+        # Before anything is read: what changes meanwhile is a change again.
+        self._converged = state
+        self._due = time.monotonic() + RETRY_SECONDS  # also if this raises
+        served = self._converge()
+        self._due = time.monotonic() + _PAUSES[served.state]
+        self._tell_health(served)
+        return served
+
+    def close(self) -> None:
+        """Let another process serve the project."""
+        let_projects_go(self.owner)
+
+    def _is_due(self) -> bool:
+        now = time.monotonic()
+        if now >= self._due:
+            return True
+        if self._project is None or now < self._renew_at:
+            return False
+        return not self._hold(self._project)
+
+    def _converge(self) -> Served:
+        try:
+            project = self._read()
+            if not self._hold(project):
+                return Served("waiting")
+            planned = make_plan(self.workspace, project, self._environment)
+            applied = apply_project(
+                planned, self._environment, Actor(), self._options, lambda _: self._keep(project), "flow serve"
+            )
+        except LeaseLost:
+            return Served("waiting")
+        except InvalidProject as error:
+            return Served("invalid", error=error)
+        except FlowError as error:
+            return Served("failed", error=error)
+        return Served("failed" if applied.failed else "refused" if applied.refused else "applied", applied)
+
+    def _read(self) -> Project:
+        """Return the project, parsed anew only if a text has changed. Raises FlowError."""
+        texts = read_folder(self.folder)
+        if self._project is None or texts != self._texts:
+            self._texts = {}
+            project = parse_project(self.workspace, texts)
+            if self._project is not None and project.name != self._project.name:
+                let_projects_go(self.owner)
+            self._texts, self._project = texts, project
+        return self._project
+
+    def _hold(self, project: Project) -> bool:
+        self._renew_at = time.monotonic() + LEASE_SECONDS / 3
+        return hold_project(self.workspace, project.name, self.owner)
+
+    def _keep(self, project: Project) -> None:
+        """Renew the lease while changes are made. Raises LeaseLost."""
+        if time.monotonic() >= self._renew_at and not self._hold(project):
+            raise LeaseLost
+
+    def _tell_health(self, served: Served) -> None:
+        """Raise an alert for what is new, and resolve it once all is as the project says."""
+        problems = served.problems
+        if served.state == "waiting" or problems == self._reported:
+            return
+        self._reported = problems
+        if not problems:
+            for name in {self.name, self.folder.resolve().name}:
+                resolve_by("project.applied", workspace_id=self.workspace.pk, node=name[:LONGEST_NODE])
+            return
+        message, hint = problems[0]
+        more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
+        raise_alert(
+            "project.not_applied",
+            "warning" if served.state == "refused" else "error",
+            f"Project {self.name}: {message}{more}",
+            hint,
+            workspace=self.workspace,
+            node=self.name[:LONGEST_NODE],
+        )
+
+
+_PAUSES: dict[State, float] = {
+    "applied": REVIEW_SECONDS,
+    "refused": REVIEW_SECONDS,
+    "invalid": REVIEW_SECONDS,
+    "failed": RETRY_SECONDS,
+    "waiting": LEASE_SECONDS / 4,
+}
+"""Seconds until the next look at files that have not changed."""
