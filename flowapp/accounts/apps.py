@@ -14,12 +14,12 @@ class AccountsConfig(Registers, AppConfig):
         from django.contrib.sessions.models import Session
 
         from flowapp.accounts.clients import KNOWN_DAYS
-        from flowapp.accounts.models import EndedCredentials, KnownNetwork, LoginFailures, LoginLink, Token
+        from flowapp.accounts.models import EndedCredentials, FailedAttempts, KnownNetwork, LoginLink, Token
         from flowapp.processes import retention
         from flowapp.processes.retention import Retention
 
         retention.register(
-            Retention("Counts of wrong passwords", LoginFailures, "until", 1),
+            Retention("Counts of wrong passwords and signatures", FailedAttempts, "until", 1),
             Retention("Hashes of the networks that people sign in from", KnownNetwork, "seen_at", KNOWN_DAYS),
             Retention("Counts of revoked credentials", EndedCredentials, "at", 365),
             Retention("Expired sessions", Session, "expire_date", 1),

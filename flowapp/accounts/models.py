@@ -106,16 +106,17 @@ class Token(models.Model):
         return self.name
 
 
-class LoginFailures(models.Model):
-    """A count of wrong passwords under a hash of the user and the origin of the guesses. It expires at `until`."""
+class FailedAttempts(models.Model):
+    """A count of wrong passwords or signatures, under a hash of what was tried and of where from. It expires at
+    `until`."""
 
     key = models.CharField(max_length=64, primary_key=True)
     count = models.PositiveIntegerField()
     until = models.DateTimeField(db_index=True)
-    objects: ClassVar[models.Manager[LoginFailures]]
+    objects: ClassVar[models.Manager[FailedAttempts]]
 
     def __str__(self) -> str:
-        return f"{self.count} wrong passwords"
+        return f"{self.count} failed attempts"
 
 
 class KnownNetwork(models.Model):

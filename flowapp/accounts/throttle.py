@@ -11,7 +11,7 @@ from django.db.models import F
 from django.db.models.functions import Now
 
 from flowapp.accounts.clients import Client, secret_hash
-from flowapp.accounts.models import LoginFailures
+from flowapp.accounts.models import FailedAttempts
 from flowapp.clock import from_now
 from ir.errors import FlowError
 
@@ -40,22 +40,26 @@ def count_guess(client: Client) -> None:
     with transaction.atomic():
         # Lock in a fixed order to avoid a deadlock.
         for key, most in sorted(_limits(client).items()):
-            if not _count(key, most):
+            if not count_attempt(key, most):
                 raise TooManyFailures
 
 
 def forgive_guess(client: Client) -> None:
     """Reset the user's own count for this client after a correct password; restore the shared counts."""
     mine, *others = _limits(client)
-    LoginFailures.objects.filter(key=mine).update(count=0)
-    LoginFailures.objects.filter(key__in=others, count__gt=0).update(count=F("count") - 1)
+    forgive_attempts(mine)
+    FailedAttempts.objects.filter(key__in=others, count__gt=0).update(count=F("count") - 1)
 
 
-def _count(key: str, most: int) -> bool:
-    """Use up one remaining guess; return False if there is none. Counting restarts after the pause."""
-    row = LoginFailures.objects.filter(key=key)
+def forgive_attempts(key: str) -> None:
+    FailedAttempts.objects.filter(key=key).update(count=0)
+
+
+def count_attempt(key: str, most: int) -> bool:
+    """Use up one remaining attempt; return False if there is none. Counting restarts after the pause."""
+    row = FailedAttempts.objects.filter(key=key)
     fresh = {"count": 0, "until": from_now(PAUSE_SECONDS)}
-    LoginFailures.objects.bulk_create([LoginFailures(key=key, **fresh)], ignore_conflicts=True)
+    FailedAttempts.objects.bulk_create([FailedAttempts(key=key, **fresh)], ignore_conflicts=True)
     row.filter(until__lte=Now()).update(**fresh)
     return bool(row.filter(count__lt=most).update(count=F("count") + 1))
 

@@ -26,6 +26,12 @@ CODES = (
         "Check the address and the secret, and sign id, timestamp and body exactly as they are sent.",
         status=401,
     ),
+    ErrorCode(
+        "trigger.throttled",
+        "Too many calls of a trigger with a wrong signature came from one network.",
+        "Correct the address or the secret, and wait 15 minutes.",
+        status=429,
+    ),
     ErrorCode("trigger.too_large", "The body of a call is too large.", "Send less: the body is not used.", status=413),
     ErrorCode(
         "trigger.too_many",

@@ -101,7 +101,7 @@ class TriggerCalls(APIView):
             raise FlowError(
                 "trigger.too_large", f"The body has more than {MOST_BYTES} bytes.", hint="Send less: it is not used."
             )
-        answer = answer_call(trigger, Call.read(request.headers, body))
+        answer = answer_call(trigger, Call.read(request.headers, body, request.META.get("REMOTE_ADDR", "")))
         return Response(TriggeredRunSerializer(answer).data, status.HTTP_202_ACCEPTED)
 
 

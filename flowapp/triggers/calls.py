@@ -1,5 +1,7 @@
 """Calls of triggers: the signature is checked first, then the time, then whether the call was answered before.
 
+A call is counted before its signature is checked, as a sign-in is, so that calls at the same time are all counted.
+
 Headers and signature are those of Standard Webhooks, which Flow's own webhook hooks send.
 """
 
@@ -18,6 +20,8 @@ from django.db.models.functions import Now
 from django.views.decorators.debug import sensitive_variables
 
 from executors.api import sign_webhook
+from flowapp.accounts.clients import network_of, secret_hash
+from flowapp.accounts.throttle import PAUSE_SECONDS, count_attempt, forgive_attempts
 from flowapp.clock import from_now
 from flowapp.connections.secrets import decrypt
 from flowapp.pipelines.models import Pipeline
@@ -31,6 +35,9 @@ WINDOW_SECONDS = 300
 REMEMBER_SECONDS = 900.0
 """Longer than a timestamp is accepted: from the start of the window to its end."""
 MOST_IN_A_MINUTE = 60
+MOST_WRONG = 20
+"""Calls of one trigger from one network with a wrong signature. More than a web process answers at once: a right call
+counts as well until its signature was checked."""
 LONGEST_ID = 256
 _NOBODY = "no trigger has this secret"
 """Unknown triggers are checked like known ones, and take as long."""
@@ -38,17 +45,18 @@ _NOBODY = "no trigger has this secret"
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A request as it came."""
+    """A request as it came. `network` is where from."""
 
     id: str
     timestamp: str
     signature: str
     body: bytes
+    network: str
 
     @classmethod
-    def read(cls, headers: Mapping[str, str], body: bytes) -> Call:
+    def read(cls, headers: Mapping[str, str], body: bytes, address: str) -> Call:
         key, timestamp, signature = (headers.get(f"webhook-{name}", "") for name in ("id", "timestamp", "signature"))
-        return cls(key, timestamp, signature, body)
+        return cls(key, timestamp, signature, body, network_of(address))
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +70,14 @@ class Answer:
 @sensitive_variables("secret")
 def answer_call(trigger_id: UUID, call: Call) -> Answer:
     """Queue a run for a valid call. Raises FlowError `trigger.refused` alike for unknown triggers and wrong signatures,
-    `trigger.outdated`, `trigger.rate_limited` and what `queue_run` raises."""
+    `trigger.throttled`, `trigger.outdated`, `trigger.rate_limited` and what `queue_run` raises."""
+    attempts = secret_hash("trigger", str(trigger_id), call.network)
+    if not count_attempt(attempts, MOST_WRONG):
+        raise FlowError(
+            "trigger.throttled",
+            f"{MOST_WRONG} calls with a wrong signature came from this network.",
+            hint=f"Correct the address or the secret, and wait {PAUSE_SECONDS // 60} minutes.",
+        )
     trigger = EventTrigger.objects.select_related("pipeline").filter(pk=trigger_id).first()
     secret = _NOBODY if trigger is None else decrypt(trigger.secret, f"trigger {trigger.name!r}")
     if not _is_signed(call, secret) or trigger is None:
@@ -71,6 +86,7 @@ def answer_call(trigger_id: UUID, call: Call) -> Answer:
             "There is no such trigger, or the signature is wrong.",
             hint="Check the address and the secret, and sign id, timestamp and body exactly as they are sent.",
         )
+    forgive_attempts(attempts)
     _require_recent(call)
     with transaction.atomic():
         # Calls of a pipeline come one after the other, so that none misses the run of another.

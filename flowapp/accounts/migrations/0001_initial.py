@@ -29,7 +29,7 @@ class Migration(migrations.Migration):
             },
         ),
         migrations.CreateModel(
-            name="LoginFailures",
+            name="FailedAttempts",
             fields=[
                 ("key", models.CharField(max_length=64, primary_key=True, serialize=False)),
                 ("count", models.PositiveIntegerField()),

@@ -10,7 +10,7 @@ from django.test import Client
 from django.utils import timezone
 
 from flowapp.accounts.clients import network_of
-from flowapp.accounts.models import KnownNetwork, LoginFailures
+from flowapp.accounts.models import FailedAttempts, KnownNetwork
 from flowapp.accounts.services import make_login_link, set_password
 from flowapp.accounts.throttle import MOST_FAILURES
 
@@ -72,17 +72,17 @@ def test_a_right_password_forgets_earlier_slips(alice):
 
 def test_guessing_starts_anew_after_a_pause(alice):
     guess(alice.email, MOST_FAILURES)
-    LoginFailures.objects.update(until=timezone.now() - timedelta(seconds=1))
+    FailedAttempts.objects.update(until=timezone.now() - timedelta(seconds=1))
 
     assert sign_in(alice.email)
 
 
 def test_guesses_during_a_pause_do_not_lengthen_it(alice):
     guess(alice.email, MOST_FAILURES)
-    until = sorted(LoginFailures.objects.values_list("until", flat=True))
+    until = sorted(FailedAttempts.objects.values_list("until", flat=True))
     guess(alice.email, 3)
 
-    assert sorted(LoginFailures.objects.values_list("until", flat=True)) == until
+    assert sorted(FailedAttempts.objects.values_list("until", flat=True)) == until
 
 
 def test_wrong_passwords_from_elsewhere_do_not_lock_this_network(alice):
@@ -180,17 +180,17 @@ def test_wrong_passwords_for_many_accounts_do_not_lock_known_networks(alice):
 def test_signing_in_does_not_give_the_others_of_a_network_more_guesses(alice, person):
     """Else whoever has one account could guess at all others for ever."""
     guess("nobody@example.com", 3)
-    before = sorted(LoginFailures.objects.values_list("count", flat=True))
+    before = sorted(FailedAttempts.objects.values_list("count", flat=True))
     sign_in(alice.email)
 
-    assert sorted(LoginFailures.objects.exclude(count=0).values_list("count", flat=True)) == before
+    assert sorted(FailedAttempts.objects.exclude(count=0).values_list("count", flat=True)) == before
 
 
 def test_what_is_kept_names_nobody(alice):
     sign_in(alice.email, "wrong")
     sign_in(alice.email)
     kept = [
-        *LoginFailures.objects.values_list("key", flat=True),
+        *FailedAttempts.objects.values_list("key", flat=True),
         *KnownNetwork.objects.values_list("network", flat=True),
     ]
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
+from tests.flowapp.cli.conftest import flow
 from tests.flowapp.pipelines.conftest import editor, person, sign_in, web
 from tests.flowapp.runs.conftest import sent
 
-__all__ = ["editor", "person", "sent", "sign_in", "web"]
+__all__ = ["editor", "flow", "person", "sent", "sign_in", "web"]

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from flowapp.triggers.models import EventTrigger
+from flowapp.triggers.models import EventTrigger, TriggerChange
 from flowapp.triggers.services import add_trigger
 from tests.flowapp.reading import words
+from tests.flowapp.triggers.test_triggers import send
 
 pytestmark = pytest.mark.django_db
 PAGE = "/w/alices-team/triggers/numbers/"
@@ -62,3 +63,34 @@ def test_the_api_manages_triggers(web, pipeline):
     assert rotated.json()["secret"] != made.json()["secret"]
     assert web.delete(one).status_code == 204
     assert web.delete(one).json()["code"] == "trigger.unknown"
+
+
+def test_the_command_line_manages_triggers(flow, pipeline, settings):
+    settings.FLOW_WORKSPACE = pipeline.workspace.slug
+    made = flow("trigger", "add", "numbers", "export", "--if-busy", "refuse", "--json").json
+    assert (made["name"], made["ifBusy"]) == ("export", "refuse")
+    listed = flow("trigger", "list", "numbers")
+    assert made["url"] in listed.stdout
+    assert made["secret"] not in listed.stdout
+    rotated = flow("trigger", "rotate", "numbers", "export")
+    assert "The secret is not shown again." in rotated.stdout
+    assert made["secret"] not in rotated.stdout
+    assert flow("trigger", "remove", "numbers", "export").stdout == "Trigger export removed.\n"
+    assert not EventTrigger.objects.exists()
+    assert {one.by for one in TriggerChange.objects.all()} == {"command line"}
+
+
+def test_a_call_that_is_signed_with_the_printed_secret_queues_a_run(flow, pipeline, settings, sent):
+    settings.FLOW_WORKSPACE = pipeline.workspace.slug
+    printed = flow("trigger", "add", "numbers", "export").stdout
+    url, secret = (line.split()[1] for line in printed.splitlines()[:2])
+    assert url.endswith(f"/api/triggers/{EventTrigger.objects.get().pk}/")
+    assert send(EventTrigger.objects.get(), secret).status_code == 202
+
+
+def test_the_command_line_explains_what_it_does_not_do(flow, pipeline, settings):
+    settings.FLOW_WORKSPACE = pipeline.workspace.slug
+    unknown = flow("trigger", "remove", "numbers", "export")
+    assert (unknown.status, "trigger.unknown" in unknown.stderr) == (1, True)
+    flow("trigger", "add", "numbers", "export")
+    assert "trigger.name_taken" in flow("trigger", "add", "numbers", "export").stderr

@@ -14,6 +14,7 @@ import pytest
 from django.template.loader import render_to_string
 from django.test import Client
 
+from flowapp.accounts.models import FailedAttempts
 from flowapp.clock import from_now
 from flowapp.connections.rotation import rotate_secrets
 from flowapp.runs.models import Run, State, Trigger
@@ -40,8 +41,8 @@ def send(trigger: EventTrigger | uuid.UUID, secret: str, body: bytes = BODY, **c
     )
     signature = changes.get("signature", f"v1,{base64.b64encode(digest).decode()}")
     headers = {"webhook-id": key, "webhook-timestamp": now, "webhook-signature": signature}
-    address = f"/api/triggers/{getattr(trigger, 'pk', trigger)}/"
-    return Client().post(address, body, content_type="application/json", headers=headers)
+    path, address = f"/api/triggers/{getattr(trigger, 'pk', trigger)}/", changes.get("address", "192.0.2.1")
+    return Client(REMOTE_ADDR=address).post(path, body, content_type="application/json", headers=headers)
 
 
 def code_of(response: Any) -> tuple[int, str]:
@@ -74,6 +75,34 @@ def test_a_wrong_call_has_the_answer_of_an_unknown_trigger(made, changes):
     assert code_of(wrong) == code_of(unknown) == (401, "trigger.refused")
     assert wrong.json()["detail"] == unknown.json()["detail"]
     assert not Run.objects.exists()
+
+
+def guess(trigger: EventTrigger | uuid.UUID, times: int = calls.MOST_WRONG) -> None:
+    for _ in range(times):
+        assert code_of(send(trigger, "wrong")) == (401, "trigger.refused")
+
+
+def test_after_many_wrong_signatures_a_network_has_to_wait(made):
+    trigger, secret = made
+    guess(trigger)
+    assert code_of(send(trigger, secret)) == (429, "trigger.throttled")
+    assert send(trigger, secret, address="198.51.100.7").status_code == 202
+    FailedAttempts.objects.update(until=from_now(-1))
+    assert send(trigger, secret).status_code == 202
+
+
+def test_wrong_signatures_for_an_unknown_trigger_have_the_same_answers(made):
+    unknown = uuid.uuid4()
+    guess(unknown)
+    assert code_of(send(unknown, "wrong")) == (429, "trigger.throttled")
+    assert send(*made).status_code == 202, "another trigger is counted by itself"
+
+
+def test_a_right_signature_forgives_the_wrong_ones_before(made):
+    trigger, secret = made
+    guess(trigger, calls.MOST_WRONG - 1)
+    assert send(trigger, secret).status_code == 202
+    guess(trigger)
 
 
 @pytest.mark.parametrize("seconds", [-301, 330])
