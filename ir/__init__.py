@@ -1,6 +1,6 @@
-"""The pipeline document: its types, its schema and its one parser. Imports neither Django nor Spark nor a driver.
+"""The pipeline document: its types, its schema and its only parser. Imports neither Django nor Spark nor a driver.
 
-What is named here is imported when it is first asked for: who needs `ir.errors` alone must not wait for the parser.
+Names of this module are imported at their first use, so that importing only `ir.errors` does not load the parser.
 """
 
 from __future__ import annotations

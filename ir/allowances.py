@@ -1,8 +1,8 @@
-"""The functions and system tables that queries may use: PostgreSQL's own that only compute or describe, and those that
-an admin has allowed for a connection.
+"""The functions and system tables that queries may use: functions of PostgreSQL that only compute or describe, and
+those that an admin has allowed for a connection.
 
-The lists are data that `tools/postgres_allowed.py` made; what they do not hold is refused, so that
-a function of a later PostgreSQL is too.
+`tools/postgres_allowed.py` generates the lists. Anything that they lack is refused, including functions of later
+versions of PostgreSQL.
 """
 
 from __future__ import annotations

@@ -67,15 +67,15 @@ class Spec(BaseModel):
         return self.model_dump(mode="json", by_alias=True, exclude_unset=True)
 
     def check(self, at: Pointer) -> Iterator[Diagnostic]:
-        """Yield what is wrong with the part itself, beyond its types. `at` is its place."""
+        """Yield the errors of the part itself, beyond its types. `at` is its position in the document."""
         yield from ()
 
     def kinds(self, at: Pointer) -> Iterator[tuple[str, str, Pointer]]:
-        """Yield the kinds that the part uses: family, name and the place of the name."""
+        """Yield the kinds that the part uses: family, name and the position of the name."""
         yield from ()
 
     def parts(self, at: Pointer) -> Iterator[tuple[Spec, Pointer]]:
-        """Yield the part and all parts below it, each with its place."""
+        """Yield the part and all parts below it, each with its position."""
         yield self, at
         aliases = _aliases(type(self))
         for name in self.model_fields_set:

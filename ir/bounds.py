@@ -1,4 +1,4 @@
-"""Lower and upper bounds: that there is one, that they are of one kind, and that they are in order."""
+"""Checks of lower and upper bounds: at least one exists, they have the same type, and they are in order."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ _TIMESTAMP = re.compile(_DATE.pattern + r"[T ][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9
 Bound = Decimal | date | datetime
 
 MOST_DIGITS = 131_072
-"""The maximum number of digits before the point, and of zeros after it: that of a `numeric`. Comparing a bound may
-require writing it out."""
+"""The maximum number of digits before the point, and of zeros after it: that of a `numeric`. A comparison may need all
+digits of a bound."""
 
 
 def parse_bound(value: int | float | str) -> Bound:

@@ -1,4 +1,5 @@
-"""Rules about branch nodes: where their branches lead, which conditions can hold, and what their targets share."""
+"""Rules about branch nodes: where their branches lead, which conditions can be true, and which settings their targets
+share."""
 
 from __future__ import annotations
 
@@ -15,12 +16,12 @@ from ir.spelling import guess
 from ir.structure import DraftNode
 
 SHARED = ("on_type_mismatch", "empty_as_null")
-"""What a target decides about values before the branch: with different settings a row could go to two branches or to
-none."""
+"""Settings of a target that apply to values before the branch: with different settings a row could go to two branches
+or to none."""
 
 
 def check_branches(graph: Graph) -> Iterator[Diagnostic]:
-    """All rules of this module."""
+    """Yield the errors of all rules in this module."""
     for node in graph.nodes:
         if isinstance(node.spec, Branch):
             yield from _check_readers(node, node.spec, graph)
@@ -55,7 +56,7 @@ def _not_a_reader(name: str, at: Pointer, node: DraftNode, graph: Graph, free: l
 
 
 def _check_conditions(branch: Branch, at: Pointer) -> Iterator[Diagnostic]:
-    """Warn of conditions that no row can reach, or that hold for none."""
+    """Warn of conditions that no row can reach, or that are never true."""
     earlier: dict[str, str] = {}
     always = ""
     for i, one in enumerate(branch.branches):
@@ -77,7 +78,7 @@ def _check_conditions(branch: Branch, at: Pointer) -> Iterator[Diagnostic]:
 
 
 def _sql(text: str) -> str:
-    """The condition as it is passed to Spark; "" for one that is not valid."""
+    """Return the condition as it is passed to Spark; "" for an invalid one."""
     try:
         return parse_expression(text).sql
     except ExpressionError:
@@ -85,7 +86,7 @@ def _sql(text: str) -> str:
 
 
 def _check_targets(node: DraftNode, graph: Graph) -> Iterator[Diagnostic]:
-    """Check that all targets below a branch node read values alike."""
+    """Check that all targets below a branch node read values in the same way."""
     below = [one for one in graph.nodes if isinstance(one.spec, Target) and node in _above(one, graph)]
     first = below[0] if below else None
     for one in below[1:]:
@@ -99,7 +100,7 @@ def _check_targets(node: DraftNode, graph: Graph) -> Iterator[Diagnostic]:
 
 
 def _above(node: DraftNode, graph: Graph) -> list[DraftNode]:
-    """The nodes that the rows of a node come through, as far as there is no cycle."""
+    """Return the nodes on the path to a node, up to a cycle."""
     found: list[DraftNode] = []
     above = graph.first_input_of(node)
     while above is not None and above not in found:

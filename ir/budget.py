@@ -1,8 +1,7 @@
 """Limits the work for checking one document.
 
-Python cannot interrupt a parser from outside, so whatever loops over a document counts its steps here. What runs in C
-(the JSON and TOML readers' regexes, RE2, PostgreSQL's grammar) is bounded by the size of what it is given, and pays for
-that size beforehand.
+Python cannot interrupt a parser from outside, so every loop over a document counts its steps here. Work in C (the JSON
+and TOML readers' regexes, RE2, PostgreSQL's grammar) is limited by the size of its input, which is counted in advance.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The two texts of a document: the canonical one that is hashed, and the one for people."""
+"""The two texts of a document: the canonical one for hashing, and the readable one."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ def canonical(document: dict[str, Any]) -> bytes:
 
 
 def document_hash(document: dict[str, Any]) -> str:
-    """SHA-256 of the canonical form, in hex."""
+    """Return the SHA-256 of the canonical form, in hex."""
     return hashlib.sha256(canonical(document)).hexdigest()
 
 
 def serialize(document: dict[str, Any]) -> str:
-    """Readable JSON, keys in the order they have, ending in a line break."""
+    """Return readable JSON with keys in their given order and a final line break."""
     return json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n"

@@ -9,9 +9,9 @@ from typing import Self
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """Columns that are known to exist, in order, and that are known not to exist. Unless `closed`, there may be more;
-    `seen` are the columns of the rows so far, if known. `types` are the names of those types that the document
-    states."""
+    """Columns that are known to exist, in order (`present`), and columns that are known not to exist (`absent`). Unless
+    `closed`, there may be others; `seen` are the columns of the rows so far, if known. `types` maps columns to their
+    types if the document states them."""
 
     present: tuple[str, ...] = ()
     absent: frozenset[str] = frozenset()
@@ -30,8 +30,8 @@ class Columns:
         return name in self.seen if self.has(name) is None and self.seen is not None else None
 
     def selected(self, names: Iterable[str]) -> Self:
-        kept = tuple(names)
-        return type(self)(kept, closed=True, types={n: self.types[n] for n in kept if n in self.types})
+        selected = tuple(names)
+        return type(self)(selected, closed=True, types={n: self.types[n] for n in selected if n in self.types})
 
     def without(self, names: Iterable[str]) -> Self:
         gone = frozenset(names)
@@ -41,7 +41,7 @@ class Columns:
         return replace(self, present=present, absent=self.absent | gone, seen=seen, types=types)
 
     def with_added(self, names: Iterable[str]) -> Self:
-        """With new values in these columns, of types that the document does not state."""
+        """Return these columns with new values in some of them, whose types the document does not state."""
         new = dict.fromkeys(names)
         added = tuple(n for n in new if n not in self.present)
         types = {n: kind for n, kind in self.types.items() if n not in new}

@@ -1,4 +1,4 @@
-"""Turns the errors of a connector's JSON Schema into diagnostics like those of our own types."""
+"""Converts the errors of a connector's JSON Schema to diagnostics in the wording of Flow's own types."""
 
 from __future__ import annotations
 
@@ -81,7 +81,8 @@ def _no_branch(error: ValidationError, at: Pointer) -> Iterator[Diagnostic]:
 
 
 def _is_tag(error: ValidationError) -> bool:
-    """Whether the error is a wrong tag or a wholly different type, so that the branch is not the selected one."""
+    """Return whether the error is a wrong tag or an entirely different type, so that the branch is not the selected
+    one."""
     return (error.validator == "const" and len(error.relative_path) == 1) or (
         error.validator == "type" and not error.relative_path
     )

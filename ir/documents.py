@@ -27,8 +27,7 @@ TextPosition = tuple[int, int]
 
 @dataclass(frozen=True)
 class Document:
-    """The plain value of a document, the errors found while reading it, and the positions of its parts in the text, if
-    any."""
+    """The plain value of a document, the errors found while reading it, and the positions of its parts in the text."""
 
     value: Any
     faults: list[Diagnostic] = field(default_factory=list)
@@ -57,7 +56,7 @@ def read_text(document: str | bytes) -> str:
     try:
         text = document.decode() if isinstance(document, bytes) else document
     except UnicodeDecodeError as error:
-        # What is before the byte is UTF-8.
+        # The bytes before this one are valid UTF-8.
         before = error.object[: error.start].decode()
         line, column = _Offsets(before, {}).at(len(before))
         raise _stop("document.encoding", f"Byte {error.start} of the document is not UTF-8.", line, column) from error
@@ -111,7 +110,7 @@ class _Offsets:
 
 
 class _TomlPositions:
-    """Converts pointers to lines and columns. The text is scanned when the first position is asked for."""
+    """Converts pointers to lines and columns. The text is scanned when the first position is needed."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -131,7 +130,7 @@ def _nearest(known: dict[Pointer, int], pointer: Pointer) -> int:
     return known[pointer]
 
 
-# --- values that somebody else has parsed -------------------------------------------------------------------------
+# --- parsed values -------------------------------------------------------------------------
 
 
 def _plain(value: Any) -> Document:

@@ -1,4 +1,4 @@
-"""Durations as documents write them: `30s`, `15m`, `24h`, `7d`, `2w`."""
+"""Durations in the form of documents: `30s`, `15m`, `24h`, `7d`, `2w`."""
 
 from __future__ import annotations
 

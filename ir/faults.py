@@ -1,4 +1,4 @@
-"""The structural faults, worded once for whoever finds them."""
+"""The messages of structural errors, for all modules that find them."""
 
 from __future__ import annotations
 
@@ -14,12 +14,13 @@ _NAMES = {"string": "text", "array": "list", "null": "null"}
 
 
 def missing(at: Pointer, name: str) -> Diagnostic:
-    """The diagnostic of a field that the object at `at` lacks; its path is the place of the missing field."""
+    """Return the diagnostic for a field that the object at `at` lacks. Its path is the position of the missing
+    field."""
     return diagnose("field.missing", at / name, f"The field {name} is missing.")
 
 
 def unknown_field(at: Pointer, name: str, known: Sequence[str]) -> Diagnostic:
-    """The diagnostic of an unknown field of the object at `at`."""
+    """Return the diagnostic for an unknown field of the object at `at`."""
     near = guess(name, known)
     guessed = f" Did you mean {near}?" if near else ""
     hint = f"Known fields: {listed(known)}." if known else ""
@@ -30,14 +31,14 @@ def unknown_field(at: Pointer, name: str, known: Sequence[str]) -> Diagnostic:
 
 
 def wrong_type(at: Pointer, value: Any, expected: str) -> Diagnostic:
-    """The diagnostic of a value with a wrong JSON type. `expected` uses the words of JSON Schema."""
+    """Return the diagnostic for a value with a wrong JSON type. `expected` uses the words of JSON Schema."""
     words = " or ".join(_NAMES.get(word, word) for word in expected.split(" or "))
     found = _JSON_TYPES.get(type(value), "null")
     return diagnose("value.type", at, f"{shown(value)} has the type {found}. Expected: {words}.")
 
 
 def not_allowed(at: Pointer, value: Any, allowed: Sequence[Any]) -> Diagnostic:
-    """The diagnostic of a value that is not one of the allowed values."""
+    """Return the diagnostic for a value that is not one of the allowed values."""
     near = guess(value, [word for word in allowed if isinstance(word, str)])
     guessed = f" Did you mean {near}?" if near else ""
     return diagnose(

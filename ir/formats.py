@@ -37,7 +37,7 @@ ENCODINGS = words(
 
 
 class Format(Spec):
-    """What all formats share."""
+    """The base of all formats."""
 
     type: str
 
@@ -46,13 +46,13 @@ class Format(Spec):
 
 
 class Delimited(Format):
-    """Settings that csv and tsv share."""
+    """The settings of csv and tsv."""
 
-    header: bool = Field(True, description="Whether the first line holds the names of the columns.")
+    header: bool = Field(True, description="Whether the first line contains the column names.")
     delimiter: OneCharacter = Field(",", description="The character between two values.")
     quote: OneCharacter = Field(
         '"',
-        description="The character around values that hold a delimiter or a line break.",
+        description="The character around values that contain a delimiter or a line break.",
         json_schema_extra={"advanced": True},
     )
     encoding: str = Field("utf-8", description="The text encoding, by its Python name.", examples=["cp1252"])

@@ -1,4 +1,4 @@
-"""Rules about the graph of nodes: ids, inputs, cycles, and which nodes may feed which."""
+"""Rules about the graph of nodes: ids, inputs, cycles, and which nodes may read from which."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Graph:
                     self.readers[name].append(node)
 
     def inputs_of(self, node: DraftNode) -> Iterator[tuple[Pointer, DraftNode]]:
-        """Return the nodes that a node reads from, each with the place of the reference; unknown ones are left out."""
+        """Yield the nodes that a node reads from, each with the position of the reference. Unknown ones are omitted."""
         for i, name in enumerate(node.inputs):
             if name is not None and name in self.by_id:
                 yield node.at / "inputs" / i, self.by_id[name]
@@ -61,7 +61,7 @@ class Graph:
 
 
 def check_graph(graph: Graph) -> Iterator[Diagnostic]:
-    """All rules of this module."""
+    """Yield the errors of all rules in this module."""
     for node in graph.nodes:
         yield from _check_id(node, graph)
         yield from _check_inputs(node, graph)
@@ -137,7 +137,7 @@ def _check_cycles(graph: Graph) -> Iterator[Diagnostic]:
 
 
 def known_columns(graph: Graph, seen: Mapping[str, Sequence[str]] | None = None) -> dict[Pointer, Columns]:
-    """Return what is known of the columns of each node's first input, by the node's place. `seen` are the columns of
+    """Return what is known of the columns of each node's first input, by the node's position. `seen` are the columns of
     sources so far, by their ids."""
     arriving: dict[Pointer, Columns] = {}
     for node in graph.nodes:
@@ -154,7 +154,7 @@ def known_columns(graph: Graph, seen: Mapping[str, Sequence[str]] | None = None)
 
 
 def columns_of(node: DraftNode, arriving: Mapping[Pointer, Columns], seen: Mapping[str, Sequence[str]]) -> Columns:
-    """Return what is known of the columns that a node passes on, given what arrives at each node."""
+    """Return what is known of the output columns of a node. `arriving` are the input columns by node."""
     if node.spec is None or node.at not in arriving:
         return Columns()
     spend(10 + len(arriving[node.at].present))

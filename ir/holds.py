@@ -7,7 +7,7 @@ from ir.load_modes import load_mode
 from ir.load_modes.base import Findings, TargetView
 
 ROW_LIMITS = {"max_decrease_pct": "maxDecreasePct", "max_key_loss_pct": "maxKeyLossPct"}
-"""The limits on removed rows, by attribute: only a mode that replaces all rows removes any."""
+"""The limits on removed rows, by attribute. Only a mode that replaces all rows removes rows."""
 
 
 def check_hold(view: TargetView) -> Findings:

@@ -1,8 +1,8 @@
-"""JSON Schemas that values of rows are checked against: which are taken, and how they are run.
+"""JSON Schemas for values of rows: which schemas are allowed, and how values are checked.
 
-A schema and a value may come from anybody, so both are bounded: nothing is fetched (references stay within the schema),
-patterns are RE2's, numbers are exact, and a value that takes too many steps does not pass. Keywords that would look at
-one part of a value over and over are left out.
+Schemas and values come from users, so the work for both is limited: nothing is fetched (references stay within the
+schema), patterns use RE2, numbers are exact, and a value that needs too many steps fails. Keywords that may evaluate a
+part of a value repeatedly are not supported.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def _part_faults(part: dict[str, Any], is_root: bool, at: Pointer) -> Iterator[D
     for keyword in [*(name for name in LEFT_OUT if name in part), *(["$id"] if "$id" in part and not is_root else [])]:
         yield diagnose("json_schema.not_allowed", at, f"The keyword {keyword} is not supported.")
     if part.get("$schema", DIALECT).rstrip("#") != DIALECT:
-        message = f"The dialect {shown(part['$schema'])} is not taken."
+        message = f"The dialect {shown(part['$schema'])} is not supported."
         yield diagnose("json_schema.not_allowed", at / "$schema", message, hint=f"Write it in {DIALECT}.")
     if not str(part.get("$ref", "#")).startswith("#"):
         message = f"The reference {shown(part['$ref'])} leads outside the schema. Flow does not fetch schemas."
@@ -88,7 +88,7 @@ def _runs_in_circles(schema: dict[str, Any]) -> bool:
         with _steps():
             for value in _SAMPLES:
                 validator.is_valid(value)
-    except (RecursionError, _TooDear):
+    except (RecursionError, _TooExpensive):
         return True
     return False
 
@@ -118,7 +118,7 @@ def instance_check(schema: dict[str, Any]) -> Callable[[str], bool]:
         try:
             with _steps(), localcontext(prec=2_000):
                 return bool(validator.is_valid(_read(text)))
-        except (ValueError, ArithmeticError, RecursionError, _TooDear):
+        except (ValueError, ArithmeticError, RecursionError, _TooExpensive):
             return False
 
     return follows
@@ -138,8 +138,8 @@ def _validator(schema: str) -> Any:
     return _Validator(_read(schema), registry=Registry())
 
 
-class _TooDear(Exception):
-    """The value takes more steps than allowed."""
+class _TooExpensive(Exception):
+    """The value needs more steps than allowed."""
 
 
 _left: ContextVar[list[int]] = ContextVar("steps left")
@@ -164,13 +164,13 @@ def _counted(keyword: _Keyword) -> _Keyword:
         left[0] -= 1
         spend(10)
         if left[0] < 0:
-            raise _TooDear
+            raise _TooExpensive
         return keyword(validator, value, instance, schema)
 
     return run
 
 
-# --- keywords that would run Python's regular expressions, or compare every item with every other -----------------
+# --- replaced keywords, which would use Python's regexes or compare all pairs of items ---------------------------
 
 
 def _pattern(validator: Any, pattern: str, instance: Any, schema: Any) -> Iterator[ValidationError]:

@@ -1,11 +1,11 @@
-"""Which types of columns a join can compare."""
+"""The types of columns that a join can compare."""
 
 from __future__ import annotations
 
 from ir.types import ColumnType
 
 MOST_DIGITS = 38
-"""Of the decimals that Spark compares exactly."""
+"""The maximum precision of decimals that Spark compares exactly."""
 
 _DIGITS = {"integer": 10, "bigint": 19}
 _AS_THEY_ARE = frozenset({"string", "boolean", "date", "timestamp", "timestamptz"})
@@ -14,8 +14,7 @@ _AS_THEY_ARE = frozenset({"string", "boolean", "date", "timestamp", "timestamptz
 def common_key_type(one: ColumnType, other: ColumnType) -> ColumnType | None:
     """Return the type in which values of both types are compared exactly; None if there is none.
 
-    Floats are rounded, and types that Spark does not have have several texts for one value, so that they are not
-    compared.
+    Floats are rounded, and values of types that Spark lacks may have several texts, so they cannot be compared.
     """
     if one.kind in _AS_THEY_ARE:
         return one if one == other else None
@@ -35,5 +34,5 @@ def can_be_key(kind: ColumnType) -> bool:
 
 
 def _digits(kind: ColumnType) -> int | None:
-    """Return the digits before the point; None for what is no exact number."""
+    """Return the number of digits before the point; None for types that are not exact numbers."""
     return kind.precision - kind.scale if kind.kind == "decimal" else _DIGITS.get(kind.kind)

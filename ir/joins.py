@@ -1,4 +1,4 @@
-"""Rules about joins: which inputs they name, where references come from, and which columns they compare."""
+"""Rules about joins: which inputs they name, where references originate, and which columns they compare."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def check_joins(graph: Graph) -> Iterator[Diagnostic]:
                     moving |= {head.at: head for head in chain if _moves_files(head)}
     for head in moving.values():
         at = head.at / "config" / "atomicity"
-        message = f"{head.id} is a reference, whose files stay where they are."
+        message = f"{head.id} is a reference, whose files must not be moved."
         yield diagnose("join.reference_moves_files", at, message, fixes=[[{"op": "remove", "path": str(at)}]])
 
 
@@ -69,7 +69,7 @@ def _unknown_reference(op: Join, at: Pointer, node: DraftNode, graph: Graph) -> 
 
 
 def _chain_of(node: DraftNode, graph: Graph) -> list[DraftNode]:
-    """Return a node and those that its rows come through, as far as there is no cycle."""
+    """Return the nodes on the path to a node and the node itself, up to a cycle."""
     chain: list[DraftNode] = []
     above: DraftNode | None = node
     while above is not None and above not in chain:
@@ -98,7 +98,7 @@ def _moves_files(node: DraftNode) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class KnownJoin:
-    """A join, its place, and what is known of the columns of the rows and of the reference there."""
+    """A join, its position, and what is known of the columns of the rows and of the reference."""
 
     op: Join
     at: Pointer
@@ -106,7 +106,7 @@ class KnownJoin:
     reference: Columns
 
     def reads(self) -> Iterator[tuple[str, Pointer]]:
-        """Yield the columns of the reference that the join needs, each with the place that names it."""
+        """Yield the columns of the reference that the join needs, each with the position of its name."""
         for own, other in self.op.on.items():
             yield other, self.at / "on" / own
         for column in self.op.columns:
@@ -128,7 +128,7 @@ def joins_of(
 
 
 def check_join_columns(join: KnownJoin) -> Iterator[Diagnostic]:
-    """Check that added columns have new names, and that keys can be compared, as far as the document says."""
+    """Check that added columns have new names, and that keys can be compared, as far as the document states types."""
     for column, name in join.op.columns.items():
         if join.rows.has(name):
             message = f"The rows already have a column {shown(name)}."

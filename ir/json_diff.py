@@ -1,5 +1,4 @@
-"""The JSON Patch (RFC 6902) that turns one document into another. Items of lists that have an `id` keep their
-identity."""
+"""Computes the JSON Patch (RFC 6902) between two documents. List items with an `id` are matched by it."""
 
 from __future__ import annotations
 
@@ -10,12 +9,12 @@ from ir.pointers import ROOT, Pointer
 
 
 def make_patch(old: Any, new: Any) -> Patch:
-    """Return operations that give `new` when they are applied to `old` one after the other."""
+    """Return operations that turn `old` into `new` when they are applied in order."""
     return _diff(old, new, ROOT)
 
 
 def are_equal(one: Any, other: Any) -> bool:
-    """Whether two JSON values are the same. Unlike in Python, `true` is not 1, and 1 is not 1.0."""
+    """Return whether two JSON values are equal. Unlike in Python, `true` is not 1, and 1 is not 1.0."""
     if isinstance(one, dict) and isinstance(other, dict):
         return one.keys() == other.keys() and all(are_equal(one[key], other[key]) for key in one)
     if isinstance(one, list) and isinstance(other, list):
@@ -44,7 +43,7 @@ def _diff_objects(old: dict[str, Any], new: dict[str, Any], at: Pointer) -> Patc
 
 
 def _diff_lists(old: list[Any], new: list[Any], at: Pointer) -> Patch:
-    """Keep the items that stay, by `id` or by value, in their order; remove and add the others."""
+    """Match items by `id` or by value, in their order; remove and add the others."""
     kept = _common(old, new)
     kept_old = {i for i, _ in kept}
     patch = [{"op": "remove", "path": str(at / i)} for i in reversed(range(len(old))) if i not in kept_old]

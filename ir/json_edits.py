@@ -1,4 +1,4 @@
-"""Apply JSON Patch (RFC 6902) to JSON text. Text outside the patched positions stays byte for byte. Independent of
+"""Applies JSON Patch (RFC 6902) to JSON text. Text outside the patched positions does not change. Independent of
 pipelines."""
 
 from __future__ import annotations
@@ -138,7 +138,7 @@ OPERATIONS: dict[str, Callable[[Spans, dict[str, Any]], str]] = {
 }
 
 
-# --- places -------------------------------------------------------------------------------------------------------
+# --- positions -------------------------------------------------------------------------------------------------------
 
 
 def _field(step: dict[str, Any], name: str) -> Any:
@@ -249,7 +249,7 @@ def _insert(spans: Spans, pointer: Pointer, value: _Value) -> str:
 
 
 def _insert_first(spans: Spans, holder: Pointer, key: str, value: _Value) -> str:
-    """Into `{}` or `[]`: on a line of its own where the text has lines and the value is more than a word."""
+    """Insert into `{}` or `[]`: on a new line if the text has several lines and the value is not a scalar."""
     start, end = spans.parts[holder]
     opening, closing = spans.text[start], spans.text[end - 1]
     if "\n" not in spans.text or value.is_scalar:

@@ -1,4 +1,4 @@
-"""JSONPath, as far as a path names at most one value: `$`, names and indexes (the singular queries of RFC 9535)."""
+"""JSONPath with at most one result: `$`, names and indexes (the singular queries of RFC 9535)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ir.diagnostics import Diagnostic, diagnose, shown
 from ir.pointers import Pointer
 
 Step = str | int
-"""A key of an object, or an index of an array; negative ones count from its end."""
+"""A key of an object, or an index of an array. Negative indexes count from the end."""
 
 _NAME = re.compile(r"\.([A-Za-z_\u0080-\U0010ffff][0-9A-Za-z_\u0080-\U0010ffff]*)")
 _INDEX = re.compile(r"\[(0|-?[1-9][0-9]{0,14})\]")
@@ -43,7 +43,7 @@ def _step(text: str, at: int) -> tuple[Step, int]:
 
 
 def _unquoted(match: re.Match[str]) -> str:
-    """The name in quotes, with the escapes of JSON; in single quotes also of these."""
+    """Return a quoted name with JSON escapes resolved. Single quotes may also be escaped."""
     written = match[1]
     if written is None:
         written = _ESCAPE.sub(lambda found: {"\\'": "'", '"': '\\"'}.get(found[0], found[0]), match[2])

@@ -1,4 +1,4 @@
-"""JSON Schema (draft 2020-12) made from the types of `ir`, and the validator that reads such schemas as we do."""
+"""JSON Schema (draft 2020-12) of the types in `ir`, and a validator that accepts the same values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reads JSON text strictly, and records the position of every value. Knows nothing of pipelines."""
+"""Parses JSON text strictly, and records the position of every value. Independent of pipelines."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ir.limits import MAX_DEPTH, MAX_SAFE_INTEGER, MAX_VALUES
 from ir.pointers import ROOT, Pointer
 
 _SPACE = re.compile(r"[ \t\r\n]*+")
-# A repeated group stands in (?>…): before Python 3.11.5, a possessive repeat of a group loses its place in the text.
+# Repeated groups are in (?>…): before Python 3.11.5, a possessive repeat of a group reports a wrong position.
 _STRING = re.compile(r'"[^"\\\x00-\x1f]*+(?>(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\\x00-\x1f]*+)*)"')
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*+)(\.[0-9]++)?([eE][+-]?[0-9]++)?")
 _WORD = re.compile(r"-?[A-Za-z_][A-Za-z0-9_]*+")
@@ -68,7 +68,7 @@ class JsonReader:
 
     def _object(self, pointer: Pointer) -> dict[str, Any]:
         found: dict[str, Any] = {}
-        while self._goes_on("{" if not found else ",", "}"):
+        while self._has_next("{" if not found else ",", "}"):
             key_at = self.at
             if self.text[key_at : key_at + 1] != '"':
                 self._fail(f"A key in double quotes expected, but found {self._next()}")
@@ -86,14 +86,15 @@ class JsonReader:
 
     def _array(self, pointer: Pointer) -> list[Any]:
         found: list[Any] = []
-        while self._goes_on("[" if not found else ",", "]"):
+        while self._has_next("[" if not found else ",", "]"):
             item = pointer / len(found)
             self.offsets[item] = self.at
             found.append(self._value(item))
         return found
 
-    def _goes_on(self, opening: str, closing: str) -> bool:
-        """Whether another member or item follows; skips the opening sign or comma, or the closing sign."""
+    def _has_next(self, opening: str, closing: str) -> bool:
+        """Return whether another member or item follows. Skips the opening character or comma, or the closing
+        character."""
         self._skip_space()
         sign = self.text[self.at : self.at + 1]
         if opening == "," and sign == closing:
@@ -153,7 +154,7 @@ class JsonReader:
 
 
 def is_exact(number: str) -> bool:
-    """Whether a double, and thus every JSON parser, holds exactly the number that these digits represent."""
+    """Return whether a double, and thus every JSON parser, represents exactly the number of these digits."""
     if len(number) > _LONGEST_NUMBER:
         return False
     if number.lstrip("-+").isdecimal():

@@ -1,4 +1,4 @@
-"""The table that every family of kinds is looked up in."""
+"""The table of a family of kinds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""How large a document may be. Far above what people write, and low enough that checking one takes a second."""
+"""Limits on the size of a document. They are far above documents in practice, and low enough to check one in a
+second."""
 
 MAX_BYTES = 1_000_000
 MAX_DEPTH = 64

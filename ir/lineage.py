@@ -37,8 +37,8 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """The origin of a value: the columns of the source, and the operations on the way in words, in order. `references`
-    are (node, column) of the nodes that joins have looked it up in."""
+    """The origin of a value: the columns of the source, and descriptions of the operations on its path, in order.
+    `references` are the (node, column) pairs that joins looked up."""
 
     sources: tuple[str, ...]
     steps: tuple[str, ...] = ()
@@ -52,8 +52,8 @@ class Trace:
 class Traces:
     """The traces of the known columns, in order.
 
-    Other columns pass unchanged if `has_others`, except those in `gone`. `is_opaque` says that a query is on the way,
-    after which nothing is known.
+    If `has_others`, other columns pass unchanged, except those in `gone`. `is_opaque` means that a query is on the
+    path, after which nothing is known.
     """
 
     known: Mapping[str, Trace] = field(default_factory=dict)
@@ -62,8 +62,8 @@ class Traces:
     is_opaque: bool = False
 
     def of(self, name: str) -> Trace:
-        """Return the trace of a column. A column that no operation has named is a column of the source; a column that
-        does not exist has no trace."""
+        """Return the trace of a column. A column that no operation names is a column of the source; a column that does
+        not exist has no trace."""
         is_source = self.has_others and name not in self.gone and not self.is_opaque
         return self.known.get(name) or Trace((name,) if is_source else ())
 
@@ -101,8 +101,8 @@ def lineages_of(pipeline: Pipeline) -> list[Lineage]:
 
 
 def sources_of(path: Path, node: str, column: str) -> tuple[str, ...]:
-    """Return the columns of the source from which a column is made that leaves a node or that the node reads; none if
-    the document does not determine them."""
+    """Return the columns of the source from which an output or input column of a node is computed; none if the document
+    does not determine them."""
     places = [transform.id for transform in path.transforms]
     before = 0 if node == path.source.id else places.index(node) if node in places else len(places)
     after = before if node == path.source.id else before + 1

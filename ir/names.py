@@ -1,4 +1,4 @@
-"""Names of tables and columns: what PostgreSQL can carry, and how `schema.table` is written in one text."""
+"""Names of tables and columns: what PostgreSQL supports, and how `schema.table` is written as one text."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MAX_BYTES = 63
 RESERVED_SCHEMAS = (*FLOW_SCHEMAS, "pg_catalog", "information_schema", "pg_toast")
 RESERVED_PREFIX = "_flow_"
 SYSTEM_COLUMNS = frozenset({"tableoid", "xmin", "cmin", "xmax", "cmax", "ctid"})
-"""Columns that every table of PostgreSQL has, so that no other can be called so."""
+"""System columns of every PostgreSQL table. No other column can have these names."""
 
 _PART = r'(?:"((?:[^"]|"")+)"|([^".\s]+))'
 _TABLE_NAME = re.compile(rf"{_PART}\.{_PART}")

@@ -16,4 +16,4 @@ NOT_YET_OPS = {
     "union": "Load the table with a target for each source (append and upsert), read all files with one pattern, or "
     "write UNION ALL in the query of a PostgreSQL source.",
 }
-"""Ops that documents cannot name yet, with what to do instead."""
+"""Ops that are not available yet, with alternatives."""

@@ -1,4 +1,4 @@
-"""`orderBy`: the column whose highest value decides which of several rows is the last. It is not SQL's ORDER BY."""
+"""`orderBy`: the column whose highest value determines the last of several rows. It is not SQL's ORDER BY."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _UNORDERED = {"json", "xml", "point", "line", "lseg", "box", "path", "polygon", 
 
 
 def has_order(kind: ColumnType) -> bool:
-    """Whether values of a column type are ordered."""
+    """Return whether values of a column type are ordered."""
     return kind.kind != "json" and not (kind.kind == "pg" and kind.pg_name in _UNORDERED)
 
 
@@ -25,8 +25,8 @@ def has_direction(order_by: str) -> bool:
 
 
 def check_order(order_by: str, at: Pointer) -> Iterator[Diagnostic]:
-    """Refuse a direction after the column, as in SQL. `desc` describes what orderBy does anyway: the highest value is
-    first."""
+    """Refuse a direction after the column, as in SQL. `desc` only describes what orderBy always does: the highest value
+    is first."""
     match = _DIRECTED.fullmatch(order_by)
     if match is None:
         return

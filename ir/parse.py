@@ -89,7 +89,7 @@ def _without_misspelt(diagnostics: list[Diagnostic]) -> list[Diagnostic]:
 
 
 def _meant(diagnostics: list[Diagnostic]) -> set[Pointer]:
-    """Return the places of the fields that misspelt ones stand for: beside them."""
+    """Return the positions of the fields that misspelt ones are meant to be, in the same object."""
     return {
         d.path.parent / step["path"].rsplit("/", 1)[-1]
         for d in diagnostics

@@ -1,4 +1,4 @@
-"""Paths below the workspace's folder, as documents write them. Links are checked where they are opened."""
+"""Paths below the workspace's folder in documents. Links are checked when a path is opened."""
 
 from __future__ import annotations
 

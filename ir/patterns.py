@@ -1,8 +1,9 @@
 """Patterns of file names: globs, RE2 regexes and globs with date tokens. A pattern matches a whole name, never a path.
 
-Globs are our own and strict. `*` is any run of characters, `?` one, `[a-c]` and `[!a-c]` one of a set; `[[]`, `[*]` and
-`[?]` stand for the sign itself. A name equal to the pattern's own text matches as well, so a file called `a[1].csv` is
-found by its name. Names that begin with a dot match only a pattern that begins with one; `_` is an ordinary character.
+Flow's globs are strict. `*` is any run of characters, `?` one, `[a-c]` and `[!a-c]` one of a set; `[[]`, `[*]` and
+`[?]` match the character itself. A pattern also matches a name that equals its own text, so that a file called
+`a[1].csv` is found by its name. Names that begin with a dot match only a pattern that begins with one; `_` is an
+ordinary character.
 """
 
 from __future__ import annotations
@@ -59,14 +60,14 @@ def compile_pattern(pattern: Pattern, now: datetime) -> Matcher:
 
 
 def glob_matcher(glob: str) -> Matcher:
-    """Return a function that matches names against a glob. Raises ValueError that says what is wrong with it."""
+    """Return a function that matches names against a glob. Raises ValueError with the error in the glob."""
     matches = _regex_matcher(_glob_to_regex(glob))
     shows_hidden = glob.startswith(".")
     return lambda name: name == glob or (matches(name) and (shows_hidden or not name.startswith(".")))
 
 
 def literal_glob(name: str) -> str:
-    """The glob that matches this name and no other."""
+    """Return the glob that matches only this name."""
     return re.sub(r"([\[*?])", r"[\1]", name)
 
 

@@ -1,4 +1,4 @@
-"""The document as a whole."""
+"""The pipeline document."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from ir.schedules import Schedule
 
 
 class Metadata(Spec):
-    """What people need to know about the pipeline. Runs do not use it."""
+    """Information about the pipeline for users. Runs do not use it."""
 
     name: Text | None = Field(None, description="The name that pages show. Without it they show the ID.")
     description: Text | None = Field(
         None, description="What the pipeline is for.", json_schema_extra={"multiline": True}
     )
     owner: Text | None = Field(None, description="The person or team to ask.", examples=["data-platform"])
-    tags: list[Text] = Field(default=[], description="Words that the list of pipelines can filter by.")
+    tags: list[Text] = Field(default=[], description="Tags by which the list of pipelines can be filtered.")
 
 
 class Retry(Spec):
@@ -59,13 +59,13 @@ class ErrorHandling(Spec):
     max_minutes: PositiveNumber = Field(
         360,
         title="Stop after",
-        description="A run that takes longer fails. Nothing that it has not committed is loaded.",
+        description="A run that takes longer fails. Uncommitted rows are not loaded.",
         json_schema_extra={"unit": "min"},
     )
 
 
 class Pipeline(Spec):
-    """A pipeline: where rows come from, what happens to them, and which tables they are loaded into."""
+    """A pipeline: its sources, the operations on their rows, and the tables that it loads."""
 
     schema_uri: str | None = Field(
         None, alias="$schema", title="JSON Schema", description="The address of this schema, for editors."
@@ -77,7 +77,7 @@ class Pipeline(Spec):
         description="Names the pipeline in its workspace: lower-case letters, digits, - and _.",
         examples=["orders"],
     )
-    metadata: Metadata = Field(Metadata(), title="About", description="Name, description, owner and tags, for people.")
+    metadata: Metadata = Field(Metadata(), title="About", description="Name, description, owner and tags.")
     schedule: Schedule | None = Field(
         None,
         title="Schedule",
@@ -104,7 +104,7 @@ class Pipeline(Spec):
         return [node for node in self.nodes if isinstance(node, Target)]
 
     def path_to(self, target: Target) -> Path:
-        """Return the chain of nodes that feeds a target, beginning with its source, and the chains that it joins."""
+        """Return the path of nodes to a target, beginning with its source, and the paths that it joins."""
         return self._path_to(self.node(target.inputs[0]), target)
 
     def _path_to(self, last: Node, target: Target) -> Path:
@@ -118,7 +118,7 @@ class Pipeline(Spec):
             for node, reader in zip(chain, readers, strict=True)
             if isinstance(node, Transform | Branch)
         )
-        # A value that cannot be read would be missing from the rows that look it up, whatever the target allows.
+        # An unreadable value would be missing in the rows that look it up, whatever the target allows.
         strict = target.model_copy(update={"on_type_mismatch": "abort"})
         references = {name: self._path_to(self.node(name), strict) for node in transforms for name in node.inputs[1:]}
         validates = tuple(node for node in chain if isinstance(node, Validate))
@@ -129,7 +129,7 @@ class Path:
     """One source, its transforms and validate nodes in order, and one target.
 
     `references` are the paths of the nodes that the transforms join with, by their ids; `given` may have more. Their
-    target is that of the path, for its settings.
+    target is that of the path, which provides the settings.
     """
 
     def __init__(

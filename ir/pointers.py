@@ -6,7 +6,7 @@ from typing import Any
 
 
 class Pointer(tuple[str | int, ...]):
-    """A place in a document: `Pointer() / "nodes" / 0` is `/nodes/0`."""
+    """A position in a document: `Pointer() / "nodes" / 0` is `/nodes/0`."""
 
     __slots__ = ()
 
@@ -18,7 +18,7 @@ class Pointer(tuple[str | int, ...]):
 
     @property
     def parent(self) -> Pointer:
-        """The place of the object or list that contains this one."""
+        """The position of the object or list that contains this one."""
         return Pointer(self[:-1])
 
 
@@ -26,7 +26,7 @@ ROOT = Pointer()
 
 
 def value_at(document: Any, at: Pointer) -> Any:
-    """Return the value at the place; None if there is none."""
+    """Return the value at the position; None if there is none."""
     for part in at:
         if isinstance(document, dict):
             document = document.get(part)

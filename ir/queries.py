@@ -1,7 +1,8 @@
-"""Which queries sources and checks may run: one plain SELECT, read by PostgreSQL's own parser, that changes nothing.
+"""The queries that sources and checks may run: one plain SELECT that changes nothing, parsed by PostgreSQL's own
+parser.
 
-Functions are those of a list. What only a database knows (functions of its own, operators and types that call some,
-views) is looked at again before the query runs, and it runs in a read-only transaction.
+Functions must be on a list. Facts that only the database knows (custom functions, operators and types that call
+functions, views) are checked before the query runs, in a read-only transaction.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ MAX_BYTES = 100_000
 
 
 class QueryRefused(ValueError):
-    """A query that is not allowed to run. `code` is that of the diagnostic."""
+    """A query that must not run. `code` is the code of the diagnostic."""
 
     def __init__(self, code: str, message: str) -> None:
         super().__init__(message)
@@ -129,11 +130,11 @@ def _kind(node: Any) -> str:
 
 _OPERATOR = {"A_Expr": "name", "SubLink": "oper_name", "SortBy": "use_op"}
 _NAMED = {"FuncCall": "funcname", "TypeName": "names", "RangeTableSample": "method", **_OPERATOR}
-"""Where nodes of the grammar contain names that may have a schema."""
+"""The fields of grammar nodes that contain names with an optional schema."""
 
 
 def _name(node: Any) -> Name:
-    """Raises QueryRefused for a name with three parts, of which the first is the database."""
+    """Return schema and name. Raises QueryRefused for a name with three parts, whose first part is the database."""
     parts = [part.string.sval for part in getattr(node, _NAMED[_kind(node)])]
     if len(parts) > 2:
         raise QueryRefused("query.not_allowed", f"Write {shown('.'.join(parts))} without the database's name.")
@@ -152,8 +153,8 @@ def _fields(node: Any) -> list[str]:
 
 
 def _tables(nodes: list[Any]) -> tuple[Name, ...]:
-    """Check the tables of a query. Flow's sessions have no search path, so that a name always means the table that its
-    author meant."""
+    """Return the tables of a query. Flow's sessions have no search path, so a name always means the table that its
+    author intended."""
     named = {node.ctename for node in nodes if _kind(node) == "CommonTableExpr"}
     tables = dict.fromkeys((node.schemaname, node.relname) for node in nodes if _kind(node) == "RangeVar")
     return tuple((schema, name) for schema, name in tables if schema or name not in named)

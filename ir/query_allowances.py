@@ -1,5 +1,5 @@
-"""What an admin must allow on a connection before a query runs: extension functions, and roles with rights over the
-server."""
+"""The permissions that an admin must grant on a connection before a query runs: for extension functions, and for roles
+with privileges on the server."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from ir.structure import DraftNode
 
 @dataclass(frozen=True, slots=True)
 class _CheckedQuery:
-    """A query, its place, and the connections that it is sent to. A hook's query is only planned."""
+    """A query, its position, and the connections that it is sent to. A hook's query is only planned."""
 
     at: Pointer
     query: Query
@@ -55,7 +55,7 @@ def _check(checked: _CheckedQuery, connection: str, allowance: Allowance | None)
 
 
 def not_allowed(functions: list[Name], connection: str) -> str:
-    """Describe `functions` that nobody has allowed, in a sentence."""
+    """Return a sentence about `functions` that are not allowed."""
     names = listed(f"{schema}.{name}" for schema, name in functions)
     are = "is not a function" if len(functions) == 1 else "are not functions"
     return f"{names} {are} built into PostgreSQL, and not allowed on the connection {shown(connection)}."
@@ -83,7 +83,7 @@ def _queries(node: DraftNode, graph: Graph) -> Iterator[_CheckedQuery]:
 
 
 def _read(at: Pointer, text: str, given: tuple[str, ...], connections: tuple[str, ...]) -> Iterator[_CheckedQuery]:
-    """Parse the query; returns None if it is refused as it is, because that is reported elsewhere."""
+    """Yield the parsed query; nothing if it is refused, because that is reported elsewhere."""
     try:
         yield _CheckedQuery(at, read_query(text, given), connections)
     except QueryRefused:
@@ -91,7 +91,7 @@ def _read(at: Pointer, text: str, given: tuple[str, ...], connections: tuple[str
 
 
 def _connections_below(node: DraftNode, graph: Graph) -> Iterator[str]:
-    """Return the connections of all targets that a node feeds."""
+    """Yield the connections of all targets below a node."""
     seen, pending = {node.at}, [node]
     while pending:
         current = pending.pop()

@@ -1,4 +1,4 @@
-"""Regular expressions: RE2 everywhere, because no pattern can hang it. The engine's Arrow kernels use RE2 as well."""
+"""Regular expressions. RE2 is used everywhere, because its patterns take linear time. Arrow's kernels use RE2 too."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reads every valid part of a faulty document, so that one error does not hide others."""
+"""Reads all valid parts of an invalid document, so that one error does not hide others."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ir.pointers import Pointer
 
 @dataclass(frozen=True, slots=True)
 class SoundPart:
-    """A valid part and its place. A part that is not `whole` lacks invalid fields, so that it cannot be checked as a
+    """A valid part and its position. A part that is not `whole` lacks invalid fields, so that it cannot be checked as a
     whole."""
 
     spec: Spec
@@ -26,7 +26,7 @@ class SoundPart:
 
 
 def error_pointer(loc: tuple[int | str, ...]) -> Pointer:
-    """Return the place of a pydantic error, without the steps into unions, which are negative."""
+    """Return the position of a pydantic error, without the steps into unions, which are negative."""
     return Pointer(step for step in loc if not (isinstance(step, int) and step < 0))
 
 
@@ -42,7 +42,7 @@ def read_some(read: Callable[[Any], Any], raw: Any) -> Any:
 
 
 def sound_parts(kind: type[Spec], raw: Any, at: Pointer) -> Iterator[SoundPart]:
-    """Return all parts of a raw value that should be of this kind, as far as they can be read."""
+    """Yield all parts of a raw value that should be of this kind, as far as they can be read."""
     spend(20)
     spec = read_some(kind.read, raw)
     if spec is not None:
@@ -63,7 +63,7 @@ def _is_whole(spec: Spec, raw: Mapping[str, Any]) -> bool:
 
 
 def _parts_of_field(annotation: Any, metadata: list[Any], raw: Any, at: Pointer) -> Iterator[SoundPart]:
-    """Return the parts of a field's value, which is a part, one of several kinds, or a list of them."""
+    """Yield the parts of a field's value, which is a part, one of several kinds, or a list of them."""
     for kind, key in _alternatives(annotation, metadata):
         if get_origin(kind) is list and isinstance(raw, list):
             for i, item in enumerate(raw):
@@ -79,7 +79,7 @@ def _is_kind_of(kind: Any, key: str | None, raw: Any) -> bool:
 
 
 def _alternatives(annotation: Any, metadata: list[Any]) -> Iterator[tuple[Any, str | None]]:
-    """Return the possible types of a value, each with the name of the tag that selects it, if there is one."""
+    """Yield the possible types of a value, each with the name of the tag that selects it, if there is one."""
     key = next((annotation_part.key for annotation_part in metadata if isinstance(annotation_part, ByTag)), None)
     if get_origin(annotation) is Annotated:
         inner, *annotations = get_args(annotation)

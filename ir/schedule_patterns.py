@@ -1,4 +1,4 @@
-"""The common shapes of a cron expression, such as "every weekday at 06:30", and schedules in plain words."""
+"""Common forms of cron expressions, such as "every weekday at 06:30", and descriptions of schedules."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _SOME_DAY = datetime(2000, 1, 1)
 
 @dataclass(frozen=True, slots=True)
 class CronPattern:
-    """A cron expression of a common shape. `days` are days of the week, `day` is one of the month."""
+    """A cron expression of a common form. `days` are days of the week, `day` is the day of the month."""
 
     frequency: Frequency
     hour: int = 0
@@ -53,7 +53,7 @@ class CronPattern:
 
 
 def pattern_of(expression: str) -> CronPattern | None:
-    """Return the pattern of an expression; None if it has no common shape."""
+    """Return the pattern of an expression; None if it has no common form."""
     fields = expression.split()
     if len(fields) != 5 or fields[3] != "*":
         return None
@@ -87,7 +87,7 @@ def _number(text: str, most: int) -> int | None:
 
 
 def describe_schedule(schedule: Schedule) -> str:
-    """Describe the times of a valid schedule in plain words: "every weekday at 06:30 (Europe/Berlin)"."""
+    """Return the times of a valid schedule as text: "every weekday at 06:30 (Europe/Berlin)"."""
     if isinstance(schedule, CronSchedule):
         words = f"{_describe_expression(schedule.expression)} ({schedule.timezone})"
     else:

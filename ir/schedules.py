@@ -67,8 +67,8 @@ class CronSchedule(Spec):
             yield diagnose("schedule.cron_malformed", at / "expression", message)
 
     def next_fire(self, after: datetime) -> datetime:
-        """Return the next time like Debian's cron: a time that a clock change skips fires right after it, and a
-        repeated time fires once. Expressions whose minute or hour begins with `*` fire in both copies of a repeated
+        """Return the next time in the way of Debian's cron: a time that a clock change skips fires right after it, and
+        a repeated time fires once. Expressions whose minute or hour begins with `*` fire in both copies of a repeated
         hour."""
         return _next_cron(self.expression, self.timezone, after)
 
@@ -114,7 +114,7 @@ def next_fire(schedule: Schedule, after: datetime, key: str) -> datetime:
 
 
 def jitter_of(schedule: Schedule, key: str) -> timedelta:
-    """Return how much later than its schedule a pipeline runs: always the same time, in whole seconds."""
+    """Return the delay of a pipeline after its schedule: a constant number of whole seconds."""
     if schedule.jitter is None:
         return timedelta()
     number = int.from_bytes(hashlib.sha256(key.encode()).digest()[:8])
@@ -136,14 +136,15 @@ def _check_jitter(jitter: str | None, longest: timedelta, at: Pointer) -> Iterat
 
 @lru_cache(maxsize=4096)
 def _next_cron(expression: str, zone: str, after: datetime) -> datetime:
-    """Many pipelines have the same times: a scheduler asks for their next one again and again."""
+    """Return the next time. The result is cached, because many pipelines have the same times and a scheduler asks
+    repeatedly."""
     times = _cron(expression, after.astimezone(timezone(zone)))
-    # Within the second copy of a repeated hour CronSim first gives a time of the first copy, which is past.
+    # Within the second copy of a repeated hour, CronSim first returns a time of the first copy, which is past.
     return next(time for time in (local.astimezone(UTC) for local in times) if time > after)
 
 
 def _cron(expression: str, after: datetime) -> CronSim:
-    """Yield the times of a cron expression after a time. Raises ValueError that says what is wrong."""
+    """Return the times of a cron expression after a time. Raises ValueError with the error in the expression."""
     if len(expression) > _LONGEST_EXPRESSION:
         raise ValueError(f"it is longer than {_LONGEST_EXPRESSION} characters")
     # CronSim would parse a sixth field as seconds.

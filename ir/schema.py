@@ -1,4 +1,4 @@
-"""The JSON Schema of the whole document, with the settings of each connector where its name selects them."""
+"""The JSON Schema of the whole document, in which the name of a connector selects its settings."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from ir.pipeline import Pipeline
 SCHEMA_ID = "https://flow.example/schemas/pipeline-1.0.json"
 
 _COMMENT = (
-    "Three things that this schema cannot say: 1.0 is no integer here; no key is repeated; a number that a double "
-    "cannot hold exactly is written as text."
+    "This schema cannot express three rules: 1.0 is not an integer; keys are not repeated; a number that a double "
+    "cannot represent exactly is written as text."
 )
 
 

@@ -60,7 +60,7 @@ def check_semantics(
     streaming: bool,
     allowances: Allowances | None,
 ) -> list[Diagnostic | Skipped]:
-    """Yield the diagnostics of all rules. `document` is the one that the draft was read from."""
+    """Return the diagnostics of all rules. `document` is the value that the draft was read from."""
     subject = _Subject(draft, Graph(draft.nodes), document, destinations, sources, streaming, allowances)
     return [finding for rule in RULES for finding in rule(subject)]
 
@@ -165,7 +165,7 @@ def _check_queries(subject: _Subject) -> Findings:
 
 
 def _check_columns(subject: _Subject) -> Findings:
-    """Report columns that are needed but missing, according to the document, and those that no row has had so far."""
+    """Report columns that are needed but missing according to the document, and those that no row has had so far."""
     arriving = known_columns(subject.graph, subject.sources)
     for node in subject.draft.nodes:
         for name, pointer, columns in _reads(node, arriving[node.at]):
@@ -179,7 +179,7 @@ def _check_columns(subject: _Subject) -> Findings:
 
 
 def _check_added(node: DraftNode, columns: Columns) -> Findings:
-    """Check that columns which ops add are not there already, as far as the document says."""
+    """Check that columns added by ops do not exist before, as far as the document determines it."""
     for name, pointer, before in node.spec.adds(node.at, columns) if isinstance(node.spec, Transform) else ():
         if before.has(name):
             yield diagnose("column.repeated", pointer, f"The rows already have a column {shown(name)}.")

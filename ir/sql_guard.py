@@ -1,6 +1,6 @@
-"""The one guard of SQL in hooks: what a statement is by PostgreSQL's own grammar, never by its words.
+"""The guard of SQL in hooks. It parses a statement with PostgreSQL's own grammar and never searches its text for words.
 
-Pure: it connects to nothing. It is asked when a version is saved and again before the statement is sent.
+It connects to no database. It checks a statement when a version is saved, and again before the statement is sent.
 """
 
 from __future__ import annotations
@@ -132,7 +132,7 @@ def _read_explain(statement: Any) -> HookStatement:
 
 
 def _kinds_below(tree: Any) -> Iterator[str]:
-    """Return the names of all kinds of nodes in a tree."""
+    """Yield the names of all kinds of nodes in a tree."""
     import postgast
 
     for _, node in postgast.walk(tree):

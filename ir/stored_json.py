@@ -1,4 +1,4 @@
-"""JSON that is stored with the version of its shape, and read as one frozen class."""
+"""JSON that is stored with a format version and read as one frozen class."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""The second phase of parsing: validates a plain document against the types, and keeps valid parts of a faulty one for
-the third."""
+"""The second phase of parsing: validates a plain document against the types. Valid parts of an invalid document go to
+the third phase."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def _read_node(raw: Any) -> Node:
     return _NODE.validate_python(raw, by_alias=True, by_name=False)
 
 
-# --- what can be saved --------------------------------------------------------------------------------------------
+# --- valid parts -------------------------------------------------------------------------------------------------
 
 
 def _salvage(document: Any) -> Draft:
@@ -116,7 +116,7 @@ def _text(value: Any) -> str | None:
 
 
 def structural_diagnostics(error: ValidationError, model: type[Spec]) -> Iterator[Diagnostic]:
-    """Word the errors of a document that is not valid as `model`."""
+    """Yield the diagnostics of a document that is not valid as `model`."""
     errors = error.errors(include_url=False)
     for single in errors[:MAX_FAULTS]:
         yield from _diagnostics_of({**single, "model": model})
@@ -225,7 +225,7 @@ _DESCRIBERS: dict[str, Callable[[Any, Pointer], Diagnostic]] = {
 
 
 def _type_at(model: type[Spec], loc: tuple[int | str, ...]) -> Any:
-    """Return the type of the place of an error in a document of this model."""
+    """Return the type at the position of an error in a document of this model."""
     kind: Any = model
     for step in loc:
         kind = _step_into(_bare(kind), step)

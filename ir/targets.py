@@ -1,4 +1,4 @@
-"""Rules about targets: those of their load modes, and those between targets and the tables around them."""
+"""Rules about targets: those of their load modes, and those about several targets and tables."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class _Table(NamedTuple):
 
 
 def check_targets(graph: Graph, destinations: Destinations | None, streaming: bool) -> Findings:
-    """All rules of this module."""
+    """Yield the findings of all rules in this module."""
     views = list(_views(graph, destinations or {}, streaming))
     for view in views:
         yield from load_mode(view.target.load_mode).check(view)
@@ -78,9 +78,9 @@ def _check_loadable(view: TargetView) -> Iterator[Diagnostic]:
 
 
 def _check_loaded_twice(views: Sequence[TargetView]) -> Iterator[Diagnostic]:
-    """Refuse two targets for a table if one would lose the rows of the other: a target that replaces the table deletes
-    rows that another has just loaded; a watermark begins at the highest value of the table, so that rows below those
-    that another has just loaded are left out."""
+    """Refuse two targets of a table if one would lose rows of the other: a target that replaces the table deletes rows
+    that another has just loaded; a watermark begins at the highest value of the table, so that rows below the values
+    that another has just loaded are skipped."""
     first: dict[_Table, TargetView] = {}
     for view in views:
         other = first.setdefault(_table_of(view.target), view)

@@ -13,7 +13,7 @@ from ir.spelling import guess
 
 @cache
 def _known() -> frozenset[str]:
-    # `posixrules`, `localtime` and `Factory` depend on the machine or mean nothing.
+    # `posixrules`, `localtime` and `Factory` depend on the machine or have no meaning.
     return frozenset(available_timezones() - {"localtime", "posixrules", "Factory"})
 
 
@@ -27,7 +27,7 @@ def timezone(name: str) -> ZoneInfo:
 
 @cache
 def list_timezones() -> list[str]:
-    """The names of places, such as `Europe/Berlin`, and UTC; without older names of the same zones."""
+    """Return the names by place, such as `Europe/Berlin`, and UTC, without older names of the same zones."""
     regions = ("Africa/", "America/", "Asia/", "Atlantic/", "Australia/", "Europe/", "Indian/", "Pacific/")
     return ["UTC", *sorted(name for name in _known() if name.startswith(regions))]
 

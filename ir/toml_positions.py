@@ -1,4 +1,4 @@
-"""Finds where the parts of a TOML text stand. The text must be valid; `ir.toml_text` reads its values."""
+"""Finds the positions of the parts of a TOML text. The text must be valid; `ir.toml_text` reads its values."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import tomllib
 from ir.budget import spend
 from ir.pointers import ROOT, Pointer
 
-# A repeated group stands in (?>…): before Python 3.11.5, a possessive repeat of a group loses its place in the text.
+# Repeated groups are in (?>…): before Python 3.11.5, a possessive repeat of a group reports a wrong position.
 _SPACE = re.compile(r"(?>(?:[ \t\r\n]++|#[^\n]*+)*)")
 _BLANK = re.compile(r"[ \t]*+")
 _KEY_PART = re.compile(r"""[A-Za-z0-9_-]++|"(?>(?:[^"\\\n]++|\\.)*)"|'[^'\n]*+'""")
@@ -48,7 +48,7 @@ class _Scanner:
         return table
 
     def _resolve(self, key: tuple[str, ...], start: int, *, opens_item: bool) -> Pointer:
-        """Return the pointer of a table header: below the newest item of each array of tables on the way."""
+        """Return the pointer of a table header: below the last item of each array of tables in its key."""
         pointer = ROOT
         for i, part in enumerate(key):
             pointer = pointer / part
@@ -113,7 +113,8 @@ class _Scanner:
             self._member(pointer)
 
     def _ends(self, closing: str) -> bool:
-        """Skip space and a comma. Whether the array or inline table ends here; its closing sign is skipped, too."""
+        """Skip space and a comma. Return whether the array or inline table ends here, and skip its closing
+        character."""
         self._skip_space()
         if self._sees(","):
             self._at += 1

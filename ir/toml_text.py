@@ -1,4 +1,4 @@
-"""Reads TOML text. Knows nothing of pipelines."""
+"""Parses TOML text. Independent of pipelines."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from ir.budget import spend
 from ir.json_text import is_exact
 from ir.limits import MAX_DEPTH, MAX_VALUES
 
-# A repeated group stands in (?>…): before Python 3.11.5, a possessive repeat of a group loses its place in the text.
+# Repeated groups are in (?>…): before Python 3.11.5, a possessive repeat of a group reports a wrong position.
 _KEY_PART = r"""(?:[A-Za-z0-9_-]++|"(?>(?:[^"\\\n]++|\\.)*)"|'[^'\n]*+')"""
 _PARTS = re.compile(_KEY_PART)
 _LONG_TEXT = r'"""(?>(?:[^"\\]++|\\.|"(?!""))*)(?>(?:""")?)|\'\'\'(?>(?:[^\']++|\'(?!\'\'))*)(?>(?:\'\'\')?)'
 _PART = r"""(?:[A-Za-z0-9_-]++|"(?>(?:[^"\\\n]++|\\.)*)"?+|'[^'\n]*+'?+)"""
-"""A part of a key. If its quotes do not end, it takes the rest, so that no character is read twice."""
+"""A part of a key. If its quotes are not closed, it matches the rest, so that no character is read twice."""
 _TOKEN = re.compile(rf"{_LONG_TEXT}|#[^\n]*+|({_PART}(?>(?:[ \t]*+\.[ \t]*+{_PART})*))|[\[{{]", re.DOTALL)
-"""A token of a text by its first characters: a long string, a comment, a key or a plain value (the group), or the
-beginning of a table or list."""
+"""A token of a text, recognized by its first characters: a long string, a comment, a key or a plain value (the group),
+or the beginning of a table or list."""
 _MOST_TOKENS = 4 * MAX_VALUES
 _MOST_KEY_STEPS = 500_000
-"""Python's TOML reader traverses a dotted key again for each of its parts, so that a key of n parts takes n² steps."""
+"""Python's TOML parser traverses a dotted key again for each of its parts, so a key of n parts takes n² steps."""
 _POSITION = re.compile(r"(.*) \(at (?:line (\d+), column (\d+)|end of document)\)", re.DOTALL)
 
 
@@ -47,7 +47,7 @@ class TomlTooLarge(ValueError):
 
 
 def _check_size(text: str) -> None:
-    """Refuse a text that the reader would take too long for, because nothing can interrupt it. Raises TomlTooLarge."""
+    """Refuse a text that takes the parser too long, because the parser cannot be interrupted. Raises TomlTooLarge."""
     tokens = steps = 0
     for token in _TOKEN.finditer(text):
         tokens += 1

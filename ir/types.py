@@ -1,4 +1,4 @@
-"""Column types: how documents name them and what those names mean."""
+"""Column types: their names in documents and their meaning."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ TYPE_PATTERN = (
 )
 
 TypeName = Annotated[str, StringConstraints(pattern=TYPE_PATTERN), NoNewline()]
-"""A column type as documents write it: `integer`, `decimal(12,2)`, `pg:inet` …"""
+"""The name of a column type in documents: `integer`, `decimal(12,2)`, `pg:inet` …"""
 
 OTHER_NAMES = {
     "int": "integer",
@@ -52,7 +52,7 @@ OTHER_NAMES = {
     "bytea": "binary",
     "bytes": "binary",
 }
-"""Names of these types in other systems, only for hints: documents have one name for each type."""
+"""Names of these types in other systems, used only in hints: documents have one name for each type."""
 
 _DECIMAL = re.compile(r"decimal\((\d+),(\d+)\)")
 
@@ -101,7 +101,7 @@ _VALUES = {
 
 
 def value_of(name: str) -> str:
-    """Return the words for a value of a type in messages, such as `a whole number`."""
+    """Return the description of a value of a type for messages, such as `a whole number`."""
     return _VALUES.get(name, f"of type {name}")
 
 

@@ -1,4 +1,4 @@
-"""Watermarks of incremental loads: the column types that have an order to follow, and the lag that fits each."""
+"""Watermarks of incremental loads: the column types with an order, and the lags that fit them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ WatermarkFamily = Literal["number", "time", "text"]
 Lag = timedelta | Decimal
 
 LONGEST_LAG = timedelta(days=36525)
-"""A hundred years. A longer lag comes near the first time that a database supports."""
+"""A hundred years. A longer lag could reach the earliest time that a database supports."""
 
 _FAMILIES: dict[str, WatermarkFamily] = {
     "integer": "number",
@@ -38,7 +38,7 @@ def watermark_family(kind: ColumnType) -> WatermarkFamily | None:
 
 
 def is_whole(kind: ColumnType) -> bool:
-    """Whether a column type holds whole numbers only."""
+    """Return whether a column type contains only whole numbers."""
     return _WHOLE.fullmatch(kind.pg_name if kind.kind == "pg" else kind.kind) is not None
 
 
@@ -48,8 +48,7 @@ def parse_lag(written: str | float) -> Lag:
 
 
 def lead_fault(lead: timedelta, kind: ColumnType) -> str | None:
-    """Return what is wrong with how far watermarks of a column type may be ahead of the database's clock, if
-    anything."""
+    """Return the error in how far watermarks of a column type may be ahead of the database's clock, or None."""
     if lead > LONGEST_LAG:
         return "The lead is longer than 100 years."
     if watermark_family(kind) != "time":
@@ -58,7 +57,7 @@ def lead_fault(lead: timedelta, kind: ColumnType) -> str | None:
 
 
 def lag_fault(lag: Lag, kind: ColumnType) -> str | None:
-    """Return what is wrong with a lag for watermarks of a column type, if anything."""
+    """Return the error in a lag for watermarks of a column type, or None."""
     match watermark_family(kind):
         case "number" if isinstance(lag, timedelta):
             return f'The watermark is a number ({kind}). Use a number as lag: 100, not "15m".'

@@ -1,4 +1,4 @@
-"""Which addresses a webhook may go to: https on the public Internet, in whatever form an address is written."""
+"""The addresses that webhooks may use: https on the public Internet, in any notation of an address."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def public_policy() -> Policy:
 
 
 def is_public(url: str) -> bool:
-    """Whether the address is public as far as its text shows. A name is resolved only when a request is sent."""
+    """Return whether the address is public according to its text. A name is resolved only when a request is sent."""
     from ssrfguard import SSRFGuardError
 
     try:

@@ -1,4 +1,4 @@
-"""The rule about windows: a run sees its own rows only, whatever the table holds."""
+"""The rule about windows: they include only the rows of the run, not those in the table."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ir.structure import DraftNode
 
 
 def check_windows(graph: Graph) -> Iterator[Diagnostic]:
-    """Warn of windows before a target that keeps the rows of earlier loads."""
+    """Warn of windows before a target that retains the rows of earlier loads."""
     warned: set[Pointer] = set()
     for node in graph.nodes:
         if isinstance(node.spec, Target) and not load_mode(node.spec.load_mode).replaces_all_rows:

@@ -1,4 +1,4 @@
-"""Texts that all layers format alike."""
+"""Texts that all layers format in the same way."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ def counted(count: int, noun: str) -> str:
 
 
 def duration_text(seconds: float) -> str:
-    """Format seconds: 0.42 as `0.4 s`, 75 as `1 min 15 s`. Two units at most; the second one is rounded."""
+    """Format seconds: 0.42 as `0.4 s`, 75 as `1 min 15 s`. There are at most two units; the second one is rounded."""
     if 0 < seconds < 0.05:
         return "< 0.1 s"
     if round(seconds, 1) < 60:
@@ -39,5 +39,5 @@ _DATE_PARTS = {
 
 
 def date_pattern(template: str) -> str:
-    """Format a strptime template as people write it: `%d/%m/%Y` as `DD/MM/YYYY`. Other parts stay as they are."""
+    """Format a strptime template in common notation: `%d/%m/%Y` as `DD/MM/YYYY`. Other parts do not change."""
     return re.sub("%.", lambda part: _DATE_PARTS.get(part[0], part[0]), template)

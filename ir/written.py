@@ -1,4 +1,4 @@
-"""How dates and numbers are written in text: the settings that columns with a type may have."""
+"""The notation of dates and numbers in text: settings of columns with a type."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ GroupSeparator = Literal[".", ",", " ", "'"]
 
 FORMAT: Formats | None = Field(
     None,
-    description="How a date or time is written, as for Python's strptime. Of several formats the first that reads the "
-    "whole value counts.",
+    description="The format of a date or time, as for Python's strptime. Of several formats, the first that matches "
+    "the whole value applies.",
     examples=["%d/%m/%Y"],
 )
 DECIMAL_SEPARATOR: DecimalSeparator = Field(
@@ -37,7 +37,7 @@ DECIMAL_SEPARATOR: DecimalSeparator = Field(
 )
 GROUP_SEPARATOR: GroupSeparator | None = Field(
     None,
-    description="What separates groups of three digits. Numbers without groups are read too. "
+    description="The separator of groups of three digits. Numbers without groups are accepted too. "
     "The space includes no-break spaces, the apostrophe the typographic one.",
     json_schema_extra={"labels": {".": "point", ",": "comma", " ": "space", "'": "apostrophe"}},
 )
@@ -85,7 +85,7 @@ def _reads_back(text: str) -> bool:
 
 
 def _differ(one: str, other: str) -> bool:
-    """Whether a text exists that the two formats read as different days."""
+    """Return whether a text exists that the two formats parse as different days."""
     return any(_day_of(day, one, other) not in (None, day.date()) for day in _SAMPLES)
 
 

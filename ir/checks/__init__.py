@@ -1,4 +1,4 @@
-"""Dataset checks: what the staged rows as a whole must satisfy. One file for each kind, and one table."""
+"""Dataset checks, which the staged rows must satisfy together: one file for each kind, and the table of kinds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What all dataset checks share."""
+"""The base classes of dataset checks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Source connectors, one file each, and their table. `config_of` gives a source's settings in their own type."""
+"""Source connectors, one file each, and their table. `config_of` returns a source's settings in their own type."""
 
 from __future__ import annotations
 
@@ -70,10 +70,10 @@ def _validator(connector: str) -> Validator | None:
 
 
 def check_settings(connector: str, config: Any, at: Pointer) -> tuple[list[SoundPart], list[Diagnostic]]:
-    """Return the valid parts of a source's settings, and their errors. Neither is given for a connector without
-    settings.
+    """Return the valid parts of a source's settings, and their errors; both are empty for a connector without settings.
 
-    The type decides; the schema words the errors, so that they read alike for connectors that have only a schema.
+    The type decides what is valid. The schema provides the messages, so that they are the same for connectors that have
+    only a schema.
     """
     kind, validator = CONNECTORS[connector].config, _validator(connector)
     if kind is None or validator is None:
@@ -95,5 +95,5 @@ def config_of(source: Source, kind: type[Config]) -> Config:
         raise KeyError(f"the settings of {source.connector} have no type yet")
     config = declared.read(source.config)
     if not isinstance(config, kind):
-        raise TypeError(f"the settings of {source.connector} are no {kind.__name__}")
+        raise TypeError(f"the settings of {source.connector} are not {kind.__name__}")
     return config

@@ -1,4 +1,4 @@
-"""What a source connector declares: the settings it takes, and what the other layers need to know of it."""
+"""The declaration of a source connector: its settings, and what other layers need to know about it."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ class SourceConfig(Spec):
         raise NotImplementedError
 
     def queries(self, at: Pointer) -> Iterator[tuple[Pointer, str]]:
-        """Yield the SQL queries that the source sends over its connection, each with its place; `at` is the place of
-        the settings."""
+        """Yield the SQL queries that the source sends over its connection, each with its position; `at` is the position
+        of the settings."""
         yield from ()
 
 
@@ -29,11 +29,11 @@ class Connector:
     """A kind of system that rows are read from.
 
     `config` is the type of its settings, None if the connector cannot run. `reads` says whether it provides files, each
-    a load unit, or the rows of a database snapshot. `keeps_order` says whether its rows have an order, so that the last
-    one can be determined; `keeps_empty` that empty texts in it are intended. `connection_kind` is the kind of stored
-    connection that it needs, if any. `starts_with` are the settings of a new node. `table_settings` gives the settings
-    of a source that reads one table, from what all tables of a manifest have in common and the table's name; it raises
-    ValueError for a name that is none. None if the connector reads no tables by name.
+    of which is a load unit, or the rows of a database snapshot. `keeps_order` means that its rows have an order, so
+    that the last one is defined; `keeps_empty` that empty texts in it are intended. `connection_kind` is the kind of
+    stored connection that it needs, if any. `starts_with` are the settings of a new node. `table_settings` returns the
+    settings of a source for one table, from the common settings of a manifest's tables and the table's name; it raises
+    ValueError for an invalid name. It is None if the connector reads no tables by name.
     """
 
     name: str

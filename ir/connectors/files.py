@@ -1,4 +1,4 @@
-"""Settings that all connectors of files share: which files, their format, their order, and what becomes of them."""
+"""Settings of all connectors for files: file names, format, order, waiting, and archiving."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class WaitPolicy(Spec):
     interval_minutes: PositiveNumber = Field(
         10,
         title="Wait before looking again",
-        description="The time between two looks.",
+        description="The time between two searches for files.",
         json_schema_extra={"unit": "min"},
     )
     settle_seconds: NonNegativeNumber = Field(
@@ -120,8 +120,8 @@ class FilesConfig(SourceConfig):
     ordering: Literal["latest_by_mtime", "fifo_by_name", "lexicographic", "process_all"] = Field(
         "process_all",
         title="Order of files",
-        description="process_all and lexicographic load all new files, by name. fifo_by_name does too, but a failed "
-        "file holds back the files after it. latest_by_mtime loads only the newest file.",
+        description="process_all and lexicographic load all new files, by name. fifo_by_name does the same, but after "
+        "a failed file all later files wait. latest_by_mtime loads only the newest file.",
         json_schema_extra=ARRIVAL,
     )
     wait_policy: WaitPolicy = Field(

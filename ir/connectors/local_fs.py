@@ -35,7 +35,7 @@ _STARTS_WITH = {
 
 
 def _table_settings(shared: Mapping[str, Any], table: str) -> dict[str, Any]:
-    """Return the settings of the folder of a table, below the folder of them all."""
+    """Return the settings for the folder of a table, below the common folder of all tables."""
     if not table.strip("/"):
         raise ValueError("it has no name")
     folder = str(shared.get("path", "")).rstrip("/")

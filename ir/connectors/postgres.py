@@ -66,7 +66,7 @@ class PostgresConfig(SourceConfig):
 
 
 def _table_settings(shared: Mapping[str, Any], table: str) -> dict[str, Any]:
-    """`table` has a schema of its own, or that of `shared`."""
+    """Return the settings for a table. Its name includes a schema; otherwise it has the schema of `shared`."""
     schema, name = parse_table_name(table) if "." in table else (shared.get("schema", "public"), table)
     others = {key: value for key, value in shared.items() if key != "schema"}
     return {**others, "table": {"schema": schema, "name": name}}

@@ -1,8 +1,8 @@
 """Spark SQL expressions: parsed, checked node by node against an allow-list, and generated from the checked tree.
 
-Only the text written here ever runs. It differs from what was typed: every operation stands in parentheses, every
-column in backticks, every literal is escaped anew, so that Spark reads the very tree that was checked. Functions are
-allowed by name; sqlglot's own rewriting of functions is disabled, for it would change what they mean.
+Only the generated text ever runs. It differs from the written text: every operation is in parentheses, every column in
+backticks, and every literal is escaped again, so that Spark reads exactly the tree that was checked. Functions are
+allowed by name. sqlglot's rewriting of functions is disabled, because it would change their meaning.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 """Names that need no backticks, unless they are keywords of SQL."""
 
 _PARSER_FAULTS = (AttributeError, IndexError, KeyError, TypeError, ValueError)
-"""What sqlglot raises for texts that it does not expect, such as `date[(1)]`."""
+"""The errors that sqlglot raises for unexpected texts, such as `date[(1)]`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ def parse_expression(text: str) -> Expression:
 
 @lru_cache(maxsize=1024)
 def _check(text: str) -> Expression | ExpressionError:
-    """Cached, refusals included, because the same expression is checked and asked for its columns."""
+    """Cached, including refusals, because an expression is checked and then searched for its columns."""
     try:
         return _checked(text)
     except ExpressionError as error:
@@ -76,12 +76,12 @@ def _checked(text: str) -> Expression:
 
 
 def bind_expression(text: str, names: Mapping[str, str]) -> str:
-    """Return the text to run, with the engine's names of the columns; raises ExpressionError."""
+    """Return the generated text with the engine's names of the columns. Raises ExpressionError."""
     return Writer(names).write(_parse(text))
 
 
 def rename_column(text: str, name: str, other: str) -> str | None:
-    """Return the expression as it was typed, with another column; None if that cannot be done reliably."""
+    """Return the expression as written, with another column; None if the column cannot be replaced reliably."""
     tokens = Dialect().tokenize(text)
     written, end = "", 0
     for before, token, after in zip([None, *tokens], tokens, [*tokens[1:], None], strict=False):

@@ -1,4 +1,4 @@
-"""Expressions as parts of a document: the diagnostics of one, and the columns that it reads."""
+"""Diagnostics of expressions in a document, and the columns that they read."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def check_expression(text: str, at: Pointer) -> Iterator[Diagnostic]:
 
 
 def expression_reads(text: str, at: Pointer) -> Iterator[tuple[str, Pointer]]:
-    """Return the columns of an expression; none if it cannot be parsed."""
+    """Yield the columns of an expression with its position; none if it cannot be parsed."""
     try:
         columns = parse_expression(text).columns
     except ExpressionError:

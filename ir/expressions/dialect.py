@@ -1,4 +1,4 @@
-"""Spark's dialect as the parser needs it here."""
+"""The parser's dialect of Spark SQL."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MAX_TRIES = 100
 
 
 class Dialect(Spark):
-    """Spark without sqlglot's knowledge of functions: calls are kept as they were written."""
+    """Spark's dialect without sqlglot's rewriting of functions: calls stay as written."""
 
     class Parser(SparkParser):
         FUNCTIONS: ClassVar[dict[str, Any]] = {}
@@ -69,5 +69,5 @@ class Dialect(Spark):
 
 
 def is_written(node: exp.Paren) -> bool:
-    """Whether the parentheses are in the text."""
+    """Return whether the parentheses are in the text."""
     return _WRITTEN in node.meta

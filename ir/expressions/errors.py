@@ -1,4 +1,4 @@
-"""How refusals are worded."""
+"""Messages of refused expressions."""
 
 from __future__ import annotations
 

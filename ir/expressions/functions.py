@@ -1,4 +1,5 @@
-"""The Spark SQL functions that expressions may call: of one row, without side effects, the same on every try."""
+"""The Spark SQL functions that expressions may call: functions of one row without side effects, with the same result on
+every attempt."""
 
 from ir.spelling import words
 
@@ -80,4 +81,4 @@ REFUSED: tuple[tuple[frozenset[str], str], ...] = (
         "it returns several rows",
     ),
 )
-"""Functions that people are likely to try, and why they are refused."""
+"""Functions that users are likely to try, and why they are refused."""

@@ -1,7 +1,7 @@
-"""Spark's text literals: taken apart and put together by a grammar of our own, stricter than Spark's.
+"""Decodes and encodes Spark's text literals by a grammar that is stricter than Spark's.
 
-Spark drops the backslash of an escape that it does not know (`'\\d'` is `d`), which turns a regular expression into
-another one without a word; here that is refused.
+Spark silently drops the backslash of an unknown escape (`'\\d'` is `d`), which changes a regular expression. Such
+escapes are refused here.
 """
 
 from __future__ import annotations

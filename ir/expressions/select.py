@@ -1,7 +1,7 @@
-"""Queries of the op sql: `SELECT items FROM input WHERE condition`, taken apart into expressions.
+"""Queries of the op sql: `SELECT items FROM input WHERE condition`, split into expressions.
 
-A query is no more than its expressions, each of which is checked as any other. No part of its text runs as a query, so
-that there is no table, file or function to reach but those of expressions.
+A query consists only of its expressions, each of which is checked like any other expression. Its text never runs as a
+query, so it cannot access tables, files or other functions.
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ _INSTEAD = {
     "WITH": "Use an op before this one in place of a common table expression.",
     "ORDER": "Rows of a table have no order.",
     "LIMIT": "Use a condition in WHERE.",
-    "DISTINCT": "Use the op deduplicate, which says which row remains.",
-    "LATERAL": "Each row stays one row.",
+    "DISTINCT": "Use the op deduplicate, which defines which row is loaded.",
+    "LATERAL": "Each input row gives one row.",
 }
 """What to do instead of clauses that queries do not have."""
 
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """A column of the result: its name, and the expression that makes it. `column` is the column that it gives as it
-    is, if it does."""
+    """A column of the result: its name, and its expression. `column` is the name of the input column if the expression
+    is only that column."""
 
     name: str
     text: str
@@ -48,7 +48,7 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """`has_all` says that `*` stands before the items: all columns that arrive."""
+    """`has_all` means that the items begin with `*`: all columns of the input."""
 
     items: tuple[Item, ...]
     where: str | None
@@ -73,7 +73,8 @@ def _parsed(text: str) -> Query | ExpressionError:
 
 
 def parse_query(text: str) -> Query:
-    """Take a query apart; raises ExpressionError for what is none, and for its first expression that is not allowed."""
+    """Split a query into expressions. Raises ExpressionError for an invalid query, and for its first expression that is
+    not allowed."""
     found = _parsed(text)
     if isinstance(found, ExpressionError):
         raise found.with_traceback(None)
@@ -112,7 +113,7 @@ def _parse(text: str) -> Query:
 
 
 def _from(tokens: Sequence[Token]) -> int:
-    """The place of FROM. `a IS DISTINCT FROM b` has the same word."""
+    """Return the position of FROM. The same word is part of `a IS DISTINCT FROM b`."""
     for i, token in _outside(tokens):
         after = tokens[i + 1 : i + 3]
         if token.token_type == TokenType.FROM and after and after[0].text.lower() == INPUT:
@@ -125,7 +126,7 @@ def _from(tokens: Sequence[Token]) -> int:
 
 
 def _outside(tokens: Sequence[Token]) -> Iterator[tuple[int, Token]]:
-    """The tokens that stand in no parentheses, each with its place."""
+    """Yield the tokens outside parentheses, each with its position."""
     depth = 0
     for i, token in enumerate(tokens):
         depth -= token.token_type in _CLOSING
@@ -141,7 +142,7 @@ def _split(tokens: Sequence[Token]) -> Iterator[Sequence[Token]]:
 
 
 def _item(tokens: Sequence[Token], text: str) -> Item | None:
-    """A column of the result; None for `*`."""
+    """Return a column of the result; None for `*`."""
     if not tokens:
         raise _malformed("a column is missing")
     if len(tokens) == 1 and tokens[0].token_type == TokenType.STAR:

@@ -1,4 +1,4 @@
-"""Generates SQL from a checked tree. Its tables are the allow-list: any other node is refused."""
+"""Generates SQL from a checked tree. Its tables are the allow-list; other nodes are refused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What all hooks share."""
+"""The base of hooks, and their stages."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class BaseHook(Spec):
 
 
 def stage_at(hook: BaseHook, at: Pointer) -> Stage:
-    """Return the stage of a hook by its place in a document."""
+    """Return the stage of a hook by its position in a document."""
     if hook.when == "pre_swap":
         return "preSwap"
     return "preHook" if "preHook" in at else "postHook"

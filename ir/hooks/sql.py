@@ -1,4 +1,4 @@
-"""The `sql` hook: one statement of those that look after tables."""
+"""The `sql` hook: one statement for table maintenance."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The `webhook` hook: an https POST, to a stored connection or to a bare address that holds no secret."""
+"""The `webhook` hook: an https POST to a stored connection, or to an address without a secret."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ir.pointers import Pointer
 from ir.webhook_addresses import is_public
 
 _PATH = re.compile(r"(/(?!\.{1,2}(/|$))[A-Za-z0-9._~!$&'()*+,;=:@%-]+)+/?|/")
-"""The path after a connection's base URL, which it cannot leave."""
+"""The path below a connection's base URL. It cannot contain dot segments."""
 
 
 class Webhook(BaseHook):

@@ -1,4 +1,4 @@
-"""Load modes, one file each: what they are, what they need and the rules that a target must keep."""
+"""Load modes, one file each: their declaration, and the rules that a target must satisfy."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MODE_FIELDS = frozenset().union(*(mode.fields for mode in LOAD_MODE_KINDS))
 
 
 def load_mode(name: str) -> LoadMode:
-    """Return the load mode of that name. Raises KeyError that lists the known ones."""
+    """Return the load mode of that name. Raises KeyError with the known names."""
     return LOAD_MODES[name]
 
 

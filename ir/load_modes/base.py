@@ -1,4 +1,4 @@
-"""What a load mode declares, and the input of its rules."""
+"""The declaration of a load mode, and the input of its rules."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class TargetView:
-    """A target with its place and what is known of its surroundings.
+    """A target with its position and what is known of its surroundings.
 
-    `projected` are the columns of the rows that arrive; `destination` is the table in the database, None if there is
-    none; `looked` says whether the database was queried. `sources` and `targets` count the pipeline's nodes.
+    `projected` are the columns of the incoming rows. `destination` is the table in the database, None if it does not
+    exist; `looked` says whether the database was queried. `sources` and `targets` count the pipeline's nodes.
     `streaming` says whether the installation allows streams.
     """
 
@@ -59,9 +59,9 @@ Findings = Iterator[Diagnostic | Skipped]
 class LoadMode:
     """A load mode.
 
-    `runs` says what is sent to the database, `needs` what a target must have; people read both. `fields` are attributes
-    of the target that this mode uses and not every mode does. `adds_rows` says that all rows are added to those of the
-    table.
+    `runs` describes the statements in the database, `needs` the requirements of a target; both are shown to users.
+    `fields` are attributes of the target that not every mode uses. `adds_rows` means that all rows are added to those
+    of the table.
     """
 
     name: str

@@ -20,7 +20,7 @@ MODE = LoadMode(
     name="blue_green",
     sentence="Replaces all rows at once: readers see the old ones, then the new ones. Files of a folder are loaded all "
     "together, once one of them is new.",
-    runs="A new table takes the place of the old one with all that belongs to it; where that would lose something, "
+    runs="A new table replaces the old one with all its dependents. If this would lose any of them: "
     "DELETE and INSERT. A reader with an older snapshot (REPEATABLE READ, pg_dump) then sees the table empty; a BEFORE "
     "trigger that reads the table sees its old rows",
     needs="A table without partitions and inheritance, and the rights of its owner for a swap.",

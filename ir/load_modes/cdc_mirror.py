@@ -1,4 +1,4 @@
-"""The load mode `cdc_mirror`, behind two gates: the setting for streams, and a connector that reads them."""
+"""The load mode `cdc_mirror`. It has two conditions: the setting for streams, and a connector that reads them."""
 
 from __future__ import annotations
 

@@ -38,8 +38,8 @@ def _check_order(view: TargetView) -> Findings:
 
 
 def _check_rest(key: Iterable[str], view: TargetView) -> Findings:
-    """Check that a column remains to be updated. Rows have no more columns than the table, so checking the table's
-    columns is enough."""
+    """Check that a column remains to be updated. Rows have no other columns than the table, so checking the table's
+    columns is sufficient."""
     at = view.at / "upsertKey"
     known = view.projected.present if view.projected.closed else view.table_columns()
     if known is None:
@@ -73,7 +73,7 @@ def _unique_keys(view: TargetView) -> list[Patch]:
 
 
 def _constraint(key: list[str], view: TargetView) -> str:
-    """Return the statement that makes the key unique, for a person to run."""
+    """Return the statement that makes the key unique, for a user to run."""
     table = f"{_quoted(view.target.schema_)}.{_quoted(view.target.table)}"
     return f"ALTER TABLE {table} ADD UNIQUE ({listed(_quoted(column) for column in key)})"
 

@@ -1,4 +1,4 @@
-"""Puts compiled transforms into the manifests that refer to them, so that a document is complete."""
+"""Inserts compiled transforms into the manifests that refer to them, so that each document is complete."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from ir.transform_code.codes import fault
 from ir.transform_code.compiled import CompiledTransforms, hash_source
 
 REFERENCE = "compiled"
-"""The field of a manifest that names a file of compiled transforms, in place of operations."""
+"""The field of a manifest that names a file of compiled transforms instead of operations."""
 
 
 def read_compiled(document: Document) -> tuple[CompiledTransforms | None, list[Diagnostic]]:
-    """Return the transforms of a file, None if it has faults, and the faults."""
+    """Return the transforms of a file, None if it has errors, and the errors."""
     try:
         compiled = CompiledTransforms.read(document.value)
     except ValidationError as error:
@@ -31,7 +31,7 @@ def read_compiled(document: Document) -> tuple[CompiledTransforms | None, list[D
 
 
 def compare_source(compiled: CompiledTransforms, files: Mapping[str, str | bytes]) -> Iterator[Diagnostic]:
-    """Yield what is wrong with the source of compiled transforms: it has changed, or is not there."""
+    """Yield the errors of the source of compiled transforms: it has changed, or is missing."""
     source = files.get(compiled.source_file)
     if source is None:
         message = f"The source {compiled.source_file} is not in the project, so that it cannot be compared."
@@ -44,13 +44,14 @@ def compare_source(compiled: CompiledTransforms, files: Mapping[str, str | bytes
 
 @dataclass(slots=True)
 class CompiledFiles:
-    """The compiled files of a project by name, None for those with faults, and which of them are used."""
+    """The compiled files of a project by name, None for those with errors, and which of them are used."""
 
     by_name: Mapping[str, CompiledTransforms | None]
     used: set[str] = field(default_factory=set)
 
     def find(self, name: Any, pipeline: Any, node: Any, at: Pointer) -> tuple[list[Any] | None, list[Diagnostic]]:
-        """Return the operations of a node; None without a fault if the file has faults of its own."""
+        """Return the operations of a node and errors. Operations are None without an error if the file itself has
+        errors."""
         if name not in self.by_name:
             known = f"The folder has {listed(self.by_name)}." if self.by_name else "Run: flow compile"
             return None, [fault("transforms.unknown", at, f"There is no file {shown(name)} here.", hint=known)]
@@ -70,7 +71,7 @@ class CompiledFiles:
         return ops, []
 
     def complete(self, value: dict[str, Any]) -> tuple[dict[str, Any] | None, dict[Pointer, Pointer], list[Diagnostic]]:
-        """Return a full document with the operations of its compiled nodes, the places that they come from, and faults.
+        """Return a full document with the operations of its compiled nodes, the origins of their positions, and errors.
 
         The document is None if operations are missing.
         """
@@ -101,7 +102,7 @@ class CompiledFiles:
 
 def refer_again(manifest: dict[str, Any], declared: dict[str, Any], current: dict[str, Any]) -> dict[str, Any]:
     """Return the current document with the references of its manifest to compiled transforms, where it still has the
-    operations that they stand for."""
+    operations of these transforms."""
     references = {node["id"]: node[REFERENCE] for node in manifest["nodes"] if REFERENCE in node}
     compiled = {node["id"]: node["ops"] for node in declared["nodes"] if node["id"] in references}
     nodes = [

@@ -1,4 +1,4 @@
-"""Connections as `flow.toml` declares them. A secret is the name of an environment variable, never its value."""
+"""Connections in `flow.toml`. A secret is the name of an environment variable, never its value."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _OWN_PREFIX, _ALLOWED_PREFIX = "FLOW_", "FLOW_CONNECTION_"
 
 
 class EnvSecret(Spec):
-    """A secret that is read from the environment of whoever applies the project."""
+    """A secret that is read from the environment of the command that applies the project."""
 
     env: Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]{0,127}$"), NoNewline()] = Field(
         title="Variable", description="The name of the environment variable.", examples=["WAREHOUSE_PASSWORD"]
@@ -30,7 +30,7 @@ class EnvSecret(Spec):
 
 
 class DeclaredConnection(Spec):
-    """A connection of a project. `secret_fields` may only hold `{ env = "NAME" }`."""
+    """A connection of a project. `secret_fields` may only contain `{ env = "NAME" }`."""
 
     secret_fields: ClassVar[tuple[str, ...]] = ()
 
@@ -50,20 +50,20 @@ class DeclaredPostgres(DeclaredConnection):
     sslmode: Literal["disable", "allow", "prefer", "require", "verify-ca", "verify-full"] = Field(
         "prefer", title="TLS", description="Whether the connection must be encrypted, as libpq defines it."
     )
-    password: EnvSecret | None = Field(None, description="The variable that holds the password.")
+    password: EnvSecret | None = Field(None, description="The environment variable with the password.")
 
 
 class DeclaredWebhook(DeclaredConnection):
-    """A receiver of webhooks. Its address and headers may be secret, so that all of it comes from the environment."""
+    """A receiver of webhooks. Its address and headers may be secret, so all of it comes from the environment."""
 
     secret_fields = ("url", "secret")
 
     kind: Literal["webhook"]
-    url: EnvSecret = Field(title="URL", description="The variable that holds the https address.")
+    url: EnvSecret = Field(title="URL", description="The environment variable with the https address.")
     headers: Annotated[dict[str, EnvSecret], Field(max_length=20)] = Field(
-        default={}, description="Headers, each with the variable that holds its value."
+        default={}, description="Headers, each with the environment variable of its value."
     )
-    secret: EnvSecret | None = Field(None, description="The variable that holds the secret that signs requests.")
+    secret: EnvSecret | None = Field(None, description="The environment variable with the secret that signs requests.")
 
 
 AnyConnection = Annotated[DeclaredPostgres | DeclaredWebhook, ByTag("kind")]

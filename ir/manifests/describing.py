@@ -1,4 +1,4 @@
-"""Says in words how two documents differ."""
+"""Describes the differences between two documents in sentences."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def without_schema(document: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def schedule_text(schedule: Mapping[str, Any] | None) -> str | None:
-    """Return a schedule in one line; None for none."""
+    """Return a schedule in one line; None if there is none."""
     if schedule is None:
         return None
     if "interval" in schedule:

@@ -1,4 +1,4 @@
-"""Diagnostics of a project: those of documents, with the file that each is in."""
+"""Diagnostics of a project: those of its documents, with the name of their file."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ir.pointers import Pointer
 
 @dataclass(frozen=True, slots=True)
 class FileDiagnostic:
-    """A diagnostic and the name of its file. Its path, line and column are those in that file."""
+    """A diagnostic and the name of its file. Its path, line and column refer to that file."""
 
     file: str
     diagnostic: Diagnostic
@@ -33,7 +33,7 @@ class FileDiagnostic:
 
 
 def fault(code: str, at: Pointer, message: str, *, hint: str = "") -> Diagnostic:
-    """Make a diagnostic of a manifest with the severity of its code, and with the code's hint unless another is
+    """Return a diagnostic of a manifest with the severity of its code, and with the code's hint unless another is
     given."""
     spec = MANIFEST_CODES[code]
     return Diagnostic(at, code, spec.severity, message, hint or spec.hint)

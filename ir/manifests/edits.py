@@ -1,4 +1,4 @@
-"""Changes the text of a manifest by a JSON Patch. What the patch does not name keeps its format, order and comments."""
+"""Applies a JSON Patch to the text of a manifest. Other parts do not change: format, order and comments stay."""
 
 from __future__ import annotations
 

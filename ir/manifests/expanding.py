@@ -1,4 +1,4 @@
-"""Makes documents of the short form: one for each table, with a source, a transform if there are operations, and a
+"""Builds documents from the short form: one for each table, with a source, a transform if there are operations, and a
 target."""
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ _LONGEST_ID = 63
 _EVERY = re.compile(r"every\s+(\S+)")
 _SCHEDULE_OPTIONS = ("jitter", "catchUp")
 Origins = Mapping[Pointer, Pointer]
-"""The places of a short manifest by the places of the document that are made from them."""
+"""The positions in a short manifest by the positions in the document that is built from it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Expanded:
-    """A document made from a short manifest. `table` is the entry of `tables` that it is for."""
+    """A document built from a short manifest. `table` is its entry in `tables`."""
 
     document: dict[str, Any]
     table: str | None
@@ -34,7 +34,7 @@ class Expanded:
     is_short: bool = False
 
     def origin(self, at: Pointer) -> Pointer:
-        """Return the place of the manifest that a place of the document comes from."""
+        """Return the position in the manifest for a position in the document."""
         for length in range(len(at), -1, -1):
             found = self.origins.get(Pointer(at[:length]))
             if found is not None:
@@ -42,8 +42,8 @@ class Expanded:
         return ROOT
 
     def placed(self, diagnostic: Diagnostic) -> Diagnostic:
-        """Return a diagnostic of the document at its place of the manifest. Fixes stay where that is the same place:
-        the manifest does not have what the others would change."""
+        """Return a diagnostic with its position in the manifest. Fixes are retained only if the position is the same:
+        otherwise the manifest lacks the part that they change."""
         at = self.origin(diagnostic.path)
         return replace(
             diagnostic, path=at, fixes=diagnostic.fixes if at == diagnostic.path and not self.is_short else ()
@@ -51,8 +51,8 @@ class Expanded:
 
 
 def expand(short: ShortPipeline, defaults: Defaults) -> tuple[list[Expanded], list[Diagnostic]]:
-    """Return the documents of a short manifest, and the faults of those that cannot be made. The places of faults are
-    those of the manifest."""
+    """Return the documents of a short manifest, and the errors of those that cannot be built. Positions of errors are
+    those in the manifest."""
     faults = list(_own_faults(short, defaults))
     if faults:
         return [], faults

@@ -1,5 +1,5 @@
-"""The types of a plan: what applying a project would change. The JSON of `flow plan` and its schema are made from
-them."""
+"""The types of a plan: the changes that applying a project would make. The JSON of `flow plan` and its schema are
+generated from them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class PlanPart(Spec):
 
     @classmethod
     def of(cls, **fields: Any) -> Self:
-        """Make a part; a field that is None is left out."""
+        """Return a part without fields that are None."""
         return cls(**{name: value for name, value in fields.items() if value is not None})
 
 
@@ -45,7 +45,7 @@ class TableChange(PlanPart):
     connection: str = Field(description="The connection of the target.")
     table: str = Field(description="The table, with its schema.")
     statements: list[Statement] = Field(description="The statements, in order.")
-    notes: list[str] = Field(description="What is not known before a run, and how rows are replaced.")
+    notes: list[str] = Field(description="What is unknown before a run, and how rows are replaced.")
 
 
 class Drift(PlanPart):
@@ -55,8 +55,8 @@ class Drift(PlanPart):
         description="edited, archived or deleted in the browser; unmanaged: made in the browser and never applied; "
         "other_project: applied by another project."
     )
-    words: list[str] = Field(description="The differences between what was applied and what is there now.")
-    patch: list[dict[str, Any]] = Field(description="The same as a JSON Patch.")
+    words: list[str] = Field(description="The differences between the applied state and the current state.")
+    patch: list[dict[str, Any]] = Field(description="The same differences as a JSON Patch.")
     by: str | None = Field(None, description="Who saved the newest version.")
 
     @property
@@ -68,7 +68,7 @@ class Drift(PlanPart):
 
 
 class ScheduleChange(PlanPart):
-    """Two schedules in words. None stands for no schedule."""
+    """Two schedules as text. None means no schedule."""
 
     before: str | None = Field(None, description="The current schedule; missing if there is none.")
     after: str | None = Field(None, description="The schedule of the manifest; missing if there is none.")
@@ -81,7 +81,7 @@ class Problem(PlanPart):
     severity: Literal["error", "warning"] = Field(description="An error makes the next run fail.")
     message: str = Field(description="What is wrong.")
     hint: str = Field(description="What to do.")
-    path: str = Field(description="The place in the document, as a JSON Pointer.")
+    path: str = Field(description="The position in the document, as a JSON Pointer.")
 
 
 class PipelineChange(PlanPart):
@@ -136,12 +136,12 @@ class Plan(PlanPart):
     project: str = Field(description="The name of the project.")
     version: str | None = Field(None, description="The version that the project gives itself.")
     workspace: str = Field(description="The workspace.")
-    fingerprint: str = Field(description="A hash of all changes. Another state of files or workspace has another one.")
+    fingerprint: str = Field(description="A hash of all changes. It changes with the files and the workspace.")
     summary: dict[str, int] = Field(description="The number of pipelines by action, and of connections that change.")
     connections: list[ConnectionChange] = Field(description="Connections that change.")
     pipelines: list[PipelineChange] = Field(description="Pipelines that change.")
     paused: list[str] = Field(
-        description="Pipelines of the project that were paused or disabled in the browser. Applying leaves that."
+        description="Pipelines of the project that were paused or disabled in the browser. They stay so."
     )
     unmanaged: list[str] = Field(description="Pipelines of the workspace that no manifest declares.")
     others: list[str] = Field(
@@ -161,7 +161,7 @@ class Plan(PlanPart):
 
     @property
     def errors(self) -> list[Problem]:
-        """The problems without whose solution nothing is applied."""
+        """The problems that must be solved before anything is applied."""
         return [p for change in self.connections for p in change.problems if p.severity == "error"]
 
 

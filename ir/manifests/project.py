@@ -1,4 +1,4 @@
-"""The types of `flow.toml`, and what a project as a whole stands for."""
+"""The types of `flow.toml`, and of a project as a whole."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class About(Spec):
     """What the project is called."""
 
     name: Annotated[str, Field(min_length=1, max_length=200)] = Field(description="The name of the project.")
-    version: Text | None = Field(None, description="A version of your own, for people.", examples=["1.4.0"])
+    version: Text | None = Field(None, description="A version that you choose, for information.", examples=["1.4.0"])
 
 
 class ProjectSpec(Spec):
@@ -39,13 +39,13 @@ class ProjectSpec(Spec):
     )
     project: About = Field(description="The name and version of the project.")
     connections: dict[Id, AnyConnection] = Field(default={}, description="Stored connections, by name.")
-    defaults: Defaults = Field(Defaults(), description="What entries in the short form have in common.")
+    defaults: Defaults = Field(Defaults(), description="Common settings of entries in the short form.")
     pipeline: list[Entry] = Field(default=[], title="Pipelines", description="Pipelines, each full or short.")
 
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """A pipeline as a file has it: the place in the file, and the value there. A short one may stand for several."""
+    """A pipeline in a file: its position in the file, and its value. A short one may define several pipelines."""
 
     file: str
     syntax: Syntax
@@ -61,8 +61,8 @@ class Manifest:
 
 @dataclass(frozen=True, slots=True)
 class ProjectPipeline:
-    """A pipeline of a project: its document, parsed, and the manifest that declares it. `table` is the entry of
-    `tables` that it is for."""
+    """A pipeline of a project: its parsed document, and the manifest that declares it. `table` is its entry in
+    `tables`."""
 
     id: str
     parsed: Parsed

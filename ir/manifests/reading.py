@@ -47,21 +47,22 @@ Part = TypeVar("Part", bound=Spec)
 
 
 def is_manifest(name: str) -> bool:
-    """Whether a file of that name, relative to the project's folder, declares pipelines."""
+    """Return whether a file of that name, relative to the project's folder, declares pipelines."""
     return name == PROJECT_FILE or (_MANIFEST.fullmatch(name) is not None and not name.endswith(COMPILED))
 
 
 def is_project_file(name: str) -> bool:
-    """Whether a file of that name belongs to the project: a manifest, compiled transforms or their source."""
+    """Return whether a file of that name belongs to the project: a manifest, compiled transforms or their source."""
     return name == PROJECT_FILE or any(pattern.fullmatch(name) for pattern in (_MANIFEST, _SOURCE))
 
 
 def read_project(
     files: Mapping[str, str | bytes], *, streaming: bool = False, allowances: Allowances | None = None
 ) -> Project:
-    """Read all manifests among the files, which are named relative to the project's folder. No source is run.
+    """Read all manifests among the files, which are named relative to the project's folder. No source code is run.
 
-    Raises InvalidProject with the diagnostics of all files. `streaming` and `allowances` are as for `parsePipelineIR`.
+    Raises InvalidProject with the diagnostics of all files. `streaming` and `allowances` are those of
+    `parsePipelineIR`.
     """
     return _Reading(streaming, allowances).read({name: files[name] for name in sorted(files) if is_project_file(name)})
 
@@ -100,7 +101,7 @@ class _File:
 
 
 class _Reading:
-    """One pass over the files. Faults are collected; what is valid is read."""
+    """One pass over the files. Errors are collected; valid parts are read."""
 
     def __init__(self, streaming: bool, allowances: Allowances | None) -> None:
         self._streaming, self._allowances = streaming, allowances
@@ -150,7 +151,7 @@ class _Reading:
             raise InvalidProject(sorted(self._found, key=_position))
 
     def open(self, name: str, text: str | bytes, syntax: Syntax) -> Document | None:
-        """Read a text; report its faults. None if it cannot be read at all."""
+        """Read a text and report its errors. Return None if it cannot be read at all."""
         try:
             with budget():
                 document = read_document(text, syntax)
@@ -185,7 +186,7 @@ class _Reading:
                 yield name.removeprefix(f"{FOLDER}/"), compiled
 
     def _check_source(self, name: str, text: str | bytes) -> None:
-        """Report a source that is no text. It is compared with its hash, and is neither parsed nor run."""
+        """Report a source that is not text. It is compared with its hash, and neither parsed nor run."""
         try:
             read_text(text)
         except InvalidPipeline as error:
@@ -229,7 +230,7 @@ class _Reading:
     # --- pipelines --------------------------------------------------------------------------------------------
 
     def read_entry(self, file: _File, at: Pointer, value: Any) -> None:
-        """Read a pipeline of a file, which is at this place there."""
+        """Read a pipeline of a file, which is at this position in the file."""
         manifest = Manifest(file.name, file.syntax, at, value, file.line_of(at), is_full(value))
         known = _faulty(file.document.faults)
         if manifest.is_full:
@@ -260,7 +261,7 @@ class _Reading:
         return ShortPipeline.read(short.to_document() | {"transforms": ops}), faults
 
     def _parse(self, file: _File, manifest: Manifest, expanded: Expanded, known: set[Pointer]) -> None:
-        """Parse a document; report what is wrong with it at its places in the file."""
+        """Parse a document and report its errors at their positions in the file."""
         try:
             parsed = parsePipelineIR(
                 expanded.document, streaming=self._streaming, allowances=self._allowances, seconds=SECONDS
@@ -295,7 +296,8 @@ def _duplicate(first: ProjectPipeline, second: ProjectPipeline) -> FileDiagnosti
 
 
 def _conversion(*manifests: Manifest) -> Iterator[str]:
-    """Name the command that writes the first of these in the other syntax. An entry of flow.toml is no file."""
+    """Yield a sentence with the command that converts the first of these to the other syntax. An entry of flow.toml is
+    not a file."""
     for manifest in manifests:
         if manifest.file != PROJECT_FILE:
             syntax = "json" if manifest.syntax == "toml" else "toml"
@@ -304,7 +306,7 @@ def _conversion(*manifests: Manifest) -> Iterator[str]:
 
 
 def _read_part(model: type[Part], value: Any, known: set[Pointer]) -> tuple[Part | None, list[Diagnostic]]:
-    """Return a part as far as it can be read, and its structural faults beyond known ones."""
+    """Return a part as far as it can be read, and its structural errors beyond known ones."""
     try:
         return model.read(value), []
     except ValidationError as error:
@@ -313,7 +315,7 @@ def _read_part(model: type[Part], value: Any, known: set[Pointer]) -> tuple[Part
 
 
 def _refused_variables(connection: Spec, at: Pointer) -> Iterator[Diagnostic]:
-    """Check the variables of headers, which are no parts of their own."""
+    """Check the variables of headers, which are not parts of the document."""
     for name, value in getattr(connection, "headers", {}).items():
         yield from value.check(at / "headers" / name)
 
@@ -327,12 +329,12 @@ def _faulty(diagnostics: Iterable[Diagnostic]) -> set[Pointer]:
 
 
 def _not_below(diagnostics: Iterable[Diagnostic], places: set[Pointer]) -> list[Diagnostic]:
-    """Return the diagnostics that are not at or below one of these places, which have been reported."""
+    """Return the diagnostics that are not at or below one of these positions, which have been reported."""
     return [d for d in diagnostics if not any(Pointer(d.path[:i]) in places for i in range(1, len(d.path) + 1))]
 
 
 def _moved(diagnostic: Diagnostic, at: Pointer) -> Diagnostic:
-    """Return the diagnostic of an entry with its place in the file. The fixes move along."""
+    """Return the diagnostic of an entry with its position in the file. Its fixes are adapted."""
     fixes = tuple(
         [{**step, **{key: f"{at}{step[key]}" for key in ("path", "from") if key in step}} for step in fix]
         for fix in diagnostic.fixes

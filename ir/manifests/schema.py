@@ -1,4 +1,4 @@
-"""The JSON Schema of manifests: of flow.toml, of full documents and of the short form, in one."""
+"""The JSON Schema of manifests: of flow.toml, full documents and the short form together."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The short form of a pipeline: a source, its tables and a destination. `expanding` makes documents of it."""
+"""The short form of a pipeline: a source, its tables and a destination. `expanding` builds documents from it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ ScheduleText = Annotated[Text | Schedule, TextOrObject()]
 
 
 class ShortSource(Spec):
-    """Where rows come from."""
+    """The source of the rows."""
 
     connector: str = Field(description="The kind of system to read from.", examples=["postgres"])
     connection: Id | None = Field(
@@ -33,8 +33,8 @@ class ShortSource(Spec):
     config: Object = Field(
         default={},
         title="Settings",
-        description="The settings of the connector. With `tables`, what all tables have in common: the schema of a "
-        "database, or the folder above those of the tables.",
+        description="The settings of the connector. With `tables`, their common settings: the schema of a "
+        "database, or the parent folder of the tables' folders.",
     )
     columns: list[SourceColumn] | None = Field(
         None, description="Columns with their types, of every table that the entry reads."
@@ -60,7 +60,7 @@ class ShortDestination(Spec):
 
 
 class ShortPipeline(Spec):
-    """Pipelines in a few lines: one for each table."""
+    """Pipelines in short form: one for each table."""
 
     schema_uri: str | None = Field(
         None, alias="$schema", title="JSON Schema", description="The address of this schema, for editors."
@@ -93,7 +93,7 @@ class ShortPipeline(Spec):
     jitter: Jitter = None
     catch_up: Annotated[CatchUp | None, CATCH_UP] = None
     destination: ShortDestination = Field(
-        default=ShortDestination(), description="Where rows go. What is missing is taken from [defaults]."
+        default=ShortDestination(), description="The table to load. Missing settings are taken from [defaults]."
     )
     transforms: list[AnyOp] | None = Field(None, description="Operations on the rows, in order.")
     compiled: Text | None = Field(
@@ -108,7 +108,7 @@ class ShortPipeline(Spec):
 
 
 class Defaults(Spec):
-    """What entries in the short form have if they do not say otherwise. Full documents do not use it."""
+    """Default settings of entries in the short form. Full documents do not use them."""
 
     destination: ShortDestination = Field(default=ShortDestination(), description="Where rows go.")
     schedule: ScheduleText | None = Field(None, description="When pipelines run.")
@@ -118,5 +118,5 @@ class Defaults(Spec):
 
 
 def is_full(value: Any) -> bool:
-    """Whether a manifest is written as a full document."""
+    """Return whether a manifest is a full document."""
     return isinstance(value, dict) and ("nodes" in value or "kind" in value)

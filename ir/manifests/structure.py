@@ -1,4 +1,4 @@
-"""Checks the structure of one manifest in the short form, whatever its project says."""
+"""Checks the structure of one manifest in the short form, independent of its project."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Writes manifests as text. What is written reads back as the same values."""
+"""Writes manifests as text. Reading the text gives the same values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""JSON Patch (RFC 6902) on TOML text, by tomlkit, which keeps the text around a change."""
+"""Applies JSON Patch (RFC 6902) to TOML text with tomlkit, which does not change the text around an edit."""
 
 from __future__ import annotations
 
@@ -45,8 +45,8 @@ def _put(document: Any, at: Pointer, value: Any) -> None:
 
 
 def _replace_list(document: Any, at: Pointer, value: Any) -> None:
-    """Write a list anew with one more item, where its form cannot hold that item: an array of tables holds tables
-    only, and an empty array becomes an array of tables."""
+    """Rewrite a list with one more item if its form cannot contain that item: an array of tables contains only tables,
+    and an empty array becomes an array of tables."""
     items = _plain(value_at(document, at.parent))
     items.insert(int(at[-1]), value)
     _set(value_at(document, at.parent.parent), str(at.parent[-1]), items)
@@ -125,7 +125,7 @@ def _table(value: Mapping[str, Any]) -> Table:
 
 
 def _inline(value: Any) -> Any:
-    """Return a value as it is written within a line."""
+    """Return a value in its inline form."""
     if isinstance(value, dict):
         inline = tomlkit.inline_table()
         for key, item in value.items():

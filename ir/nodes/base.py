@@ -1,4 +1,4 @@
-"""What every node has."""
+"""The base of nodes."""
 
 from __future__ import annotations
 
@@ -40,7 +40,8 @@ class NodeSpec(Spec):
     ui: Position | None = Field(None, title="Position", description="Where the canvas draws the node.")
 
     def reads(self, at: Pointer, columns: Columns) -> Iterator[tuple[str, Pointer, Columns]]:
-        """Yield the columns that the node needs, the places that name them, and what is known of the columns there."""
+        """Yield the columns that the node needs, the positions of their names, and what is known of the columns
+        there."""
         yield from ()
 
     def columns_after(self, columns: Columns) -> Columns:
@@ -53,6 +54,6 @@ class InnerNode(NodeSpec):
 
     inputs: Annotated[list[Id], Field(max_length=MAX_INPUTS)] = Field(
         title="Reads from",
-        description="The ID of the node that the rows come from. A transform node has further ones, of the nodes that "
-        "its join operations look rows up in.",
+        description="The ID of the node whose rows this node reads. A transform node also lists the nodes in which "
+        "its join operations look up rows.",
     )

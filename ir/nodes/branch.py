@@ -32,7 +32,7 @@ class BranchTo(Spec):
     )
     where: Text = Field(
         title="Condition",
-        description="A Spark SQL condition. A row for which it is false or NULL is asked the next condition.",
+        description="A Spark SQL condition. For a row for which it is false or NULL, the next condition is evaluated.",
         examples=["region = 'EU'"],
         json_schema_extra={"multiline": True},
     )
@@ -49,7 +49,7 @@ class Branch(InnerNode):
     kind: Literal["branch"]
     branches: Annotated[list[BranchTo], Field(min_length=1, max_length=MAX_INPUTS)] = Field(
         title="Branches",
-        description="Branches in the order in which their conditions are asked. A row goes to exactly one.",
+        description="Branches in the order in which their conditions are evaluated. A row goes to exactly one.",
         json_schema_extra=BRANCHES,
     )
     default: Id | None = Field(
@@ -72,11 +72,11 @@ class Branch(InnerNode):
 
     @property
     def rejects(self) -> bool:
-        """Whether rows for which no condition is true are rejected."""
+        """Return whether rows for which no condition is true are rejected."""
         return self.default is None and self.on_no_match == "reject"
 
     def leading_to(self, at: Pointer) -> Iterator[tuple[str, Pointer]]:
-        """Yield the nodes that branches lead to, each with the place that names it."""
+        """Yield the nodes that branches lead to, each with the position of its name."""
         for i, branch in enumerate(self.branches):
             yield branch.to, at / "branches" / i / "to"
         if self.default is not None:
@@ -96,8 +96,8 @@ class Branch(InnerNode):
 
 
 class Take(Op):
-    """Takes the rows of one branch of a branch node. Documents do not have it: it is how the path through a branch
-    differs from the other paths."""
+    """Selects the rows of one branch of a branch node. Documents do not contain it: it distinguishes the path through a
+    branch from the other paths."""
 
     op: Literal["take"]
     branch: Branch
@@ -105,13 +105,13 @@ class Take(Op):
 
     @property
     def number(self) -> int:
-        """The place of the branch among `Branch.readers`."""
+        """The index of the branch in `Branch.readers`."""
         return self.branch.readers.index(self.to)
 
     @property
     def takes_bad(self) -> bool:
-        """Whether rows come here whose conditions cannot be asked: those of the first branch, so that a row is rejected
-        once."""
+        """Whether this branch gets rows whose conditions cannot be evaluated: only the first branch does, so that such
+        a row is rejected once."""
         return self.number == 0
 
     def reads(self, at: Pointer) -> Iterator[tuple[str, Pointer]]:
@@ -119,12 +119,12 @@ class Take(Op):
 
 
 def take(branch: Branch, to: str) -> Transform:
-    """Return a branch node as it is on the path through one of its branches."""
+    """Return a branch node in the form for the path through one of its branches."""
     op: Any = Take(op="take", branch=branch, to=to)
     return Transform.model_construct(id=branch.id, kind="transform", inputs=branch.inputs, ops=[op])
 
 
 def taken_of(transform: Transform) -> Take | None:
-    """Return the branch that a path takes at a node; None at a transform node of the document."""
+    """Return the branch that a path takes at a node; None for a transform node of the document."""
     ops: list[Any] = transform.ops
     return next((op for op in ops if isinstance(op, Take)), None)

@@ -1,4 +1,4 @@
-"""Limits on what one load may change before a person has looked at it."""
+"""Limits on what one load may change without approval by a person."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The source node: where rows come from."""
+"""The source node, which reads rows."""
 
 from __future__ import annotations
 

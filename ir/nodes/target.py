@@ -183,7 +183,7 @@ class Target(InnerNode):
     backup_before_load: bool = Field(
         False,
         title="Back up before each load",
-        description="Keeps a copy of the table for 7 days. The Backups page restores it.",
+        description="Stores a copy of the table for 7 days. The Backups page restores it.",
         json_schema_extra=SAFEGUARDS,
     )
     hold: Hold | None = Field(

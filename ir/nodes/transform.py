@@ -32,7 +32,7 @@ class Transform(InnerNode):
             columns = op.columns_after(columns)
 
     def adds(self, at: Pointer, columns: Columns) -> Iterator[tuple[str, Pointer, Columns]]:
-        """Yield the columns that ops add and that may not be there already, each with its place and what is known of
+        """Yield the columns that ops add and that must not exist before, each with its position and what is known of
         the columns before."""
         for i, op in enumerate(self.ops):
             for column, pointer in op.adds(at / "ops" / i):
@@ -40,7 +40,7 @@ class Transform(InnerNode):
             columns = op.columns_after(columns)
 
     def joins(self, at: Pointer) -> Iterator[tuple[Join, Pointer]]:
-        """Yield the joins, each with its place."""
+        """Yield the joins, each with its position."""
         for i, op in enumerate(self.ops):
             if isinstance(op, Join):
                 yield op, at / "ops" / i

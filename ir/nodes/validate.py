@@ -1,4 +1,4 @@
-"""The validate node: row rules, dataset checks and where rejected rows go."""
+"""The validate node: row rules, dataset checks and the table for rejected rows."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class Validate(InnerNode):
 
 
 def check_rule_ids(rules: Iterable[tuple[RowRule, Pointer]]) -> Iterator[Diagnostic]:
-    """Check that the rules of a node have distinct ids. Each comes with its place."""
+    """Check that the rules of a node have distinct ids. Each rule comes with its position."""
     seen: set[str] = set()
     for rule, pointer in rules:
         name = rule_id(rule)

@@ -1,4 +1,5 @@
-"""Row rules: what each row must satisfy, and what happens to one that does not. One file for each kind, one table."""
+"""Row rules: the conditions that each row must satisfy, and what happens to a row that violates one. One file for each
+kind, and the table of kinds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What all row rules share."""
+"""The base of row rules."""
 
 from __future__ import annotations
 
@@ -20,14 +20,15 @@ from ir.pointers import Pointer
 
 RowOnFail = Literal["abort", "warn", "skip"]
 ON_FAIL_LABELS = {"abort": "fail the run", "warn": "load and warn", "skip": "reject row"}
-"""What happens when a rule or a check fails, in words. Documents have the keys."""
+"""Labels of the actions after a failed rule or check. Documents contain the keys."""
 Percent = Annotated[int | float, JsonScalar(("number",), ge=0, le=100)]
 LIMITS: JsonDict = {"group": "Condition and limits", "advanced": True}
 _LAST = ("onFail", "when", "maxViolations", "maxViolationPct", "id")
 
 
 def _own_fields_first(schema: dict[str, Any]) -> None:
-    """Order the fields in the schema, and thus in forms: those of the rule come before those that all rules have."""
+    """Order the fields in the schema, and thus in forms: first the fields of the rule, then those that all rules
+    have."""
     fields = schema["properties"]
     schema["properties"] = {name: fields[name] for name in sorted(fields, key=lambda n: (n in _LAST, n != "field"))}
 
@@ -79,7 +80,7 @@ class RowRule(Spec):
                 yield diagnose("rule.limit_unused", at / name, f"With onFail abort, {name} has no effect.")
 
     def reads(self, at: Pointer) -> Iterator[tuple[str, Pointer]]:
-        """Yield the columns that the rule reads, each with the place that names it."""
+        """Yield the columns that the rule reads, each with the position of its name."""
         if self.field is not None:
             yield self.field, at / "field"
         if self.when is not None:
@@ -106,8 +107,7 @@ class FieldRule(RowRule):
 
 
 def rule_id(rule: RowRule) -> str:
-    """Return the rule's own id, else a short hash of its content: an unchanged rule keeps it when other rules
-    change."""
+    """Return the rule's own id, else a short hash of its content, which does not depend on other rules."""
     if rule.id is not None:
         return rule.id
     content = rule.model_dump(mode="json", by_alias=True, exclude_none=True)

@@ -1,2 +1,2 @@
-"""Transforms that are written as code: what a builder recorded becomes operations of the document, in a file of their
-own that manifests refer to."""
+"""Transforms written as code: the recording of a builder becomes operations of the document, in a separate file to
+which manifests refer."""

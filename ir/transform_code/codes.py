@@ -1,4 +1,4 @@
-"""The codes of diagnostics of transforms that are written as code."""
+"""The codes of diagnostics of transforms written as code."""
 
 from __future__ import annotations
 
@@ -13,7 +13,11 @@ _CODES = (
     Code("transforms.call_refused", "error", "Use the methods and functions that the documentation lists."),
     Code("transforms.result_unused", "error", "Return the result of the last call, each call on the result before."),
     Code("transforms.outdated", "error", "Compile the source again with `flow compile`."),
-    Code("transforms.source_missing", "warning", "Add the source to the project, or write the operations by hand."),
+    Code(
+        "transforms.source_missing",
+        "warning",
+        "Add the source to the project, or write ops in the manifest.",
+    ),
     Code("transforms.unknown", "error", "Name the file pipelines/ID.transforms.json of the same pipeline."),
     Code("transforms.misplaced", "error", "Remove ops, or remove compiled."),
     Code("transforms.unused", "warning", 'Refer to it with "compiled" in the manifest of the pipeline, or remove it.'),
@@ -24,6 +28,6 @@ TRANSFORM_CODES: KindTable[Code] = KindTable("transform code", ((code.name, code
 
 
 def fault(code: str, at: Pointer, message: str, *, hint: str = "") -> Diagnostic:
-    """Make a diagnostic with the severity of its code, and with the code's hint unless another is given."""
+    """Return a diagnostic with the severity of its code, and with the code's hint unless another is given."""
     spec = TRANSFORM_CODES[code]
     return Diagnostic(at, code, spec.severity, message, hint or spec.hint)

@@ -1,4 +1,4 @@
-"""The file of compiled transforms, `pipelines/ID.transforms.json`: operations, and the source that they come from."""
+"""The file of compiled transforms, `pipelines/ID.transforms.json`: operations, and their source."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ TRANSFORMS_SCHEMA_ID = "https://flow.example/schemas/transforms-1.0.json"
 ENGINE, ENGINE_VERSION = "flow-ops", "1.0"
 Language = Literal["python", "typescript"]
 LANGUAGES: dict[str, Language] = {".py": "python", ".ts": "typescript"}
-"""The languages of sources by the ends of their names."""
+"""The languages of sources by file name extension."""
 
 
 class CompiledNode(Spec):
@@ -34,13 +34,13 @@ class CompiledNode(Spec):
 
 
 class CompiledTransforms(Spec):
-    """Transforms that `flow compile` made of a source. Only `plan` is used; the rest says where it comes from."""
+    """Transforms that `flow compile` built from a source. Only `plan` is used; the other fields describe the source."""
 
     schema_uri: str | None = Field(
         None, alias="$schema", title="JSON Schema", description="The address of this schema, for editors."
     )
     pipeline_id: Id = Field(alias="pipeline_id", description="The ID of the pipeline that uses the plan.")
-    engine: Literal["flow-ops"] = Field(description="What the plan is written for: operations of Flow documents.")
+    engine: Literal["flow-ops"] = Field(description="The engine of the plan: operations of Flow documents.")
     engine_version: Literal["1.0"] = Field(alias="engine_version", description="The version of those documents.")
     source_lang: Language = Field(alias="source_lang", description="The language of the source.")
     source_file: Text = Field(
@@ -49,7 +49,7 @@ class CompiledTransforms(Spec):
         examples=["transforms/orders.py"],
     )
     source_hash: Annotated[str, StringConstraints(pattern=r"^sha256:[0-9a-f]{64}$"), NoNewline()] = Field(
-        alias="source_hash", description="The SHA-256 of the source, with LF at the ends of lines."
+        alias="source_hash", description="The SHA-256 of the source, with LF as line ends."
     )
     plan: Annotated[list[CompiledNode], Field(min_length=1, max_length=MAX_NODES)] = Field(
         description="The transform nodes with their operations."
@@ -61,12 +61,12 @@ class CompiledTransforms(Spec):
                 yield from part.check(place)
 
     def ops_of(self, node: str) -> list[dict[str, Any]] | None:
-        """Return the operations of a node as a document has them; None if there is no such node."""
+        """Return the operations of a node in the form of a document; None if there is no such node."""
         return next((one.to_document()["ops"] for one in self.plan if one.node == node), None)
 
 
 def hash_source(content: bytes) -> str:
-    """Return the hash of a source. The ends of lines do not count: git may write them in either way."""
+    """Return the hash of a source. It ignores the kind of line ends, because git may convert them."""
     return "sha256:" + hashlib.sha256(content.replace(b"\r\n", b"\n")).hexdigest()
 
 

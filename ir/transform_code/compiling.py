@@ -1,4 +1,4 @@
-"""Makes compiled transforms of what a source recorded, with all faults and their lines in the source."""
+"""Builds compiled transforms from the recording of a source, with all errors and their lines in the source."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ _ID: TypeAdapter[str] = TypeAdapter(Id, config=ConfigDict(strict=True, regex_eng
 
 
 class _Compiler:
-    """Compiles one recording. Faults are collected; the operations count only if there are none."""
+    """Compiles one recording. Errors are collected; the operations are valid only if there are none."""
 
     def __init__(self, recording: Recording) -> None:
         self._recording = recording
@@ -97,7 +97,8 @@ class _Compiler:
         return self._ops
 
     def _check_used(self) -> None:
-        """A result that nothing uses would be a silent difference between the source and the plan."""
+        """Check that all results are used: an unused result would be a silent difference between the source and the
+        plan."""
         recording = self._recording
         if recording.returned is None:
             message = "The function does not return the data frame that it was given, with its operations."
@@ -115,7 +116,7 @@ class _Compiler:
                 self._refuse("transforms.result_unused", message, call.line)
 
     def _checked(self) -> Iterator[Diagnostic]:
-        """Check the operations like those of a document; place what is wrong at the lines of their calls."""
+        """Check the operations like those of a document. Errors refer to the lines of their calls."""
         node = {"node": self._recording.node, "ops": self._ops}
         try:
             CompiledNode.read(node)
@@ -132,7 +133,7 @@ class _Compiler:
         return self._lines[index] if isinstance(index, int) else self._recording.line
 
     def _named(self, found: Diagnostic) -> str:
-        """Name the field that a fault is in, which a line alone does not tell."""
+        """Return the name of the field with the error, which a line number alone does not identify."""
         name = value_at({"ops": self._ops}, Pointer((*found.path[:2], "op"))) if len(found.path) > 2 else None
         return f"{name}, {'.'.join(map(str, found.path[2:]))}: " if name else ""
 

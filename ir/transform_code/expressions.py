@@ -20,7 +20,7 @@ from ir.transform_code.functions import SQL_ONLY, SWAPPED, TEXT_ARGUMENTS
 from ir.transform_code.recording import CodeError, Tree, of_expression
 
 OR, AND, NOT, BITS, TEST, ADD, MULTIPLY, SIGN, ATOM = range(9)
-"""How strongly operators bind, the weakest first."""
+"""The precedence of operators, the weakest first."""
 
 MAX_INTEGER = 2**63 - 1
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -29,13 +29,13 @@ _TYPE = re.compile(r"[A-Za-z_]+ *(\( *\d+ *(, *\d+ *)?\))?")
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """A text and how strongly its outermost operator binds."""
+    """A text and the precedence of its outermost operator."""
 
     text: str
     level: int = ATOM
 
     def within(self, level: int, *, or_equal: bool = False) -> str:
-        """Return the text for use below an operator, in parentheses if it binds no stronger."""
+        """Return the text for use below an operator, in parentheses if its precedence is not higher."""
         fits = self.level > level or (or_equal and self.level == level)
         return self.text if fits else f"({self.text})"
 
@@ -44,7 +44,7 @@ def write_expression(value: Any, line: int) -> str:
     """Return the checked text of a tree. Raises CodeError."""
     if not isinstance(value, Tree):
         raise CodeError(
-            f"{shown(value)} is no column.", line, hint='Write F.lit(…) for a value, F.col("…") for a column.'
+            f"{shown(value)} is not a column.", line, hint='Write F.lit(…) for a value, F.col("…") for a column.'
         )
     text = write(value).text
     try:
@@ -69,7 +69,7 @@ def write(value: Any) -> Written:
 
 
 def column_name(name: str) -> str:
-    """Return a column as an expression names it, in backticks if need be."""
+    """Return a column in the form of an expression, in backticks if necessary."""
     return name if _needs_no_quotes(name) else "`" + name.replace("`", "``") + "`"
 
 
@@ -96,7 +96,7 @@ def _literal(value: Any) -> Written:
             return _number(str(value), value)
         case float():
             return Written(f"double({value!r})")
-    raise CodeError(f"{shown(value)} is no value of an expression.", 0, hint="Use F.array(…) for a list of values.")
+    raise CodeError(f"{shown(value)} is not a value of an expression.", 0, hint="Use F.array(…) for a list of values.")
 
 
 def _number(text: str, value: int | float) -> Written:
@@ -142,7 +142,7 @@ def _when(tree: Tree) -> Written:
 
 def _branch(tree: Tree, condition: Any, value: Any) -> str:
     if not isinstance(condition, Tree):
-        raise CodeError("The condition of when() is no column.", tree.line, hint='Compare one: F.col("a") == 1.')
+        raise CodeError("The condition of when() is not a column.", tree.line, hint='Compare one: F.col("a") == 1.')
     return f"WHEN {write(condition).text} THEN {write(value).text}"
 
 
@@ -180,7 +180,7 @@ def _binary(operator: str, level: int, *, chains: bool = False) -> Callable[[Tre
 
 
 def _bits(operator: str) -> Callable[[Tree], Written]:
-    """Return the writer of an operator whose precedence not everybody knows: its sides are in parentheses."""
+    """Return the writer of an operator whose precedence is not well known: its operands are in parentheses."""
 
     def written(tree: Tree) -> Written:
         left, right = (write(arg).within(SIGN) for arg in _arguments(tree, 2))
@@ -222,7 +222,7 @@ def _between(tree: Tree) -> Written:
 
 
 def _as_function(name: str, *counts: int) -> Callable[[Tree], Written]:
-    """Return the writer of a method that is a function of the column, all of whose arguments are values."""
+    """Return the writer of a method that is a function of the column, whose arguments are all values."""
 
     def written(tree: Tree) -> Written:
         return Written(f"{name}({', '.join(write(arg).text for arg in _arguments(tree, *counts))})")
@@ -254,12 +254,12 @@ def _otherwise(tree: Tree) -> Written:
 
 def _branches(tree: Tree, before: Any) -> str:
     if not isinstance(before, Tree) or before.name not in ("when", ".when"):
-        raise CodeError(f"{tree.name[1:]}() is called on no when().", tree.line, hint="Begin with F.when(…).")
+        raise CodeError(f"{tree.name[1:]}() is not called on a when().", tree.line, hint="Begin with F.when(…).")
     return write(before).text.removeprefix("CASE ").removesuffix(" END")
 
 
 def _arguments(tree: Tree, *counts: int) -> tuple[Any, ...]:
-    """Return the arguments, whose number must be one of these. The column of a method counts."""
+    """Return the arguments. Their number must be one of these, including the column of a method."""
     if len(tree.args) not in counts:
         own = tree.name.startswith(".")
         expected = " or ".join(str(count - own) for count in counts)

@@ -1,4 +1,4 @@
-"""How PySpark reads plain text among the arguments of a function: as the name of a column, or as text."""
+"""How PySpark interprets plain text among the arguments of a function: as the name of a column, or as text."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ TEXT_ARGUMENTS: Mapping[str, frozenset[int]] = {
     "trunc": frozenset({1}),
     "try_to_date": frozenset({1}),
 }
-"""The positions at which text is text. Everywhere else it names a column. A test compares this with PySpark."""
+"""The positions at which text is a value. Everywhere else it names a column. A test compares this with PySpark."""
 
 SWAPPED = frozenset({"trim", "ltrim", "rtrim"})
-"""Functions whose two arguments SQL has in the other order than PySpark."""
+"""Functions whose two arguments are in a different order in SQL and in PySpark."""
 
 SQL_ONLY: frozenset[str] = words(
     "bigint binary boolean date decimal double float if int len luhn_check mod smallint space string timestamp tinyint"
 )
-"""Functions that PySpark does not have, so that nothing says what plain text means."""
+"""Functions that PySpark lacks, so that the meaning of plain text is undefined."""

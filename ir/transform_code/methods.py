@@ -1,7 +1,7 @@
-"""The methods of data frames, each with the operations that it stands for.
+"""The methods of data frames, each with its operations.
 
-An operation of the document is a method by its own name without an entry here: its fields are the arguments. What is
-here has names or arguments of PySpark.
+An operation of the document is also a method with its own name, without an entry here: its fields are the arguments.
+The entries here have names or arguments of PySpark.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Ops = list[dict[str, Any]]
 
 
 def ops_of(call: Call) -> Ops:
-    """Return the operations that a call stands for. Raises CodeError."""
+    """Return the operations of a call. Raises CodeError."""
     method, name = METHODS.get(call.method), _op_name(call.method)
     if method is None and name is None:
         raise _unknown(call)
@@ -190,7 +190,7 @@ ALTERNATIVES: Mapping[str, str] = {
     "map": "User-defined functions do not run. Use functions of F in withColumns().",
     "mapInPandas": "User-defined functions do not run. Use functions of F in withColumns().",
 }
-"""What to do instead of methods that people are likely to try."""
+"""Alternatives to methods that users are likely to try."""
 
 
 # --- operations by their own names --------------------------------------------------------------------------------
@@ -207,7 +207,7 @@ def _spellings(name: str) -> dict[str, str]:
 
 
 def _gives_fields(call: Call, name: str) -> bool:
-    """Whether a method of the name of an operation is called with the fields of that operation by name."""
+    """Return whether a method with the name of an operation is called with the fields of that operation by name."""
     return not call.args and bool(call.kwargs) and call.kwargs.keys() <= _spellings(name).keys()
 
 

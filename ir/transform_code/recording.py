@@ -1,4 +1,4 @@
-"""What the builders of Python and TypeScript record: calls and expressions as trees, by name."""
+"""The recordings of the Python and TypeScript builders: calls and expressions as trees, by name."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from ir.errors import FlowError
 from ir.expressions import ExpressionError
 
 TAG = "$"
-"""The key that tells the tree of an expression from an object of the user."""
+"""The key that distinguishes the tree of an expression from an object of the user."""
 MAPPING = "#mapping"
-"""The tag of an object of the user that has such a key itself."""
+"""The tag of a user's object that itself contains this key."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +25,7 @@ class Tree:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A method of a data frame. `after` counts the calls that led to that frame's state, 0 for the rows that arrive."""
+    """A method of a data frame. `after` is the number of calls that led to the state of that frame, 0 for the input."""
 
     method: str
     after: int
@@ -36,7 +36,7 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Recording:
-    """The calls that one function made. `returned` is the call whose result it returned; None if it returned something
+    """The calls of one function. `returned` is the call whose result it returned; None if it returned something
     else."""
 
     pipeline: str
@@ -72,7 +72,7 @@ def read_value(value: Any) -> Any:
 
 
 class CodeError(FlowError):
-    """A call that has no place in a plan, with its line in the source."""
+    """A call that cannot be part of a plan, with its line in the source."""
 
     def __init__(self, message: str, line: int, *, hint: str = "", code: str = "transforms.call_refused") -> None:
         super().__init__(code, message, hint=hint)

@@ -52,7 +52,7 @@ HEAD = 'import { col, F, pipeline } from "flow-transforms";\n\n'
     [
         ('df\n  .trim("a")\n  .groupBy("b")', 5, "transforms.call_refused", "groupBy"),
         ('df.filter(\n  F.rand().gt(1))', 4, "expression.not_allowed", "rand"),
-        ('df.filter(col("a") === 1)', 3, "transforms.call_refused", "is no column"),
+        ('df.filter(col("a") === 1)', 3, "transforms.call_refused", "is not a column"),
         ('df.withColumn("a",\n  col("a") + 1)', 4, "transforms.source_failed", "Operators of TypeScript"),
         ('df.fillna({a: new Date()})', 3, "transforms.source_failed", "type Date"),
         ('df.trim("a",\n  nothing)', 4, "transforms.source_failed", "nothing is not defined"),
