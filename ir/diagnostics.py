@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any, Literal
 
-from ir.codes import CODES
+from ir.codes import CODES, Code
 from ir.errors import FlowError
 from ir.pointers import Pointer
 
@@ -42,9 +42,17 @@ class Diagnostic:
         }
 
 
-def diagnose(code: str, at: Pointer, message: str, *, hint: str = "", fixes: Iterable[Patch] = ()) -> Diagnostic:
-    """Make a diagnostic with the severity of its code, and with the code's hint unless another is given."""
-    spec = CODES[code]
+def diagnose(
+    code: str,
+    at: Pointer,
+    message: str,
+    *,
+    hint: str = "",
+    fixes: Iterable[Patch] = (),
+    codes: Mapping[str, Code] = CODES,
+) -> Diagnostic:
+    """Return a diagnostic with the severity of its code, and with the code's hint unless another is given."""
+    spec = codes[code]
     return Diagnostic(at, code, spec.severity, message, hint or spec.hint, fixes=tuple(fixes))
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
-from ir.diagnostics import Diagnostic
+from ir.diagnostics import Diagnostic, diagnose
 from ir.errors import FlowError
 from ir.manifests.codes import MANIFEST_CODES
-from ir.pointers import Pointer
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,11 +32,8 @@ class FileDiagnostic:
         return {"file": self.file, **self.diagnostic.to_json()}
 
 
-def fault(code: str, at: Pointer, message: str, *, hint: str = "") -> Diagnostic:
-    """Return a diagnostic of a manifest with the severity of its code, and with the code's hint unless another is
-    given."""
-    spec = MANIFEST_CODES[code]
-    return Diagnostic(at, code, spec.severity, message, hint or spec.hint)
+fault = partial(diagnose, codes=MANIFEST_CODES)
+"""Return a diagnostic of a manifest."""
 
 
 class InvalidProject(FlowError):

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from ir.codes import Code
-from ir.diagnostics import Diagnostic
+from ir.diagnostics import diagnose
 from ir.kinds import KindTable
-from ir.pointers import Pointer
 
 _CODES = (
     Code("transforms.none", "error", 'Decorate a function with @flow.pipeline("ID"), or call pipeline("ID", …).'),
@@ -26,8 +27,5 @@ _CODES = (
 )
 TRANSFORM_CODES: KindTable[Code] = KindTable("transform code", ((code.name, code) for code in _CODES))
 
-
-def fault(code: str, at: Pointer, message: str, *, hint: str = "") -> Diagnostic:
-    """Return a diagnostic with the severity of its code, and with the code's hint unless another is given."""
-    spec = TRANSFORM_CODES[code]
-    return Diagnostic(at, code, spec.severity, message, hint or spec.hint)
+fault = partial(diagnose, codes=TRANSFORM_CODES)
+"""Return a diagnostic of a transform written as code."""
