@@ -12,7 +12,7 @@ from flow_transforms.recording import TransformError, current_line
 
 
 class Column:
-    """An expression. Its methods are those of PySpark; `flow compile` says which of them exist."""
+    """An expression. Its methods are those of PySpark. `flow compile` checks that they exist."""
 
     __slots__ = ("tree",)
     __hash__ = None  # type: ignore[assignment]
@@ -93,7 +93,7 @@ class Column:
 
     def __bool__(self) -> NoReturn:
         raise TransformError(
-            "A column has no truth value where the transforms are written.",
+            "A column has no truth value while the transforms are recorded.",
             "Combine conditions with &, | and ~, each in parentheses, and choose values with F.when.",
         )
 
@@ -114,7 +114,7 @@ class Column:
 
 
 class Recorded:
-    """A method or function that was named. It can be called and nothing else."""
+    """A reference to a method or function. It can only be called."""
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -126,7 +126,7 @@ class Recorded:
 
     def _refuse(self, *_: object) -> NoReturn:
         name = self._name.lstrip(".")
-        raise TransformError(f"{name} is a method here, no column.", f'Write F.col("{name}"), or call {name}().')
+        raise TransformError(f"{name} is a method, not a column.", f'Write F.col("{name}"), or call {name}().')
 
     __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = __add__ = __sub__ = __mul__ = __truediv__ = _refuse
     __and__ = __or__ = __invert__ = __bool__ = __getitem__ = _refuse

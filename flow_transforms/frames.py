@@ -10,7 +10,7 @@ from flow_transforms.recording import TransformError, current_line
 
 
 class DataFrame:
-    """The rows of a node after some calls. Each call returns another one."""
+    """The rows of a node after some calls. Each call returns a new data frame."""
 
     def __init__(self, calls: list[dict[str, Any]], position: int = 0) -> None:
         self._calls, self._position = calls, position
@@ -29,10 +29,10 @@ class DataFrame:
         return Column("col", name)
 
     def __bool__(self) -> NoReturn:
-        raise TransformError("A data frame has no truth value where the transforms are written.")
+        raise TransformError("A data frame has no truth value while the transforms are recorded.")
 
     def __iter__(self) -> NoReturn:
-        raise TransformError("A data frame has no rows where the transforms are written.")
+        raise TransformError("A data frame has no rows while the transforms are recorded.")
 
 
 def record(pipeline: str, node: str, line: int, function: Callable[..., Any]) -> dict[str, Any]:

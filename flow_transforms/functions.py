@@ -9,7 +9,7 @@ from flow_transforms.columns import Column, Recorded
 
 
 def col(name: str) -> Column:
-    """Return a column by its name, which is taken as it is: a dot is part of it."""
+    """Return a column by its name. The name is used unchanged: a dot is part of it."""
     return Column("col", name)
 
 
@@ -24,7 +24,7 @@ def expr(text: str) -> Column:
 
 
 def when(condition: Column, value: Any) -> Column:
-    """Begin a CASE; `.when(…)` adds to it, `.otherwise(…)` ends it."""
+    """Begin a CASE. `.when(…)` adds a condition, `.otherwise(…)` ends it."""
     return Column("when", condition, value)
 
 

@@ -1,4 +1,4 @@
-"""The pipelines of a source file, and where in it a call is."""
+"""The pipelines of a source file, and the line of each call."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class TransformError(Exception):
 
 
 class Source:
-    """The file that is recorded, and the functions that it declares."""
+    """The source file and the functions that it declares."""
 
     file = ""
     declared: list[tuple[str, str, int, Callable[..., Any]]] = []  # noqa: RUF012
@@ -44,7 +44,8 @@ def record_all() -> list[dict[str, Any]]:
 
 
 def current_line() -> int:
-    """Return the line of the source file that is running; of a call in another file, the line that led there."""
+    """Return the current line of the source file; for a call in another file, the line of the source file that led to
+    it."""
     frame = sys._getframe(1)
     fallback = 0
     while frame is not None:

@@ -1,1 +1,1 @@
-"""The rows of one node of a pipeline, evaluated as a run evaluates them. It reads few rows and writes nothing."""
+"""Previews one node of a pipeline. The rows are evaluated as in a run. A preview reads few rows and writes nothing."""

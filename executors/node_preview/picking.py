@@ -1,4 +1,4 @@
-"""Some rows of files that have been scanned: the first ones, or random ones."""
+"""Selects rows of scanned files: the first ones, or random ones."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Places = np.ndarray[Any, np.dtype[np.int64]]
 
 @dataclass(frozen=True, slots=True)
 class PickedRows:
-    """Reads the rows at some places of each split, counted from 0, and no further than the last of them."""
+    """Reads the rows at the given positions of each split, counted from 0, and stops after the last of them."""
 
     reader: PartReader
     places: Mapping[tuple[int, int], Places]
@@ -36,12 +36,12 @@ class PickedRows:
 
 
 def pick_first(reading: Reading, most: int) -> Reading:
-    """The first rows of a reading of files."""
+    """Return a reading of the first rows of files."""
     return _pick(reading, np.arange(min(most, _records_of(reading)), dtype=np.int64))
 
 
 def pick_random(reading: Reading, most: int, seed: int) -> Reading:
-    """As many rows, each as likely as any other; the same ones for the same seed."""
+    """Return a reading of random rows. Each row has the same probability. The same seed selects the same rows."""
     records = _records_of(reading)
     chosen = np.random.default_rng(seed).choice(records, min(most, records), replace=False)
     return _pick(reading, np.sort(chosen).astype(np.int64))
@@ -52,7 +52,7 @@ def _records_of(reading: Reading) -> int:
 
 
 def _pick(reading: Reading, chosen: Places) -> Reading:
-    """The rows at these places of all splits together."""
+    """Return a reading of the rows at these positions, counted over all splits."""
     before, places, parts = 0, {}, []
     for split in _splits(reading):
         here = chosen[(chosen >= before) & (chosen < before + split.records)] - before

@@ -1,4 +1,4 @@
-"""What a preview reads of a source: a bounded part of it, whatever its size, and the words that say which."""
+"""Reads a part of a source for a preview. The size is limited whatever the size of the source."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ from ir.pipeline import Path
 from ir.words import counted
 
 MOST_ROWS = 1_000
-"""Of the first rows, and of random ones."""
+"""The number of first rows, and of random rows."""
 MOST_SEARCHED = 100_000
-"""Rows among which failing ones are looked for, and random ones are chosen."""
+"""The number of rows that are searched for failing ones, and from which random ones are selected."""
 MOST_BYTES = {"first": 4 << 20, "random": 16 << 20, "failing": 16 << 20}
-"""How much is scanned of files. By the kind of sample."""
+"""The number of bytes of files that are scanned, by kind of sample."""
 MOST_SECONDS = 15
 
 
 @dataclass(frozen=True, slots=True)
 class Excerpt:
-    """A part of a source; `extent` says which. `references` say what of each reference joins look rows up in."""
+    """A part of a source. `extent` describes the part, and `references` the part of each reference that was read."""
 
     reading: Reading
     extent: str
@@ -45,7 +45,8 @@ class Excerpt:
 def read_excerpt(
     job: NodePreviewJob, source: Source, stack: ExitStack, interrupts: Interrupts, cancellation: Cancellation
 ) -> Excerpt:
-    """Raises Failure `source.…`, and what `cancellation` raises. What it opens is closed with the stack."""
+    """Read the part of a source for the sample of the job. Raises Failure `source.…`, and the errors of `cancellation`.
+    The stack closes what this function opens."""
     if CONNECTORS[source.connector].reads == "snapshot":
         return _read_snapshot(job, source, stack, interrupts)
     return _read_files(job, source, cancellation)
@@ -54,8 +55,7 @@ def read_excerpt(
 def read_references(
     job: NodePreviewJob, path: Path, stack: ExitStack, interrupts: Interrupts, cancellation: Cancellation
 ) -> dict[str, Excerpt]:
-    """As much as a preview reads of what the joins of a path look rows up in, by the ids of the sources. Raises as
-    `read_excerpt`."""
+    """Read the references of a path, and return them by source ID. Raises the errors of `read_excerpt`."""
     wide = replace(job, sample="failing")
     sources = {reference.source.id: reference.source for reference in path.references.values()}
     found = {name: read_excerpt(wide, source, stack, interrupts, cancellation) for name, source in sources.items()}
@@ -126,7 +126,7 @@ def _picked(job: NodePreviewJob, reading: Reading) -> Reading:
 
 
 def _extent(sample: SampleKind, scans: Sequence[FileScan], picked: int, left_out: int) -> str:
-    """`1,000 random rows of the first 148,222 rows of orders.csv.`"""
+    """Return the description of the part, such as `1,000 random rows of the first 148,222 rows of orders.csv.`"""
     records = sum(scan.records for scan in scans)
     of = scans[0].file.name if len(scans) == 1 else counted(len(scans), "file")
     is_whole = all(scan.sha256 for scan in scans)

@@ -1,4 +1,4 @@
-"""Where Spark is: beside this process unless the environment names another place."""
+"""The address of Spark, from the environment. By default Spark runs in a JVM next to this process."""
 
 from __future__ import annotations
 
@@ -6,20 +6,21 @@ import os
 
 
 def remote() -> str | None:
-    """FLOW_SPARK_REMOTE: a Spark Connect server (`sc://host:port`)."""
+    """Return the address of the Spark Connect server (`sc://host:port`), from FLOW_SPARK_REMOTE, or None."""
     return os.environ.get("FLOW_SPARK_REMOTE") or None
 
 
 def server_name() -> str:
-    """The Spark Connect server as people may be told of it: what follows host and port may hold a token."""
+    """Return the address of the Spark Connect server without its parameters, which may contain a token."""
     return (remote() or "").split("/;")[0].rstrip("/")
 
 
 def master() -> str:
-    """FLOW_SPARK_MASTER: a cluster's master (`spark://host:port`), else all cores of this machine."""
+    """Return the master URL of a cluster (`spark://host:port`), from FLOW_SPARK_MASTER. By default Spark uses all cores
+    of this machine."""
     return os.environ.get("FLOW_SPARK_MASTER") or "local[*]"
 
 
 def is_local() -> bool:
-    """Whether Spark sees the files and the environment that this process sees."""
+    """Return whether Spark can access the files and the environment of this process."""
     return remote() is None and master().startswith("local")

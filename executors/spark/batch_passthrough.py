@@ -1,4 +1,4 @@
-"""Passing whole batches through the JVM, so that Spark decodes only the columns that expressions read.
+"""Packed batches: they pass through the JVM unchanged, so that Spark decodes only the columns that expressions read.
 
 The first row of every batch holds the serialized batch in one binary column. All rows hold the columns that expressions
 read. No stage drops or adds rows, and stages that move rows restore the order by BATCH and ROW, so that the sink can
@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from executors.spark.jobs import Task
 
 PACKED_BATCH, UNREADABLE = "_flow_packed_batch", "_flow_unreadable"
-"""The serialized batch, NULL in all rows but its first; and whether the row's record could not be read."""
+"""The serialized batch, which is NULL in all rows but its first, and whether the record of the row could not be
+read."""
 BATCH, ROW = "_flow_batch", "_flow_row"
 POSITIONS = (BATCH, ROW, FILE, RECORD)
 """The position of a row: in its batch, and in its source."""
@@ -34,8 +35,8 @@ POSITIONS = (BATCH, ROW, FILE, RECORD)
 
 @dataclass(frozen=True, slots=True)
 class PackTask:
-    """Reads a task's splits and packs each batch. The columns in `needed` stay readable; so do `positions`, which are
-    some of POSITIONS."""
+    """Reads the splits of a task and packs each batch. The columns in `needed` are also separate columns of the frame,
+    as are `positions`, a subset of POSITIONS."""
 
     reader: ReadTask
     needed: tuple[str, ...]
@@ -50,7 +51,8 @@ class PackTask:
         with closed_after(self.reader.read_group(group)) as batches:
             for number, batch in enumerate(batch for batch in batches if batch.num_rows):
                 packed = pack(batch, self.needed)
-                # The same number whenever the task is done again: Spark may ask anew for a part of what it has sent.
+                # The number depends only on group and batch: Spark may run the task again and read a part of its output
+                # only.
                 positions = _positions(batch, group << 32 | number)
                 arrays = [*packed.columns, *(positions[name] for name in self.positions)]
                 yield pa.RecordBatch.from_arrays(arrays, [*packed.schema.names, *self.positions])
@@ -58,8 +60,8 @@ class PackTask:
 
 @dataclass(frozen=True, slots=True)
 class UnpackTask:
-    """Unpacks batches, appends the `computed` columns and passes the rows to the sink. `require` raises for rows that
-    must not be there."""
+    """Unpacks batches, appends the `computed` columns and passes the rows to the sink. `require` raises an error for
+    rows that are not allowed."""
 
     sink: Task
     computed: tuple[str, ...]
@@ -77,7 +79,7 @@ class UnpackTask:
 
 
 def pack(batch: pa.RecordBatch, needed: tuple[str, ...]) -> pa.RecordBatch:
-    """A batch of at least one row as rows of packed batch, unreadable flag and needed columns."""
+    """Return a batch of at least one row as rows of packed batch, unreadable flag and needed columns."""
     out = pa.BufferOutputStream()
     with pa.ipc.new_stream(out, batch.schema) as stream:
         stream.write_batch(batch)
@@ -88,9 +90,10 @@ def pack(batch: pa.RecordBatch, needed: tuple[str, ...]) -> pa.RecordBatch:
 
 
 def unpack(frames: Iterator[pa.RecordBatch], computed: tuple[str, ...]) -> Iterator[pa.RecordBatch]:
-    """The batches again, each with its computed columns, in one or more pieces as the JVM has cut them.
+    """Yield the original batches, each with its computed columns. A batch can arrive in several pieces, because the JVM
+    splits it.
 
-    Raises Terminal `rows.lost` if rows are missing or, where ROW is among the columns, not in their order.
+    Raises Terminal `rows.lost` if rows are missing or, if ROW is one of the columns, out of order.
     """
     batch, done = None, 0
     for frame in frames:
@@ -122,9 +125,9 @@ def _positions(batch: pa.RecordBatch, number: int) -> dict[str, pa.Array]:
 def look_into(
     frames: Iterator[pa.RecordBatch], computed: tuple[str, ...], look: Callable[[pa.RecordBatch], pa.Array]
 ) -> Iterator[tuple[pa.RecordBatch, pa.Array]]:
-    """Each frame unchanged, with the result of `look` for its unpacked rows: one value per row.
+    """Yield each frame unchanged, with the result of `look` for its unpacked rows: one value per row.
 
-    Raises what `unpack` raises.
+    Raises the errors of `unpack`.
     """
     waiting: deque[pa.RecordBatch] = deque()
 
@@ -143,7 +146,7 @@ def look_into(
 
 
 def _pieces(frame: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
-    """The rows of a frame's batch, cut before every packed batch."""
+    """Return the rows of a frame's batch, split before every packed batch."""
     starts = pc.indices_nonzero(pc.is_valid(frame.column(PACKED_BATCH))).to_pylist()
     cuts = sorted({0, *starts, frame.num_rows})
     return (frame.slice(start, end - start) for start, end in pairwise(cuts))

@@ -1,4 +1,4 @@
-"""The process that Spark forks its Python workers from: it imports once what every one of them needs."""
+"""The process from which Spark forks its Python workers. It imports once what all workers need."""
 
 from __future__ import annotations
 
@@ -13,11 +13,13 @@ import executors.spark.scan
 import executors.spark.sink  # noqa: F401
 
 IDLE_SECONDS = 90
-"""Longer than Spark keeps an idle worker (70 s): had it died, Spark would ask this process to kill it, or fail."""
+"""Longer than Spark caches an idle worker (70 s). Spark stops cached workers through this process, which must run until
+then."""
 
 
 def main() -> None:
-    # Workers collect garbage after every task; what was imported here would take them most of a task's time.
+    # Workers collect garbage after every task. Without the freeze, the modules imported here would take most of that
+    # time.
     gc.freeze()
     if _is_of_one_session():
         _end_when_idle(IDLE_SECONDS)
@@ -25,15 +27,16 @@ def main() -> None:
 
 
 def _is_of_one_session() -> bool:
-    """Spark Connect starts one like this for every session, and keeps it when the session has ended."""
+    """Return whether this process belongs to one session. Spark Connect starts one for every session and does not stop
+    it when the session ends."""
     return os.environ.get("SPARK_JOB_ARTIFACT_UUID", "default") != "default"
 
 
 def _end_when_idle(seconds: int) -> None:
-    """Have this process end when it had no worker for so long. Spark starts another if need be.
+    """Stop this process after so many seconds without a worker. Spark starts another one when it needs it.
 
-    It ends as it does when Spark closes its input, for it looks there before it lets a client in: no client is let in
-    and then left without a worker, and one that still waits outside tries again.
+    The process stops as it does when Spark closes its input. It checks its input before it accepts a client, so no
+    accepted client is left without a worker, and a client that still waits connects again.
     """
     from_spark, nothing = os.dup(0), os.open(os.devnull, os.O_RDONLY)
     had_workers = True

@@ -1,4 +1,4 @@
-"""What the op deduplicate does to the working columns."""
+"""Compiles the op deduplicate."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def deduplicate(compiler: Compiler, op: ops.Deduplicate) -> None:
-    """Mark the last row of each key; rows that are filtered out do not count, those that are bad all stay."""
+    """Mark the last row of each key. Filtered rows are ignored; all bad rows are marked."""
     needed = [compiler.need(name) for name in op.keys]
     order = compiler.order_column(op.order_by, "deduplicate.order_type") if op.order_by is not None else None
     flags = frozenset().union(*(flags for _, flags in (*needed, *([order] if order else []))))
@@ -32,7 +32,7 @@ def deduplicate(compiler: Compiler, op: ops.Deduplicate) -> None:
 
 
 def _tie(compiler: Compiler, order_by: str, column: str) -> Tie | None:
-    """Where the source has no order, what tells rows that are equally last apart. What was dropped does not."""
+    """Return the tie of the op if the source has no order, else None. Dropped columns are not compared."""
     if compiler.keeps_order:
         return None
     return Tie(compiler.tie_flag(order_by, "none of them is the last"), column, compiler.all_used())

@@ -1,4 +1,4 @@
-"""The one place where Spark's errors become ours, and where our own errors cross from tasks to the driver."""
+"""Translates errors of Spark to Failures, and passes Failures from tasks to the driver."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from executors.spark.address import server_name
 from executors.spark.compiled import Expression
 from ir.errors import FlowError
 
-# pyspark writes every error as JSON to standard error, with the row values that the message holds.
+# pyspark writes every error to standard error as JSON. Its messages contain values of rows.
 logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL + 1)
 logging.getLogger("py4j").setLevel(logging.ERROR)
 
@@ -34,7 +34,7 @@ _FAILURE_TAG = re.compile(r"<flow-failure>([0-9a-f]+)</flow-failure>")
 _CONDITION = re.compile(r"\[([A-Z][A-Z0-9_]+(?:\.[A-Z0-9_]+)*)\]")
 _DATA_STATE = re.compile(r"SQLSTATE: (?:22\w{3}|P0001)|\[INVALID_FORMAT\.MISMATCH_INPUT\]")
 _FRAGMENT = re.compile(r"== SQL \(line \d+, position \d+\) ==\n(.*)\n( *)(\^+)")
-"""A line of SQL, perhaps cut at its ends, and what is underlined in it."""
+"""A line of SQL, perhaps truncated at its ends, and the underlined part of it."""
 _PYTHON_ERROR = re.compile(r"^([A-Za-z_][\w.]*(?:Error|Exception|Interrupt|Exit))\b", re.MULTILINE)
 _PYTHON_POSITION = re.compile(r'File "([^"]+)", line (\d+)')
 _MISSING_MODULE = re.compile(r"ModuleNotFoundError: No module named '([^']+)'")
@@ -54,15 +54,15 @@ _LOST = (
     "SESSION_CHANGED",
 )
 _NO_SERVER = ("UNAVAILABLE", "DEADLINE_EXCEEDED")
-"""gRPC's names of what it says when no server has answered."""
-# What py4j says, and no more, when the JVM went away before it answered; what it answers with is always quoted.
+"""The gRPC status codes for a server that does not answer."""
+# The whole message of py4j when the JVM stopped before it answered. Other messages quote the answer.
 _NO_ANSWER = re.compile(r"An error occurred while calling \S+\s*\Z")
 _WORKER_LOST = ("Python worker exited unexpectedly", "ExecutorLostFailure", "Python worker failed to connect back")
 
 
 @contextmanager
 def marking() -> Iterator[None]:
-    """Wrapped around a task: our errors leave it as text that `translate` can read at the driver."""
+    """Encode a Failure that the body raises in a task as text that `translate` decodes on the driver."""
     try:
         yield
     except FlowError as error:
@@ -78,20 +78,20 @@ def interrupted(node: str | None = None) -> Cancelled:
 
 @contextmanager
 def translate(node: str | None = None, expressions: Sequence[Expression] = ()) -> Iterator[None]:
-    """Wrapped around whatever talks to Spark.
+    """Translate the errors of Spark that the body raises to Failures.
 
-    A failure of ours inside a task comes back as itself. Else: `spark.lost` (Transient) when JVM or session is gone,
-    `spark.unreachable` (Transient) when a server elsewhere does not answer, `spark.worker_lost` (Transient), Cancelled
-    `spark.interrupted`, ExpressionFailed `expression.failed` for values that one of the expressions cannot take,
-    `spark.executor_lacks` (Terminal), `spark.failed` (Terminal) for the rest. Row values that Spark or Python put in
-    their messages are left behind.
+    A Failure of a task is raised again. Other errors become: Transient `spark.lost` if the JVM or the session has
+    ended; Transient `spark.unreachable` if a remote server does not answer; Transient `spark.worker_lost`; Cancelled
+    `spark.interrupted`; ExpressionFailed `expression.failed` for values for which one of the expressions fails;
+    Terminal `spark.executor_lacks`; and Terminal `spark.failed` for all others. Values of rows in the messages of Spark
+    or Python are removed.
     """
     try:
         yield
     except (PySparkException, Py4JError, ConnectionError, EOFError) as error:
         raise failure_of(error, node, expressions) from None
     except Exception as error:
-        # gRPC's errors share no base with Spark's, and grpc is only imported where Connect is used.
+        # gRPC's errors have no base class in common with Spark's, and grpc is only imported with Spark Connect.
         if type(error).__module__.partition(".")[0] != "grpc":
             raise
         raise failure_of(error, node, expressions) from None
@@ -99,7 +99,7 @@ def translate(node: str | None = None, expressions: Sequence[Expression] = ()) -
 
 @contextmanager
 def analysing(node: str, location: str, text: str, hint: str) -> Iterator[None]:
-    """Wrapped around the analysis of one expression: what Spark refuses there is Terminal `expression.invalid`."""
+    """Translate an error in the analysis of one expression to Terminal `expression.invalid`."""
     try:
         yield
     except AnalysisException as error:
@@ -111,7 +111,7 @@ def analysing(node: str, location: str, text: str, hint: str) -> Iterator[None]:
 
 
 def failure_of(error: BaseException, node: str | None = None, expressions: Sequence[Expression] = ()) -> Failure:
-    """The failure that an error of pyspark, py4j or gRPC stands for."""
+    """Return the Failure for an error of pyspark, py4j or gRPC."""
     text = str(error)
     if tagged := _FAILURE_TAG.search(text):
         return _unmark(tagged[1])
@@ -152,7 +152,7 @@ def failure_of(error: BaseException, node: str | None = None, expressions: Seque
 
 
 def _grpc_status(error: BaseException) -> str:
-    """The name of gRPC's status in an error of gRPC's own, or of pyspark's that came from one."""
+    """Return the name of the gRPC status in an error of gRPC, or in an error of pyspark that gRPC caused."""
     ask = getattr(error, "getGrpcStatusCode", None) or getattr(error, "code", None)
     return str(getattr(ask() if callable(ask) else None, "name", ""))
 
@@ -170,7 +170,8 @@ def _unmark(text: str) -> Failure:
 
 
 def _expression_failure(text: str, node: str | None, expressions: Sequence[Expression]) -> ExpressionFailed:
-    """Names the condition (Spark's message quotes the value) and the expression, as far as it can be told."""
+    """Return the failure of an expression. It contains the error condition, because the message of Spark quotes the
+    value, and the expression if it can be found."""
     condition = _condition(text) or "a value it cannot take"
     fragment = _fragment(text)
     suspects = [e for e in expressions if fragment and fragment in _close(e.sql)] or list(expressions)
@@ -186,7 +187,7 @@ def _expression_failure(text: str, node: str | None, expressions: Sequence[Expre
 
 
 def _fragment(text: str) -> str:
-    """The part of an expression that Spark points at; empty if it points at none."""
+    """Return the part of an expression that Spark underlines, or an empty text."""
     if (found := _FRAGMENT.search(text)) is None:
         return ""
     line, before, under = found.groups()
@@ -208,7 +209,8 @@ def _condition(text: str) -> str | None:
 
 
 def _unknown_failure(error: BaseException, text: str, node: str | None) -> Terminal:
-    """Says the kind of error and where in Python it arose; messages and tracebacks may hold row values."""
+    """Return a failure with the type of the error and its line in the Python code. Messages and tracebacks may contain
+    values of rows."""
     kinds, positions = _PYTHON_ERROR.findall(text), _PYTHON_POSITION.findall(text)
     what = kinds[-1] if kinds else _condition(text) or type(error).__name__
     where = f" at {positions[-1][0].rpartition('/')[2]}, line {positions[-1][1]}" if positions else ""

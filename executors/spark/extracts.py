@@ -1,4 +1,4 @@
-"""What the ops that take values out of texts do to the working columns."""
+"""Compiles the ops that extract values from text."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def flatten(compiler: Compiler, op: ops.Flatten) -> None:
         others = "has members other than those that flatten names"
         unknown = compiler.add_flag(lambda flag: RejectFlag(flag, compiler.node, "members", op.field, others))
         check = replace(check, unknown=unknown)
-    # Checked whatever becomes of the new columns.
+    # Checked even if no later op uses the new columns.
     field = compiler.checked(op.field, check)
     for path, kind in op.columns.items():
         value = {"op": "jsonPath", "field": op.field, "path": path, "as": op.name_of(path), "type": kind}

@@ -1,6 +1,6 @@
-"""Which row was the first for which an expression failed: Spark names none.
+"""Finds the first row for which an expression failed, because Spark does not return it.
 
-After the failure, and only then, the source is read again in smaller and smaller pieces, and nothing of them is kept.
+After a failure, and only then, the source is read again in smaller and smaller parts. The results are discarded.
 """
 
 from __future__ import annotations
@@ -26,23 +26,24 @@ from executors.validation import FILE, RECORD
 
 PARTS_AT_ONCE = 16
 FIRST_ROWS = 16
-"""So many rows of a part are looked at first, then so many times as many: who fails early is found early."""
+"""The number of rows of a part that are read first. Each next read is larger by this factor, so that an early failing
+row is found quickly."""
 SECONDS = 60
-"""How long is looked. In a large source a row that stands far behind is not found by then."""
+"""The time limit. In a large source, a failing row far from the start is not found."""
 
 Frames = Callable[[DataFrame, ReadTask], DataFrame]
-"""From the numbers of a reader's groups to packed batches, and beside them what expressions compute of each row
-alone."""
+"""Makes a frame from the numbers of a reader's groups: packed batches, and beside them the results of the expressions
+that depend on one row only."""
 
 
 class _GaveUp(Exception):
-    """It takes too long."""
+    """The time limit is reached."""
 
 
 @dataclass(slots=True)
 class FirstFailing:
-    """`reader` and `frames` are those of the job in which an expression failed; `names` are the files' by their
-    place."""
+    """`reader` and `frames` are those of the job in which an expression failed; `names` are the names of the files by
+    number."""
 
     session: RunSession
     reader: ReadTask
@@ -53,9 +54,10 @@ class FirstFailing:
     _until: float = 0
 
     def find(self) -> tuple[ExpressionFailed, ReadTask] | None:
-        """The failure of the first row, with its place, and what reads that row alone; None where it is not found.
+        """Return the failure of the first row, with its position, and the task that reads only that row; None if it is
+        not found.
 
-        Raises Cancelled when the run is interrupted meanwhile.
+        Raises Cancelled if the run is interrupted.
         """
         self._until = time.monotonic() + SECONDS
         self.session.check()
@@ -64,7 +66,8 @@ class FirstFailing:
         return None
 
     def locate(self, failure: ExpressionFailed) -> ExpressionFailed:
-        """The failure of the first row; where that is not found, the one that is known. Raises as `find` does."""
+        """Return the failure of the first row, or `failure` if that row is not found. Raises Cancelled if the run is
+        interrupted."""
         found = self.find()
         return found[0] if found else failure
 
@@ -84,13 +87,13 @@ class FirstFailing:
         while end - first > 1:
             middle = (first + end) // 2
             first, end = (first, middle) if self._failure_in(part, first, middle) else (middle, end)
-        # A source that gives its rows in another order each time has led to any row.
+        # If a source returns its rows in a different order each time, this can be any row.
         row = _SomeRows.of(self.reader, part, first, end)
         failure = self._failure_in(part, first, end)
         return (self._with_position(failure, row), row) if failure else None
 
     def _failure_in(self, parts: Sequence[Part], first: int = 0, end: int | None = None) -> ExpressionFailed | None:
-        """How an expression fails for some of these rows; None if none does."""
+        """Return the failure of an expression for one of these rows; None if no expression fails."""
         if time.monotonic() > self._until:
             raise _GaveUp
         self.session.check()
@@ -116,15 +119,15 @@ class FirstFailing:
 
 
 def _computed(frame: DataFrame) -> DataFrame:
-    """No row, but for one in 2^64, though all that is beside the packed batches must be computed. Without a task behind
-    it: workers that a failure ends take a second to come back."""
+    """Return a frame that has no rows, except with a probability of 2^-64, but computes all columns next to the packed
+    batches. It has no Python task after it: workers take a second to restart after a failure."""
     every = F.xxhash64(*map(F.col, frame.columns[1:]))
     return frame.select(every.alias("hash")).where(F.col("hash") == 0)
 
 
 @dataclass(frozen=True, slots=True)
 class _SomeRows(ReadTask):
-    """Reads the rows of each part from one place to another, counted from 0, and no further."""
+    """Reads the rows of each part from position `first` up to `end`, counted from 0."""
 
     first: int = 0
     end: int | None = None
@@ -147,7 +150,7 @@ class _SomeRows(ReadTask):
 
 @dataclass(frozen=True, slots=True)
 class _PositionsTask:
-    """Where the rows stand that a reader gives."""
+    """Returns file and record of the rows of a reader."""
 
     reader: ReadTask
 

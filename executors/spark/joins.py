@@ -1,4 +1,4 @@
-"""Looking rows up in a reference: each row stays one row, whatever the reference holds."""
+"""Looks rows up in a reference. Each row stays one row, whatever the reference contains."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from executors.spark.types import spark_type
 from ir.words import counted
 
 ROWS, VALUES = "_flow_rows", "_flow_values"
-"""How many rows of the reference have a key, and the columns of one of them."""
+"""The number of rows of the reference that have a key, and the columns of one of them."""
 
 
 def add_join(frame: DataFrame, join: Join, reference: DataFrame) -> DataFrame:
-    """The frame with what the join adds, each row as often as before: the reference is grouped by its keys first. NULL
-    is no key."""
+    """Return the frame with the columns that the join adds. The number of rows does not change, because the reference
+    is grouped by its keys first. NULL is not a key."""
     looked_up = {f"{join.match}_key_{i}": F.expr(sql).cast(spark_type(t)) for i, (sql, _, t) in enumerate(join.keys)}
     found = {f"{join.match}_found_{i}": _column(name).cast(spark_type(t)) for i, (_, name, t) in enumerate(join.keys)}
     keys, values = list(found), [column for _, column in join.columns]
@@ -46,16 +46,17 @@ def add_join(frame: DataFrame, join: Join, reference: DataFrame) -> DataFrame:
 
 
 def shuffle_key(keys: Iterable[Column]) -> Column:
-    """What tasks share rows by: the hash of the keys, which is compared too. Rows that equal no row of the reference,
-    because a key is NULL, get one of their own each. Spark would give all of them to one task."""
+    """Return the hash by which rows are distributed to tasks. The join also compares the hash. Rows with a NULL key,
+    which match no row of the reference, get a hash of their own each; otherwise Spark would send all of them to one
+    task."""
     columns = list(keys)
     is_null = reduce(or_, (key.isNull() for key in columns))
     return F.when(is_null, F.xxhash64(BATCH, ROW)).otherwise(F.xxhash64(*columns))
 
 
 def _by_key(reference: DataFrame, keys: dict[str, Column], columns: list[str]) -> DataFrame:
-    """One row for each key, with the number of rows that have it."""
-    # By their place, because a column may be a key and be added too.
+    """Return one row for each key, with the number of rows that have the key."""
+    # Named by position, because a column can be both a key and an added column.
     values = F.struct(*(_column(name).alias(f"v{i}") for i, name in enumerate(columns))) if columns else F.lit(True)
     given = reference.select(*(key.alias(name) for name, key in keys.items()), values.alias(VALUES))
     known = given.dropna(subset=list(keys))
@@ -63,7 +64,7 @@ def _by_key(reference: DataFrame, keys: dict[str, Column], columns: list[str]) -
 
 
 def _column(name: str) -> Column:
-    """A column by the name that the document gives it, in which a dot is no access to a field."""
+    """Return a column by its name in the document. A dot in the name does not access a field."""
     return F.col(f"`{name.replace('`', '``')}`")
 
 
@@ -112,7 +113,7 @@ def _not_unique(node: str, reference: str, keys: tuple[str, ...], first: str, ro
         hint=f"Keep one row of each key with a deduplicate in a transform between {reference} and the join, or join by "
         "columns that identify a row. The types semi and anti take any number of matches.",
     )
-    # Without keys of encryption there is nobody to read it either.
+    # Without a public key the detail cannot be encrypted, and the failure is raised without it.
     with suppress(Terminal):
         failure.encrypted_detail = encrypt_text(f"{count} rows of {reference} have the key {key}.")
     return failure

@@ -1,4 +1,4 @@
-"""Small jobs that ask the executors something: whether they can do the work, and to be ready for it."""
+"""Small jobs on the executors: one checks that they can run the work, one starts their workers."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from executors.spark.errors import translate
 from executors.spark.jobs import frame_of_numbers, map_task
 
 NEEDED = ("pyarrow", "numpy", "psycopg", "pgpq", "cryptography", "pydantic", "re2", "executors", "ir")
-"""What reader and sink import."""
+"""The packages that reader and sink import."""
 
 TASKS = 8
-"""Enough for every core of a small cluster to get one; a bigger one is only sampled."""
+"""Enough to reach every core of a small cluster. Of a larger cluster only some executors are checked."""
 
 
 def probe_cluster(session: SparkSession, encrypted_connection: str | None = None) -> None:
-    """Ask the executors whether they can run reader and sink.
+    """Check that the executors can run reader and sink.
 
-    Raises Terminal `spark.executor_lacks` naming what is missing there, and `secrets.…` if the sealed connection cannot
-    be opened there.
+    Raises Terminal `spark.executor_lacks` with the names of the missing packages, and `secrets.…` if the executors
+    cannot decrypt the connection.
     """
     needed = NEEDED
 
-    # Nested, so that it travels whole: an executor without Flow could not import it.
+    # Nested, so that it is serialized with its code: an executor without Flow could not import it.
     def probe(numbers: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         import json
 
@@ -54,7 +54,7 @@ def probe_cluster(session: SparkSession, encrypted_connection: str | None = None
 
 
 def warm_workers(session: SparkSession) -> None:
-    """Start the Python workers, import what tasks need and have the JVM compile the shape of a pass."""
+    """Start the Python workers, import the modules that tasks need and have the JVM compile the code of a pass."""
     _run(session, WarmTask())
 
 
@@ -66,7 +66,7 @@ def _run(session: SparkSession, task: DecryptTask | WarmTask) -> None:
 
 @dataclass(frozen=True, slots=True)
 class DecryptTask:
-    """Opens a sealed connection and forgets it."""
+    """Decrypts a connection and discards the result."""
 
     encrypted_connection: str
 
@@ -79,7 +79,7 @@ class DecryptTask:
 
 @dataclass(frozen=True, slots=True)
 class WarmTask:
-    """Imports what reader and sink import."""
+    """Imports the modules of reader and sink."""
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         import executors.spark.sink  # noqa: F401

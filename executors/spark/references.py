@@ -1,4 +1,5 @@
-"""The rows of a reference as a join uses them. A hole in a reference makes wrong rows, so nothing of it may be bad."""
+"""Reads the rows of a reference for a join. A missing row in a reference would make wrong results, so no bad rows are
+allowed."""
 
 from __future__ import annotations
 
@@ -25,9 +26,9 @@ from ir.words import counted
 
 @dataclass(frozen=True, slots=True)
 class ReferenceTask:
-    """Gives the rows of a reference that its filters keep: the columns that a join uses, under their own names.
+    """Returns the rows of a reference that its filters keep, with the columns that a join uses under their own names.
 
-    Raises Terminal `join.reference_unreadable` for a record that cannot be read, and for a value that is not of its
+    Raises Terminal `join.reference_unreadable` for a record that cannot be read, and for a value that does not have its
     type.
     """
 
@@ -87,13 +88,13 @@ def reference_task(reference: Reference) -> ReferenceTask:
 
 
 def reference_schema(reference: Reference) -> StructType:
-    """The columns that a join uses; types that Spark lacks as text."""
+    """Return the columns that a join uses. Types that Spark does not have are text."""
     columns = reference.compiled.working.items()
     return StructType([StructField(name, spark_type(column.type)) for name, column in columns])
 
 
 def reference_read(reading: Reading) -> ReferenceRead:
-    """Which rows a reference gave, for the load's record."""
+    """Return which rows of a reference were read, for the record of the load."""
     origins = reading.origins
     if len(origins) == 1:
         return ReferenceRead(origins[0].name, origins[0].sha256, reading.records)

@@ -1,4 +1,4 @@
-"""The first rows of some splits, as they are behind the ops of a path, without staging anything."""
+"""Samples rows after the ops of a path, from a few splits, without staging rows."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ from ir.pipeline import Path
 
 MOST_PARTS = 4
 ROWS = "file int, record long, row string"
-"""The schema of what comes back: where the row stands, and its columns as JSON."""
+"""The schema of the result: the position of the row, and its columns as JSON."""
 
 
 @dataclass(frozen=True, slots=True)
 class FileRow:
-    """A row with the index of its file in the scan and its record number there."""
+    """A row with the number of its file in the scan and its record number in that file."""
 
     file: int
     record: int
@@ -42,17 +42,18 @@ class FileRow:
 
 @dataclass(frozen=True, slots=True)
 class Sampled:
-    """Rows, and the types of their columns."""
+    """The sampled rows, and the types of their columns."""
 
     rows: list[FileRow]
     types: Mapping[str, str]
 
 
 def sample_rows(session: RunSession, path: Path, reading: Reading, most: int) -> Sampled:
-    """Rows from splits that lie far apart, before any rule; those that cannot be read, that casts reject or that
-    filters take are left out. Rows that `deduplicate` would drop are there: it would have to see all others first.
+    """Return at most `most` rows from splits that are spread over the source, before all rules. Rows that cannot be
+    read, that casts reject or that filters remove are left out. The op `deduplicate` is ignored, because it would have
+    to read all rows.
 
-    Raises what `compile_path` raises, and what reading and Spark raise.
+    Raises the errors of `compile_path`, of reading and of Spark.
     """
     compiled = compile_path(session, _before_rules(path), reading.fields, references=reading.references)
     groups = group_parts(_far_apart(reading.parts), MOST_PARTS)
@@ -89,7 +90,7 @@ def _far_apart(parts: Sequence[Part]) -> list[Part]:
 
 @dataclass(frozen=True, slots=True)
 class _FirstRows(ReadTask):
-    """Reads no further than it must for so many rows of each task."""
+    """Reads at most `most` rows for each task, and stops."""
 
     most: int = 0
 
@@ -115,8 +116,8 @@ class _Chain:
 
 @dataclass(frozen=True, slots=True)
 class _Rows:
-    """Gives the working columns of rows as JSON: numbers and truth values as such, all else as the text rules see.
-    Rows for which one of `casts` is true never reach a rule."""
+    """Returns the working columns of rows as JSON. Numbers and booleans have their JSON type; all other values are the
+    text that rules check. Rows for which one of `casts` is true are left out, because no rule checks them."""
 
     columns: tuple[tuple[str, str], ...]
     programs: tuple[Program, ...]

@@ -22,13 +22,14 @@ from ir.types import ColumnType
 
 MOST_TASKS = 64
 BYTES_PER_TASK = 4 << 20
-"""A task costs more than the scan of a small file, so small files share one. Every run scans all files that match."""
+"""A task costs more than the scan of a small file, so small files share a task. Every run scans all files that
+match."""
 
 
 def scan_files(session: RunSession, source: Source, files: Sequence[SourceFile], store: FileStore) -> list[FileScan]:
-    """Scan files where Spark runs; the answers are small and come in the order asked for.
+    """Scan files on the executors. Returns the scans in the order of the files.
 
-    Raises what the format raises (`source.changed`, `source.column_missing`, …) and what `translate` raises.
+    Raises the errors of the format (`source.changed`, `source.column_missing`, …) and of `translate`.
     """
     if not files:
         return []
@@ -42,7 +43,7 @@ def scan_files(session: RunSession, source: Source, files: Sequence[SourceFile],
 
 @dataclass(frozen=True, slots=True)
 class ScanTask:
-    """Scans the files whose numbers it is given."""
+    """Scans the files with the given numbers."""
 
     format: Any
     declared: tuple[SourceColumn, ...]
@@ -59,10 +60,10 @@ class ScanTask:
 
 
 def encode_scan(scan: FileScan) -> str:
-    """A scan as JSON, its types by name."""
+    """Return a scan as JSON. Types are written by name."""
     fields = [[field.name, str(field.type), field.only_null] for field in scan.fields]
     splits = [[split.start, split.end, split.first_record, split.records] for split in scan.splits]
-    # All splits of a file have the same ones.
+    # All splits of a file have the same checksums.
     checksums = (scan.splits[0].checksums or b"").hex() if scan.splits else ""
     return json.dumps({**asdict(scan), "fields": fields, "splits": splits, "checksums": checksums})
 

@@ -1,4 +1,4 @@
-"""The one Spark application of this process, and the sessions that runs take from it."""
+"""The Spark application of this process, and the sessions of runs."""
 
 from __future__ import annotations
 
@@ -27,26 +27,26 @@ Mode = Literal["inline", "worker"]
 SESSION_SETTINGS = {
     "spark.sql.ansi.enabled": "true",
     "spark.sql.caseSensitive": "true",
-    # '${x}' in an expression is a text; Spark would put settings and variables of its environment in its place.
+    # By default Spark replaces '${x}' in an expression with a setting or an environment variable.
     "spark.sql.variable.substitute": "false",
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.timestampType": "TIMESTAMP_NTZ",
-    # A reference may take longer to read; what ends it is the limit of the run.
+    # Reading a reference may take longer than the default. The time limit of the run applies.
     "spark.sql.broadcastTimeout": "-1",
     "spark.sql.execution.arrow.maxRecordsPerBatch": "0",
     "spark.sql.execution.arrow.maxBytesPerBatch": str(8 << 20),
 }
-"""Set on every session: Spark Connect does not hand them on to new ones."""
+"""Set on every session: a new session of Spark Connect does not inherit settings."""
 
 _LOCK = threading.Lock()
 _base: SparkSession | None = None
 
 
 def get_session(mode: Mode = "inline") -> SparkSession:
-    """The application's first session, started on first use.
+    """Return the first session of the application. Starts the application if needed.
 
-    `mode` says whether a JVM of our own should start fast or stay fast.
-    Raises Terminal `java.missing`, Transient `spark.lost` or `spark.unreachable`.
+    `mode` selects whether a local JVM is optimized for a fast start or for fast work. Raises Terminal `java.missing`,
+    Transient `spark.lost` or `spark.unreachable`.
     """
     global _base
     with _LOCK, translate():
@@ -59,11 +59,11 @@ def get_session(mode: Mode = "inline") -> SparkSession:
 
 
 class RunSession:
-    """A session of its own for one run: settings, views and cancelling do not touch other runs.
+    """The session of one run. Its settings, views and cancellation do not affect other runs.
 
-    It starts when it is first needed. Leaving the block gives it back to runs to come,
-    unless the run was interrupted or has failed. Jobs of different pools share the cores of classic Spark fairly, those
-    of one pool wait for each other.
+    The session starts when it is first needed. When the block ends, it is reused by later runs, unless the run was
+    interrupted or failed. On classic Spark, jobs of different pools share the cores fairly, and jobs of one pool run in
+    order.
     """
 
     def __init__(self, pool: str = "") -> None:
@@ -79,16 +79,16 @@ class RunSession:
         if session is None or not remote():
             if session is not None:
                 self._use_pool(session, "")
-            return  # on classic Spark nothing is kept for a session, and stopping it would stop the application
-        # Looked at last: an interruption that comes later finds no session. After an error something of the run may
-        # still be at work in the server, which ends it with its session.
+            return  # classic Spark stores nothing for a session, and stopping it would stop the application
+        # Checked last: a later interruption finds no session. After an error, work of the run may still be active on
+        # the server, which stops it with the session.
         if self._interrupted or kind is not None:
             release(session)
         else:
             return_session(session)
 
     def start(self) -> SparkSession:
-        """The session itself. Raises what `get_session` raises."""
+        """Return the session. Raises the errors of `get_session`."""
         with self._lock, translate():
             if self._session is None:
                 self._session = _take_session()
@@ -97,12 +97,13 @@ class RunSession:
 
     @staticmethod
     def _use_pool(session: SparkSession, pool: str) -> None:
-        """Classic Spark remembers it for the thread."""
+        """Set the pool. Classic Spark stores it for the current thread."""
         if not remote():
             session.sparkContext.setLocalProperty("spark.scheduler.pool", pool or "default")
 
     def interrupt(self) -> None:
-        """End all that runs in it; its caller sees `Cancelled`. Safe from another thread, and when idle."""
+        """Stop all work of the session; the caller gets `Cancelled`. Can be called from another thread, and if no work
+        is active."""
         self._interrupted = True
         session = self._session
         if session is not None:
@@ -110,15 +111,17 @@ class RunSession:
                 session.interruptAll()
 
     def check(self) -> None:
-        """Raise `Cancelled` if it was interrupted, which between two jobs ends nothing by itself."""
+        """Raise `Cancelled` if the session was interrupted. Call it between jobs, because an interruption only stops
+        active jobs."""
         if self._interrupted:
             raise interrupted()
 
 
 def warm_up() -> None:
-    """Get a long-lived process ready: pays for the first job now, Python workers included.
+    """Prepare a long-lived process: run a first job and start the Python workers.
 
-    Where Spark runs on other machines this also proves that they can do the work; raises what `probe_cluster` raises.
+    If Spark runs on other machines, this also checks the executors. Raises the errors of `get_session` and
+    `probe_cluster`.
     """
     get_session("worker")
     with RunSession() as session:
@@ -128,29 +131,29 @@ def warm_up() -> None:
 
 
 def is_started() -> bool:
-    """Whether the application was started, or runs elsewhere."""
+    """Return whether the application was started or is remote."""
     return _base is not None or bool(remote())
 
 
 def answers() -> bool:
-    """Whether the application was started and answers; one elsewhere need not have been used yet.
+    """Return whether the application was started, or is remote, and answers.
 
-    Takes as long as that answer does.
+    Waits for the answer.
     """
     if not is_started():
         return False
     try:
         with translate():
-            # A server that was started again ends the session it is asked in; the next answer comes from a new one.
+            # A restarted server ends the session with this call. The next call uses a new session.
             return bool(get_session().conf.get("spark.sql.ansi.enabled"))
     except Failure:
         return False
 
 
 def stop_session(patience: float = 20) -> None:
-    """Stop the application and wait until its JVM is gone; after `patience` seconds it is killed.
+    """Stop the application and wait until its JVM has ended. After `patience` seconds the JVM is killed.
 
-    Does nothing if none was started.
+    Does nothing if the application was not started.
     """
     global _base
     with _LOCK:
@@ -166,7 +169,7 @@ def stop_session(patience: float = 20) -> None:
 
 
 def _take_session() -> SparkSession:
-    """A spare one, if there is one that the server still knows, else a new one; with our settings."""
+    """Return an idle session that the server still accepts, or a new one, with the settings of Flow."""
     if idle := take_session():
         with suppress(Failure), translate():
             _apply_settings(idle)
@@ -177,7 +180,7 @@ def _take_session() -> SparkSession:
 
 
 def _prepare(session: SparkSession) -> None:
-    """What every session of ours gets when it is new."""
+    """Apply settings and retry limits to a new session."""
     if not remote():
         _apply_settings(session)
         return
@@ -186,7 +189,7 @@ def _prepare(session: SparkSession) -> None:
     try:
         _apply_settings(session)
     except BaseException:
-        release(session)  # nobody else knows it
+        release(session)  # no other code has a reference to it
         raise
 
 
@@ -216,7 +219,7 @@ def _settings(java_options: str, *, local: bool) -> dict[str, str]:
         settings |= {
             "spark.driver.host": "127.0.0.1",
             "spark.driver.bindAddress": "127.0.0.1",
-            # Nothing is kept there, but Spark makes the folder, by default where it was started.
+            # Nothing is stored in it, but Spark creates the folder, by default in the current folder.
             "spark.sql.warehouse.dir": str(java.cache_folder() / "spark-warehouse"),
         }
     return settings
@@ -225,18 +228,18 @@ def _settings(java_options: str, *, local: bool) -> dict[str, str]:
 def _java_options(mode: Mode) -> list[str]:
     options = [f"-Dlog4j2.configurationFile={Path(__file__).with_name('log4j2.properties').as_uri()}"]
     if mode == "inline":
-        # Two compilers and a parallel collector compete with a short run for the cores.
+        # Two compilers and a parallel collector would compete with a short run for the cores.
         options += ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"]
     return options
 
 
 @contextmanager
 def _java_environment() -> Iterator[None]:
-    """What the launcher reads from the environment, for the application that is started inside only."""
+    """Set the environment variables of the Spark launcher while the body starts the application."""
     wanted = {
         "JAVA_HOME": str(java.java_home()),
         "SPARK_LAUNCHER_OPTS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
-        # Without it workers run whatever `python3` is on the path; the setting spark.pyspark.python is not enough.
+        # Without it workers run the first `python3` on PATH; the setting spark.pyspark.python is not enough.
         "PYSPARK_PYTHON": os.environ.get("PYSPARK_PYTHON", sys.executable),
     }
     before = {name: os.environ.get(name) for name in wanted}
@@ -261,11 +264,11 @@ def _ignoring_a_dead_jvm() -> Iterator[None]:
 
 
 def _end_gateway(patience: float) -> None:
-    """pyspark keeps the JVM for a next context; we want none left behind when the process goes on."""
+    """End the JVM. pyspark would keep it for the next context, also after this process has no use for it."""
     gateway = SparkContext._gateway
     if gateway is None:
         return
-    # A context whose JVM died could not be stopped, and pyspark would go on using it.
+    # A context whose JVM has ended cannot be stopped, and pyspark would continue to use it.
     SparkContext._active_spark_context = SparkSession._instantiatedSession = None
     SparkContext._gateway = SparkContext._jvm = None
     gateway.shutdown()

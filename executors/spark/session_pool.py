@@ -1,6 +1,7 @@
-"""Sessions of a Spark Connect server: used again by the next run, and let go of without waiting for one that is gone.
+"""Idle sessions of a Spark Connect server, which later runs reuse. Releasing a session does not wait for a server that
+is down.
 
-The server starts Python workers anew for every session, and what it forks them from outlives the session.
+The server starts new Python workers for every session, and the process that forks them outlives the session.
 """
 
 from __future__ import annotations
@@ -19,7 +20,8 @@ def return_session(session: SparkSession) -> None:
 
 
 def take_session() -> SparkSession | None:
-    """The one that was kept last. The server may have closed it since, as it does with what is idle for long."""
+    """Return the session that was returned last, or None. The server may have closed it, as it closes all sessions that
+    are idle for long."""
     with suppress(IndexError):
         return _idle.pop()
     return None
@@ -31,12 +33,13 @@ def release_sessions() -> None:
 
 
 def release(session: SparkSession) -> None:
-    """End it in the server and here; safe if it has ended."""
+    """End a session on the server and here. Does nothing if it has ended."""
     session.client.set_retry_policies([])
     session.stop()
 
 
 def before_pyspark_at_exit(release_all: Callable[[], None]) -> None:
-    """For every new session: pyspark asks for it at exit, and asks a server that is gone for ten minutes."""
+    """Register `release_all` to run at exit before the handler of pyspark. Call it for every new session, because
+    pyspark registers a handler for each; that handler waits ten minutes for a server that is down."""
     atexit.unregister(release_all)
     atexit.register(release_all)

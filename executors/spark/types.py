@@ -1,4 +1,4 @@
-"""Column types as Spark names them, and back."""
+"""Converts column types to Spark types and back."""
 
 from __future__ import annotations
 
@@ -31,20 +31,21 @@ _COLUMN: dict[type[spark.DataType], ColumnType] = {
 
 
 def is_native(kind: ColumnType) -> bool:
-    """Whether Spark has this type. Values of the others (json, uuid, time, pg, long decimals) are their canonical text
-    in expressions."""
+    """Return whether Spark has this type. Values of the other types (json, uuid, time, pg, long decimals) are their
+    canonical text in expressions."""
     return kind.kind in _SPARK or (kind.kind == "decimal" and kind.precision <= MOST_DIGITS)
 
 
 def spark_type(kind: ColumnType) -> spark.DataType:
-    """The type of a frame column that carries such values; text for types that Spark lacks."""
+    """Return the type of the frame column for values of a column type. It is text for types that Spark does not
+    have."""
     if kind.kind == "decimal" and is_native(kind):
         return spark.DecimalType(kind.precision, kind.scale)
     return _SPARK.get(kind.kind, spark.StringType())
 
 
 def column_type(kind: spark.DataType) -> ColumnType | None:
-    """The column type of an expression's result; None for what no column can hold (arrays, maps, NULL …)."""
+    """Return the column type of an expression's result; None if no column can have it (arrays, maps, NULL …)."""
     if isinstance(kind, spark.DecimalType):
         return ColumnType("decimal", kind.precision, kind.scale)
     return _COLUMN.get(type(kind))

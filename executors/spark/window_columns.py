@@ -1,4 +1,4 @@
-"""What the op window does to the working columns."""
+"""Compiles the op window."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _SUMMED = ("integer", "bigint", "float", "decimal")
 
 
 def window(compiler: Compiler, op: ops.Window) -> None:
-    """Compute columns from the rows of each partition. Rows that are filtered out or bad take no part, and get NULL."""
+    """Compute columns from the rows of each partition. Filtered and bad rows are ignored, and get NULL."""
     for function in op.columns:
         compiler.refuse_existing(function.as_)
     keys = [compiler.need(name) for name in op.partition_by]
@@ -37,8 +37,8 @@ def window(compiler: Compiler, op: ops.Window) -> None:
 
 
 def _tie(compiler: Compiler, op: ops.Window, first: str) -> Tie | None:
-    """Where the source has no order, what tells rows apart that are equal in the order of the op. Only rank gives them
-    all the same."""
+    """Return the tie of the op if the source has no order, else None. Of the functions, only rank returns the same
+    value for rows that are equal in the order."""
     if compiler.keeps_order or all(f.function == "rank" for f in op.columns):
         return None
     flag = compiler.tie_flag(", ".join(by.column for by in op.order_by), "neither of them comes first")
@@ -70,7 +70,7 @@ def _add(compiler: Compiler, out: str, function: ops.WindowFunction, flags: froz
 
 
 def _sum_type(kind: ColumnType) -> ColumnType:
-    """The type of Spark's sum: beyond it the run fails."""
+    """Return the type of Spark's sum. The run fails if the sum exceeds it."""
     if kind.kind == "decimal":
         return ColumnType("decimal", min(kind.precision + 10, MOST_DIGITS), kind.scale)
     return ColumnType("float" if kind.kind == "float" else "bigint")

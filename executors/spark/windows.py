@@ -1,4 +1,4 @@
-"""Columns computed from the rows of a partition in an order. Each row stays one row, in its place."""
+"""Computes columns from the ordered rows of a partition. Each row stays one row, in its position."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from executors.validation import FILE, RECORD
 
 
 def add_window(frame: DataFrame, stage: Window, tasks: int) -> DataFrame:
-    """The frame with what the stage adds. Rows change places."""
+    """Return the frame with the columns that the stage adds. The order of the rows changes."""
     by = [F.expr(stage.eligible), *map(F.col, stage.keys)]
     order = [F.col(name).desc_nulls_last() if down else F.col(name).asc_nulls_first() for name, down in stage.order]
     equals = SparkWindow.partitionBy(*by).orderBy(*order)
     one_by_one = SparkWindow.partitionBy(*by).orderBy(*order, F.col(FILE), F.col(RECORD))
     added = {column.out: _computed(column, one_by_one, equals) for column in stage.columns}
-    # By as many tasks, and so connections to the target, as without a window.
+    # The same number of tasks, and so of connections to the target, as without a window.
     spread = frame.repartition(tasks, *by)
     if stage.tie is not None:
         same = SparkWindow.partitionBy(*by, *(F.col(name) for name, _ in stage.order))

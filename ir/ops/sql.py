@@ -1,4 +1,4 @@
-"""The op sql: a SELECT over the rows that arrive, each of which stays one row."""
+"""The op sql: a SELECT over the input rows. Each row stays one row."""
 
 from __future__ import annotations
 
