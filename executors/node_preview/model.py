@@ -1,4 +1,4 @@
-"""What a preview of a node is asked for, and what it answers. Plain data."""
+"""The job and the result of a preview of a node."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ SampleKind = Literal["first", "random", "failing"]
 SAMPLE_KINDS: tuple[SampleKind, ...] = get_args(SampleKind)
 
 LONGEST_VALUE = 500
-"""Characters of a value that are shown. A longer one is cut, and its length stands behind it."""
+"""The number of characters of a value that are shown. A longer value is truncated, and its length follows."""
 
 Result = Literal["passed", "warned", "rejected", "filtered", "stops"]
-"""What becomes of a row at the node; one that `stops` ends a run."""
+"""The result of a row at the node. A row that `stops` ends a run."""
 
 
 @dataclass(frozen=True, slots=True)
 class NodePreviewJob:
-    """One preview. `pipeline` has one target, to which the node leads; if that is a stand-in, `without_target` says
-    why. `seed` decides which rows are random."""
+    """One preview. `pipeline` has one target, which is after the node. If that target is a stand-in, `without_target`
+    contains the reason. `seed` selects the random rows."""
 
     id: str
     pipeline: Pipeline
@@ -37,7 +37,7 @@ class NodePreviewJob:
 
 @dataclass(frozen=True, slots=True)
 class ColumnPreview:
-    """A column before or after the node, and how its values are spread over the rows that were read."""
+    """A column before or after the node, and the counts of its values in the rows that were read."""
 
     name: str
     type: str
@@ -48,7 +48,7 @@ class ColumnPreview:
 
 @dataclass(frozen=True, slots=True)
 class Violation:
-    """A rule that a row violates, and what that does to the row. Rules on types have ids such as `type:amount`."""
+    """A rule that a row violates, and the effect on the row. Rules on types have IDs such as `type:amount`."""
 
     rule_id: str
     field: str | None
@@ -74,7 +74,7 @@ class RowPreview:
 
 @dataclass(frozen=True, slots=True)
 class RulePreview:
-    """How often a rule of the node was violated, of how many rows that it looked at."""
+    """The number of violations of a rule of the node, and of the rows that it checked."""
 
     rule_id: str
     type: str
@@ -87,9 +87,9 @@ class RulePreview:
 
 @dataclass(frozen=True, slots=True)
 class NodePreview:
-    """The rows of a node. Counts are those of all rows that were read; `rows` are some of them.
+    """The rows of a node. The counts include all rows that were read; `rows` are some of them.
 
-    `extent` says what was read, `notes` what differs from a run over the whole source.
+    `extent` describes the part that was read, `notes` the differences from a run on the whole source.
     """
 
     node: str

@@ -1,4 +1,4 @@
-"""Previews one node: reads a part of the source, evaluates it as a run does, and reports the result of each row."""
+"""Previews one node: reads a part of the source, evaluates it as a run does, and returns the result of each row."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ MOST_SHOWN = 200
 
 
 def preview_node(job: NodePreviewJob, cancellation: Cancellation) -> NodePreview:
-    """Preview a node. It claims, moves and writes nothing. Raises the `Failure` that would end a run at the node or
-    before it, and what `cancellation` raises."""
+    """Preview a node. The preview does not claim, move or write anything. Raises the `Failure` that would end a run at
+    the node or before it, and the errors of `cancellation`."""
     from executors.spark.session import RunSession
 
     interrupts = Interrupts()
@@ -45,7 +45,7 @@ def preview_node(job: NodePreviewJob, cancellation: Cancellation) -> NodePreview
         with ExitStack() as stack:
             session = stack.enter_context(RunSession(pool="previews"))
             interrupts.add(session.interrupt)
-            target = job.pipeline.targets()[0]  # others stand in the place of other branches
+            target = job.pipeline.targets()[0]  # other targets are stand-ins for other branches
             path = job.pipeline.path_to(target)
             excerpt = read_excerpt(job, path.source, stack, interrupts, cancellation)
             cancellation.check()
@@ -57,7 +57,7 @@ def preview_node(job: NodePreviewJob, cancellation: Cancellation) -> NodePreview
 
             return _preview(job, path, excerpt, evaluate)
     except Failure:
-        cancellation.check()  # the errors of interrupted work do not say why it ended
+        cancellation.check()  # the errors of interrupted work do not contain the reason
         raise
 
 
@@ -70,8 +70,8 @@ def _with_references(excerpt: Excerpt, found: Mapping[str, Excerpt]) -> Excerpt:
 def _preview(
     job: NodePreviewJob, path: Path, excerpt: Excerpt, evaluate: Callable[[NodePreviewJob, Path], NodePreview]
 ) -> NodePreview:
-    """The whole path is evaluated, because what becomes of a row at the node can depend on what later nodes ask for. If
-    a later node fails, the path ends at the node."""
+    """Evaluate the whole path, because later nodes can affect the result of a row at the node. If a later node fails,
+    the path ends at the node."""
     if excerpt.reading.is_blank or not excerpt.reading.fields:
         kind = job.pipeline.node(job.node).kind
         return NodePreview(job.node, kind, job.sample, "The source is empty.", 0, 0, 0, 0, 0)
@@ -88,7 +88,7 @@ def _preview(
 
 
 def _up_to(path: Path, node: str) -> Path:
-    """The path without what follows the node. The target stays, for its settings."""
+    """Return the path up to the node. It keeps the target for its settings."""
     order = order_of(path)
     last = order[node]
     transforms = tuple(transform for transform in path.transforms if order[transform.id] <= last)
@@ -114,7 +114,7 @@ class _Plan:
 
 
 def _plan(job: NodePreviewJob, session: RunSession, path: Path, reading: Reading) -> _Plan:
-    """The same plan as a run's. Raises Failure for the node that cannot be run."""
+    """Return the same plan as a run's. Raises Failure for the node that cannot be run."""
     from executors.spark.columns import compile_path
 
     compiled = compile_path(session, path, reading.fields, observe=job.node, references=reading.references)
@@ -159,7 +159,7 @@ def _shown(job: NodePreviewJob, plan: _Plan, found: NodeRows, excerpt: Excerpt) 
     node, order = job.pipeline.node(job.node), order_of(plan.path)
     rows = [row for row in found.rows if reaches(row, node.id, order)]
     if job.sample == "failing":
-        rows.sort(key=lambda row: left_at(row) is None)  # what is lost first
+        rows.sort(key=lambda row: left_at(row) is None)  # lost rows first
     before, after = _types(job, plan)
     names = {origin.seq: origin.name for origin in plan.reading.origins}
     left = [found.result.at_nodes(name).total() for name in ("filtered_at", "elsewhere_at")]
@@ -192,7 +192,7 @@ def _after(row: NodeRow) -> dict[str, object]:
 
 
 def _types(job: NodePreviewJob, plan: _Plan) -> tuple[dict[str, ColumnType], dict[str, ColumnType]]:
-    """The columns before and after the node, with their types."""
+    """Return the columns before and after the node, with their types."""
     seen = plan.compiled.observed
     if seen is None:
         raise LookupError("the path is compiled without a node to look at")
@@ -206,7 +206,7 @@ def _types_of(working: dict[str, Working]) -> dict[str, ColumnType]:
 
 
 def _counts(path: Path, node: str, read: int, found: NodeRows) -> dict[str, int]:
-    """The counts of the node, added up as those of a run."""
+    """Return the counts of the node, added up as in a run."""
     rejected = found.result.at_nodes("dropped_at")[node]
     if node == path.target.id:
         staged = found.result.total("rows_staged")
@@ -243,7 +243,7 @@ def _join_notes(path: Path, node: str, read: int, found: NodeRows) -> Iterator[s
 
 
 def _notes(job: NodePreviewJob, plan: _Plan) -> Iterator[str]:
-    """What a run may do otherwise, because it sees all rows and the table."""
+    """Yield notes on what a run can do differently, because it reads all rows and the table."""
     node, path = job.pipeline.node(job.node), plan.path
     if any(isinstance(op, Deduplicate) for transform in path.transforms for op in transform.ops):
         yield "Duplicates are searched among these rows only."

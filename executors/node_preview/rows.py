@@ -1,4 +1,4 @@
-"""From evaluated rows to what a preview shows: what became of each row at the node, and how values are spread."""
+"""Turns evaluated rows into the result of a preview: the result of each row at the node, and the counts of values."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def order_of(path: Path) -> dict[str, int]:
-    """The place of each node on the path. A reference is where it is looked up first."""
+    """Return the position of each node on the path. A reference has the position of its first join."""
     nodes = (path.source, *path.transforms, *path.validates, path.target)
     order = {node.id: place for place, node in enumerate(nodes)}
     for transform in path.transforms:
@@ -26,19 +26,19 @@ def order_of(path: Path) -> dict[str, int]:
 
 
 def reaches(row: NodeRow, node: str, order: Mapping[str, int]) -> bool:
-    """Whether a row gets as far as the node."""
+    """Return whether a row reaches the node."""
     last = left_at(row)
     return last is None or order[last] >= order[node]
 
 
 def left_at(row: NodeRow) -> str | None:
-    """The node that a row does not leave, None if it goes all the way."""
+    """Return the node at which a row ends; None if it reaches the target."""
     rejecting = (node for node, *_, severity in row.entries if severity != "warn")
     return row.filtered_at or next(rejecting, None)
 
 
 def row_preview(row: NodeRow, node: str, columns: tuple[Sequence[str], Sequence[str]], file: str) -> RowPreview:
-    """A row that reaches the node."""
+    """Return the preview of a row that reaches the node."""
     result = _result(row, node)
     after = row.after if row.staged is None else row.staged
     passes = result in ("passed", "warned")
@@ -72,7 +72,7 @@ def _cells(values: Values, columns: Sequence[str]) -> tuple[Any, ...]:
 
 
 def profile(types: Mapping[str, ColumnType], rows: Iterable[Values]) -> tuple[ColumnPreview, ...]:
-    """Each column with the shares of its values."""
+    """Return each column with the counts of its values."""
     held = list(rows)
     return tuple(_profile(name, str(kind), [row.get(name) for row in held]) for name, kind in types.items())
 

@@ -1,4 +1,4 @@
-"""What a branch node does to the working columns."""
+"""Compiles a branch node."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 
 def take(compiler: Compiler, op: Take) -> None:
-    """Work out which branch each row goes to, and keep the rows of one. Rows that are bad whatever they hold go
-    with the first branch, on every path."""
+    """Compute the branch of each row, and keep the rows of one branch. Bad rows follow the first branch, on every
+    path."""
     for name, working in list(compiler.working.items()):
         if flags_of(working.steps):
             compiler.need(name)

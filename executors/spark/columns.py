@@ -1,4 +1,5 @@
-"""Compiles the ops of a path. Renaming, selecting, trimming, casting are bookkeeping; only expressions make stages."""
+"""Compiles the ops of a path. Renames, selections, trims and casts only change the working columns. Expressions become
+stages."""
 
 from __future__ import annotations
 
@@ -46,7 +47,7 @@ from ir.types import STRING, ColumnType
 
 
 def plan_columns(session: RunSession, path: Path, fields: Sequence[SourceField]) -> tuple[SourceField, ...]:
-    """The working columns, with types, that reach the target after all ops.
+    """Return the working columns, with types, that reach the target after all ops.
 
     Raises Terminal naming node and op: `source.column_missing`, `column.unknown`, `column.repeated`,
     `column.none_left`, `expression.invalid`, `expression.type`, `filter.not_boolean`, `rule.not_boolean`,
@@ -66,12 +67,12 @@ def compile_path(
     references: Mapping[str, Reading] | None = None,
     prefix: str = "",
 ) -> Compiled:
-    """Compile all ops of a path. Spark is asked for the types of expressions only; nothing is read.
+    """Compile all ops of a path. Spark analyses the types of expressions; no data is read.
 
-    `masked_by` are flags of ops that reject their rows: behind these ops no expression is asked of such a row, whatever
-    columns it reads. `excludes_rejected` has no expression asked of rows that rules of an earlier node reject.
-    `observe` is a node whose rows a preview shows; nothing else depends on it. `references` are what joins look rows up
-    in, by the ids of their sources. `prefix` begins the names of frame columns.
+    `masked_by` are flags of ops that reject their rows: after these ops, no expression is evaluated for such a row,
+    whatever columns the expression reads. If `excludes_rejected` is true, no expression is evaluated for rows that
+    rules of an earlier node reject. `observe` is the node whose rows a preview shows; it has no other effect.
+    `references` are the readings in which joins look rows up, by source ID. `prefix` begins the names of frame columns.
     """
     compiler = Compiler(session, path, fields, frozenset(masked_by), references or {}, prefix)
     before, after = {path.source.id: compiler.given()}, {path.source.id: dict(compiler.working)}
@@ -95,9 +96,9 @@ def compile_path(
 
 
 def mask_rejected(session: RunSession, path: Path, reading: Reading, compiled: Compiled) -> Compiled | None:
-    """The path compiled anew, so that no expression fails for a row that a cast or a rule of a node before it rejects;
-    None if none rejects any. It reads more columns typed than expressions need and validates rules twice, which only
-    pays where an expression has failed."""
+    """Return the path compiled so that no expression is evaluated for a row that a cast or a rule of an earlier node
+    rejects; None if no row is rejected. The result decodes more columns than expressions need and validates rules
+    twice, so use it only after an expression failed."""
     kinds = (RejectFlag,) if path.target.on_type_mismatch == "null" else (CastFlag, RejectFlag)
     tried = {flag.column for flag in compiled.sink_flags() if isinstance(flag, kinds)}
     if not tried and not any(_may_fail_for_rejected(path, index) for index in range(len(path.validates))):
@@ -109,7 +110,7 @@ def mask_rejected(session: RunSession, path: Path, reading: Reading, compiled: C
 
 
 def _may_fail_for_rejected(path: Path, index: int) -> bool:
-    """Whether a validate node asks Spark something and a node before it rejects rows."""
+    """Return whether a validate node needs Spark and a node before it rejects rows."""
     return _asks_spark(path.validates[index]) and any(map(_drops_rows, path.validates[:index]))
 
 
@@ -122,7 +123,7 @@ def _drops_rows(validate: Validate) -> bool:
 
 
 class Compiler:
-    """The state between two ops: working columns over frame columns, and the stages so far."""
+    """The state between two ops: the working columns over frame columns, and the stages so far."""
 
     def __init__(
         self,
@@ -136,7 +137,7 @@ class Compiler:
         self._session, self._path, self._references, self._prefix = session, path, references or {}, prefix
         self._masked_by = masked_by
         self.empty_as_null = path.target.empty_as_null
-        # Where bad values become NULL they count as NULL in conditions too; else their rows are kept for the verdict.
+        # If bad values become NULL, conditions read NULL. Otherwise their rows are kept until validation.
         self.keeps_order = CONNECTORS[path.source.connector].keeps_order
         self._retains_bad = path.target.on_type_mismatch != "null"
         self.node, self.location = path.source.id, "columns"
@@ -159,15 +160,15 @@ class Compiler:
 
     @property
     def moves_rows(self) -> bool:
-        """Whether a second try is not to be had."""
+        """Whether the order of the rows changes. If so, the pass is not run again after an expression failed."""
         return moves_rows(self.stages)
 
     def given(self) -> dict[str, Working]:
-        """The columns as the source gives them."""
+        """Return the columns of the source."""
         return {field.name: Working(column, self.frame[column]) for column, field in self.source}
 
     def enter(self, node: str, location: str) -> None:
-        """From here on, what is refused is refused at this op."""
+        """Set the op that later errors refer to."""
         self.node, self.location = node, location
 
     def finish(self) -> Compiled:
@@ -191,7 +192,7 @@ class Compiler:
     # --- columns ----------------------------------------------------------------------------------------------
 
     def get(self, name: str) -> Working:
-        """The working column of that name; raises Terminal `column.unknown`."""
+        """Return the working column with the name. Raises Terminal `column.unknown`."""
         try:
             return self.working[name]
         except KeyError:
@@ -202,7 +203,7 @@ class Compiler:
             ) from None
 
     def refuse_existing(self, name: str) -> None:
-        """Raise Terminal `column.repeated` if there is a column of that name."""
+        """Raise Terminal `column.repeated` if there is a column with the name."""
         if name in self.working:
             raise self.refuse("column.repeated", f"there would be two columns {name!r}.", "Give one another name.")
 
@@ -211,7 +212,7 @@ class Compiler:
         self.working[name] = replace(column, steps=(*column.steps, step), type=kind)
 
     def base_of(self, name: str) -> Working:
-        """The working column as a frame column without steps, from which other columns can start."""
+        """Return the working column as a frame column without steps, from which other columns can start."""
         column = self.get(name)
         if _carried_steps(column)[0]:
             self.need(name)
@@ -219,14 +220,14 @@ class Compiler:
         return replace(column, steps=())
 
     def checked(self, name: str, step: Step) -> Working:
-        """The working column as a frame column behind a step that is taken whatever uses it. The column itself stays
-        as it was."""
+        """Return the working column as a frame column after a step that is always run. The column itself does not
+        change."""
         column = self.base_of(name)
         base, flags = self._make(column, (step,), column.type)
         return Working(base, column.type, flags=flags)
 
     def add_flag(self, make: Callable[[str], OpFlag]) -> str:
-        """Add a flag of this node; returns its column. What it says is known once a step sets it."""
+        """Add a flag of this node and return its column. A step sets its values."""
         flag = f"_flow_flag_{len(self.flags)}"
         self.flags.append(made := make(flag))
         if isinstance(made, RejectFlag):
@@ -234,7 +235,7 @@ class Compiler:
         return flag
 
     def convert(self, name: str, to: ColumnType, written: Written = PLAIN) -> None:
-        """Try to turn a column into a type, whenever its value is first needed."""
+        """Convert a column to a type. The conversion runs when the value is first needed."""
         column = self.get(name)
         if column.type == to and written == PLAIN:
             return
@@ -242,7 +243,8 @@ class Compiler:
         self.add_step(name, Convert(to, flag, written, self.empty_as_null), to)
 
     def _read_foreign_types(self) -> None:
-        """Types that Spark lacks, and values that come as text, are carried so and read by whoever needs them."""
+        """Columns of types that Spark does not have, and values that the source returns as text, are text columns that
+        are converted when they are needed."""
         for column, field in self.source:
             if field.as_text or field.type.kind == "time":
                 self.frame[column] = STRING
@@ -263,11 +265,11 @@ class Compiler:
     # --- expressions ------------------------------------------------------------------------------------------
 
     def derive(self, columns: Mapping[str, str]) -> None:
-        """Add columns; every expression sees the columns before this op."""
+        """Add columns. Every expression reads the columns before this op."""
         self.working |= self.compute(columns)
 
     def compute(self, columns: Mapping[str, str]) -> dict[str, Working]:
-        """Compute columns of the names, of expressions over the columns before this op."""
+        """Compute columns from expressions over the columns before this op, and return them by name."""
         if not columns:
             return {}
         self._find_rejected()
@@ -281,17 +283,18 @@ class Compiler:
         return {name: Working(outs[name], kinds[name], flags=flags) for name, (_, flags) in bound.items()}
 
     def new_columns(self, names: Iterable[str]) -> dict[str, str]:
-        """Frame columns that are not there yet, one for each name."""
+        """Return new names of frame columns, one for each name."""
         return {name: f"{self._prefix}c{len(self.frame) + index}" for index, name in enumerate(names)}
 
     def _find_rejected(self) -> None:
-        """Have the casts so far tried, of which some reject rows that no expression is to be asked of."""
+        """Run the casts so far that reject rows, so that their flags are available to later expressions."""
         for name, column in list(self.working.items()):
             if not self._masked_by.isdisjoint(flags_of(column.steps)):
                 self.need(name)
 
     def _rejected(self, sql: str) -> frozenset[str]:
-        """The flags so far that spare rows from an expression which may fail."""
+        """Return the flags so far of rows for which an expression must not be evaluated; empty if the expression cannot
+        fail."""
         if not self._masked_by or cannot_fail(sql, self.frame):
             return frozenset()
         return self._masked_by & {flag for program in self.programs() for flag in flags_of(program.steps)}
@@ -307,15 +310,15 @@ class Compiler:
         return found
 
     def keep(self, condition: str) -> None:
-        """Mark the rows for which the condition is true, and those that only the sink may validate; it drops the
-        others.
+        """Mark the rows for which the condition is true, and the bad rows, which the sink validates. The sink drops the
+        other rows.
 
-        They go on until then because rows and the batches that they were read in must stay in step.
+        They are not dropped earlier, because each row must stay in the position that it has in its packed batch.
         """
         self.keep_where(*self.condition(condition, "filter.not_boolean"))
 
     def keep_where(self, sql: str, flags: Iterable[str], *, bad: bool = True) -> None:
-        """`bad` says whether rows stay that only the sink may validate."""
+        """If `bad` is true, bad rows are marked too, so that the sink validates them."""
         keep = f"_flow_keep_{len(self.stages)}"
         gone = f"WHEN NOT {self.filter_column} THEN FALSE " if self.filter_column else ""
         self.stages.append(
@@ -338,7 +341,7 @@ class Compiler:
         self.convert(name, kind)
 
     def reference_of(self, op: ops.Join) -> Reference:
-        """What a join looks rows up in, with the columns that it uses alone."""
+        """Return the reference of a join, with only the columns that the join uses."""
         path = self._path.references[op.with_]
         reading = self._references[path.source.id]
         prefix = f"{self._prefix}r{len(self.stages)}"
@@ -356,16 +359,16 @@ class Compiler:
     # --- rules ------------------------------------------------------------------------------------------------
 
     def exclude_rejected(self) -> None:
-        """From here on ask no expression of rows that the rules so far reject: an error in it would end the run for a
-        row that is not loaded anyway."""
+        """From this op on, evaluate no expression for rows that the rules so far reject: an error would end the run for
+        a row that is not loaded."""
         out = f"_flow_valid_{len(self.stages)}"
         self.stages.append(ExcludeRejected(out, self.finish()))
         self.frame[out] = ColumnType("boolean")
         self.valid_column = out
 
     def validate(self, rule: rules.RowRule) -> None:
-        """Have Spark compute what a row rule says in Spark's words. Its condition is asked of no row that the rule is
-        not for, and neither of rows that are bad, filtered away or rejected by a node before."""
+        """Add the Spark columns of a row rule. Its condition is not evaluated for rows to which the rule does not
+        apply, nor for rows that are bad, filtered or rejected by an earlier node."""
         applies = value = None
         if rule.when is not None:
             applies = self._rule_column(*self.condition(rule.when, "rule.not_boolean"))
@@ -381,7 +384,7 @@ class Compiler:
         return column
 
     def condition(self, text: str, code: str) -> tuple[str, frozenset[str]]:
-        """A checked expression that is true or false, and the cast flags that it hangs on; raises Terminal `code`."""
+        """Return a checked boolean expression, and the cast flags that its value depends on. Raises Terminal `code`."""
         self._find_rejected()
         sql, flags = self._bind(text)
         kind = self._analyse({"condition": (text, sql)})["condition"]
@@ -397,7 +400,7 @@ class Compiler:
         return tie
 
     def all_used(self) -> tuple[str, ...]:
-        """The frame columns that tell rows apart."""
+        """Return the frame columns that distinguish rows."""
         return tuple(dict.fromkeys(self._use(c.base, c.flags)[0] for c in self.working.values()))
 
     def order_column(self, name: str, code: str) -> tuple[str, frozenset[str]]:
@@ -411,8 +414,8 @@ class Compiler:
         return self.need(name)
 
     def _bind(self, text: str, column: str = "") -> tuple[str, frozenset[str]]:
-        """The checked expression over frame columns, and the cast flags that its value hangs on. `column` is the one
-        that it makes."""
+        """Return the checked expression over frame columns, and the cast flags that its value depends on. `column` is
+        the column that it computes."""
         try:
             needed = {name: self.need(name) for name in parse_expression(text).columns}
         except ExpressionError as error:
@@ -422,7 +425,7 @@ class Compiler:
         return sql, frozenset().union(*(flags for _, flags in needed.values()))
 
     def guarded(self, sql: str, flags: Iterable[str]) -> str:
-        """Rows that are bad, filtered away or rejected must not fail an expression."""
+        """Return an expression that is NULL for bad, filtered and rejected rows, for which it must not fail."""
         gone = "".join(f" OR NOT {column}" for column in (self.filter_column, self.valid_column) if column)
         return f"CASE WHEN {self.bad_rows(flags)}{gone} THEN NULL ELSE {sql} END"
 
@@ -430,17 +433,18 @@ class Compiler:
         return f"NOT {self.filter_column}" if self.filter_column else "FALSE"
 
     def eligible(self, flags: Iterable[str]) -> str:
-        """True for rows that are there and whose values can be looked at."""
+        """Return a condition that is true for rows that are not filtered and not bad."""
         return f"NOT ({self.gone()} OR {self.bad_rows(flags)})"
 
     def bad_rows(self, flags: Iterable[str]) -> str:
-        """True for rows that no filter may hide: those unread, and those whose verdict hangs on a failed cast."""
+        """Return a condition that is true for bad rows, which no filter may remove: unreadable records, and rows in
+        which one of the `flags` is set. Flags of casts do not count if bad values become NULL."""
         verdicts = flags if self._retains_bad else self._rejecting & set(flags)
         return " OR ".join([UNREADABLE, *sorted(verdicts)])
 
     def need(self, name: str) -> tuple[str, frozenset[str]]:
-        """A frame column that holds the value typed (its canonical text for types that Spark lacks), and the flags it
-        hangs on."""
+        """Return a frame column with the typed value (the canonical text for types that Spark does not have), and the
+        flags that the value depends on."""
         column = self.get(name)
         steps, back = _carried_steps(column)
         base, flags = self._materialise(column, steps, column.type if not back else STRING)
@@ -451,7 +455,7 @@ class Compiler:
         return self._use(*self._make(column, steps, kind) if steps else (column.base, column.flags))
 
     def _make(self, column: Working, steps: tuple[Step, ...], kind: ColumnType) -> tuple[str, frozenset[str]]:
-        """Have the steps taken as soon as the column is there; return the new frame column and its flags."""
+        """Run the steps as soon as their column is available. Returns the new frame column and its flags."""
         out = f"{self._prefix}m{len(self.frame)}"
         program = Program(column.base, steps, out)
         self.frame |= {out: kind, **dict.fromkeys(flags_of(steps), ColumnType("boolean"))}
@@ -462,13 +466,14 @@ class Compiler:
         return out, column.flags | set(flags_of(steps))
 
     def _use(self, base: str, flags: frozenset[str]) -> tuple[str, frozenset[str]]:
-        """Have the frame carry what an expression looks at, where the reader makes it."""
+        """Add a column of the reader to the columns that expressions read."""
         read = {name for name, _ in self.source} | set(outputs_of(self.read))
         self.needed |= dict.fromkeys(name for name in (base, *sorted(flags)) if name in read)
         return base, flags
 
     def _analyse(self, expressions: Mapping[str, tuple[str, str]]) -> dict[str, spark.DataType]:
-        """The types of expressions over the frame, by Spark; raises Terminal `expression.invalid`."""
+        """Return the types of expressions over the frame, as analysed by Spark. Raises Terminal
+        `expression.invalid`."""
         frame = empty_frame(self._session, self.frame)
         types: dict[str, spark.DataType] = {}
         for out, (text, sql) in expressions.items():
@@ -490,9 +495,9 @@ def _sql(value: bool) -> str:
 
 
 def _carried_steps(column: Working) -> tuple[tuple[Step, ...], tuple[Step, ...]]:
-    """The steps to a value that a Spark frame can carry, and those from there to the column's type.
+    """Return the steps to a value that a Spark frame can hold, and the steps from there to the type of the column.
 
-    Arrow has a type of its own for times, Spark has none: they are carried as their canonical text.
+    Spark has no type for times, so they are canonical text in a frame.
     """
     if is_native(column.type) or pa.types.is_string(wire_type(column.type).arrow):
         return column.steps, ()
@@ -501,6 +506,6 @@ def _carried_steps(column: Working) -> tuple[tuple[Step, ...], tuple[Step, ...]]
 
 
 def empty_frame(session: RunSession, columns: Mapping[str, ColumnType]) -> DataFrame:
-    """A frame of these columns without rows, for analysis."""
+    """Return a frame with these columns and without rows, for analysis."""
     schema = spark.StructType([spark.StructField(name, spark_type(kind)) for name, kind in columns.items()])
     return session.start().createDataFrame([], schema)

@@ -1,4 +1,4 @@
-"""A path, compiled: what the reader computes, what Spark evaluates, what is left to the sink."""
+"""A compiled path: what the reader computes, what Spark computes, and what the sink computes."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from ir.pipeline import Path
 from ir.types import ColumnType
 
 MOST_BROADCAST = 16 << 20
-"""Bytes of a reference, as its source keeps it, that is sent whole to every task."""
+"""The largest size in bytes of a reference that Spark sends completely to every task."""
 
 
 @dataclass(frozen=True, slots=True)
 class Working:
-    """A column as ops name it: a frame column and the steps that are still to be taken from there.
+    """A column of the document: a frame column, and the steps that are not run yet.
 
-    `type` is what it is after the steps; `flags` are the cast flags, already in the frame, that its value hangs on.
+    `type` is the type after the steps; `flags` are the cast flags in the frame that the value depends on.
     """
 
     base: str
@@ -31,8 +31,8 @@ class Working:
 
 @dataclass(frozen=True, slots=True)
 class Expression:
-    """An expression of the document: `text` as its author wrote it, `sql` as checked and bound to frame columns; a
-    `column`, if it makes one."""
+    """An expression of the document: `text` as its author wrote it, `sql` as checked and bound to frame columns.
+    `column` is the column that it computes, if any."""
 
     node: str
     location: str
@@ -43,8 +43,8 @@ class Expression:
 
 @dataclass(frozen=True, slots=True)
 class RuleColumns:
-    """What Spark computes for a row rule: whether its `when` holds, and the condition of an `expression`. Rows that
-    neither is to be asked of have NULL."""
+    """The columns that Spark computes for a row rule: whether its `when` is true, and the condition of an `expression`.
+    They are NULL for rows for which the expression is not evaluated."""
 
     applies: str | None = None
     value: str | None = None
@@ -52,16 +52,16 @@ class RuleColumns:
 
 @dataclass(frozen=True, slots=True)
 class Derive:
-    """Adds frame columns; all of them see the frame as it was before."""
+    """Adds frame columns. Every expression reads the frame before this stage."""
 
     columns: tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Routes:
-    """A branch node on a path: `column` holds the number of the branch that each row goes to, one more than the last
-    for rows that no branch takes. It is NULL for rows that are filtered before, or rejected whatever they hold.
-    `filters` says that the node filters the rows that no branch takes."""
+    """A branch node on a path. `column` contains the number of the branch of each row; for rows that no branch takes,
+    it is the number of branches. It is NULL for rows that an earlier node filters, and for bad rows. If `filters` is
+    true, the node filters the rows that no branch takes."""
 
     node: str
     column: str
@@ -78,8 +78,8 @@ class RunPrograms:
 
 @dataclass(frozen=True, slots=True)
 class Tie:
-    """Where the place of a row tells nothing of its age, rows of a key that are equally last by `order_by` but differ
-    in `told_by` are all kept, and `column` is true for them."""
+    """The check of rows whose order is not defined, if the source has no order. If rows of a key are equally last by
+    `order_by` but differ in the columns `compared`, all of them are kept, and `column` is true for them."""
 
     column: str
     order_by: str
@@ -88,9 +88,9 @@ class Tie:
 
 @dataclass(frozen=True, slots=True)
 class Deduplicate:
-    """Adds `keep`: true for the last row of each key among those that are `eligible`, and for those that are `masked`.
+    """Adds `keep`: true for the last row of each key among the `eligible` rows, and for `masked` rows.
 
-    All are SQL over frame columns. The rows change places, so no batch stays what it was.
+    All fields are SQL over frame columns. The order of the rows changes, so batches do not stay together.
     """
 
     keep: str
@@ -103,7 +103,7 @@ class Deduplicate:
 
 @dataclass(frozen=True, slots=True)
 class WindowColumn:
-    """A frame column that a window adds, by the name of its function in documents."""
+    """A frame column of a window. `function` is the name of the function in documents."""
 
     out: str
     function: str
@@ -113,8 +113,8 @@ class WindowColumn:
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """Adds `columns` for the rows that are `eligible`, NULL for others. `order` are frame columns, each with whether
-    the highest value comes first. A tie is as in a Deduplicate. The rows change places."""
+    """Adds `columns` for the `eligible` rows; they are NULL for other rows. `order` are frame columns, each with true
+    if the highest value comes first. `tie` is as in a Deduplicate. The order of the rows changes."""
 
     keys: tuple[str, ...]
     order: tuple[tuple[str, bool], ...]
@@ -125,8 +125,8 @@ class Window:
 
 @dataclass(frozen=True, slots=True)
 class ExcludeRejected:
-    """Adds `out`: true for the rows that no node has rejected so far, validated as the sink will validate them.
-    `so_far` is the path up to here."""
+    """Adds `out`: true for the rows that no node has rejected so far, by the validation of the sink. `so_far` is the
+    path up to this stage."""
 
     out: str
     so_far: Compiled
@@ -134,8 +134,8 @@ class ExcludeRejected:
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """What a join looks rows up in: the path of the node `id`, compiled over the fields of its reading. Only the
-    columns that the join uses are worked out."""
+    """The reference of a join: the path of the node `id`, compiled over the fields of its reading. Only the columns
+    that the join uses are computed."""
 
     id: str
     path: Path
@@ -146,11 +146,12 @@ class Reference:
 @dataclass(frozen=True, slots=True)
 class Join:
     """Adds `columns` of the reference to each row, as (new frame column, column of the reference), and `match`: whether
-    the row has one, NULL for rows that are not to be looked up.
+    the row has a match, NULL for rows that are not looked up.
 
-    `keys` are (SQL, column of the reference, type in which they are compared); the SQL gives NULL for rows that are not
-    `asked`. `repeated` holds text for rows that match several rows of the reference, NULL for all others; None if that
-    does not matter. Rows stay one to one. A large reference makes them change places.
+    `keys` are (SQL, column of the reference, type in which they are compared); the SQL is NULL for rows for which
+    `asked` is false. `repeated` contains text for rows that match several rows of the reference, and NULL for all
+    others; it is None if repeated matches are allowed. The number of rows does not change. A large reference changes
+    their order.
     """
 
     node: str
@@ -168,7 +169,7 @@ class Join:
 
     @property
     def key(self) -> str:
-        """Its name in counts."""
+        """Return the name of the join in counts."""
         return join_key(self.node, self.reference.id)
 
 
@@ -177,7 +178,7 @@ Stage = Derive | RunPrograms | Deduplicate | Window | ExcludeRejected | Join
 
 @dataclass(frozen=True, slots=True)
 class Observed:
-    """The working columns before and after the ops of a node, for who looks at its rows."""
+    """The working columns before and after the ops of a node, for a preview of its rows."""
 
     node: str
     before: dict[str, Working]
@@ -186,12 +187,12 @@ class Observed:
 
 @dataclass(frozen=True, slots=True)
 class Compiled:
-    """`frame` gives the type of every frame column beside the hidden ones.
+    """`frame` contains the type of every frame column, except for the hidden ones.
 
-    `source` are those that the file gives, `read` makes more of them in the reader, `needed` are the ones among both
-    that expressions look at. `keeps` names, for each node that filters, the boolean column that tells which rows have
-    come through it and all filters before. `rules` stand in the order of the path's row rules. `observed` is the node
-    that a preview shows.
+    `source` are the columns of the source. The reader computes more columns with the programs `read`. `needed` are
+    those of both that expressions read. `keeps` contains, for each node that filters, the boolean column that is true
+    for rows that passed this and all earlier filters. `rules` have the order of the row rules of the path. `observed`
+    is the node that a preview shows.
     """
 
     source: tuple[tuple[str, SourceField], ...]
@@ -209,7 +210,7 @@ class Compiled:
 
     @property
     def fields(self) -> tuple[SourceField, ...]:
-        """The working columns that reach the target."""
+        """Return the working columns that reach the target."""
         return tuple(SourceField(name, column.type) for name, column in self.working.items())
 
     @property
@@ -225,7 +226,7 @@ class Compiled:
         return (*(name for name, _ in self.source), *outputs_of(self.read))
 
     def sink_programs(self) -> tuple[Program, ...]:
-        """What the sink has to finish."""
+        """Return the programs that the sink runs."""
         return tuple(
             Program(column.base, column.steps, f"w{index}")
             for index, column in enumerate(self.working.values())
@@ -233,14 +234,14 @@ class Compiled:
         )
 
     def sink_columns(self) -> dict[str, str]:
-        """Where the sink finds each working column, once its programs have run."""
+        """Return the column of the sink's batches for each working column, after the programs have run."""
         return {
             name: f"w{index}" if column.steps else column.base
             for index, (name, column) in enumerate(self.working.items())
         }
 
     def sink_flags(self) -> tuple[OpFlag, ...]:
-        """What ops find out. A cast whose result nothing uses is not tried."""
+        """Return the flags that are set. A cast whose result is not used does not run."""
         tried = {
             flag
             for program in (*self.read, *self._between(), *self.sink_programs())
@@ -249,7 +250,7 @@ class Compiled:
         return tuple(flag for flag in self.flags if flag.column in tried or isinstance(flag, TieFlag | NoBranchFlag))
 
     def computed(self) -> list[str]:
-        """The frame columns that the stages make and the sink looks at."""
+        """Return the frame columns that the stages compute and the sink reads."""
         read = set(self.read_columns())
         wanted = [column.base for column in self.working.values()] + [flag.column for flag in self.sink_flags()]
         if self.observed:
@@ -266,7 +267,7 @@ class Compiled:
 
 
 def moves_rows(stages: Iterable[Stage]) -> bool:
-    """Whether rows change places, so that those of a failed try cannot be told one by one."""
+    """Return whether the order of the rows changes. If so, the pass is not run again after an expression failed."""
     return any(
         isinstance(stage, Deduplicate | Window) or (isinstance(stage, Join) and stage.moves_rows) for stage in stages
     )

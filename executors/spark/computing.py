@@ -1,6 +1,6 @@
-"""Stages of a path that the reading task computes itself, where every expression of theirs is on the short list.
+"""Stages of a path that the reading task computes itself, if it supports all their expressions.
 
-Then no row need enter the JVM. It is all or nothing: a stage that only Spark can compute takes the others with it.
+Then no row enters the JVM. If Spark must compute one stage, it computes all stages.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Vectors:
-    """Adds columns; all of them see the batch as it was before."""
+    """Adds columns. Every expression reads the batch before this stage."""
 
     columns: tuple[tuple[str, Vector], ...]
 
 
 @dataclass(frozen=True, slots=True)
 class ComputeTask:
-    """Reads, and computes stages on each batch."""
+    """Reads batches and computes the stages of each."""
 
     reader: Task
     stages: tuple[Vectors | RunPrograms, ...]
@@ -60,7 +60,7 @@ def _add(batch: pa.RecordBatch, stage: Vectors | RunPrograms) -> pa.RecordBatch:
 
 
 def computable(compiled: Compiled) -> tuple[Vectors | RunPrograms, ...] | None:
-    """All stages of a path, if none of them needs Spark; else None."""
+    """Return the stages of a path if none of them needs Spark, else None."""
     types = _types(compiled.frame)
     stages = []
     for stage in compiled.stages:
@@ -72,7 +72,7 @@ def computable(compiled: Compiled) -> tuple[Vectors | RunPrograms, ...] | None:
 
 
 def cannot_fail(sql: str, frame: Mapping[str, ColumnType]) -> bool:
-    """Whether an expression over such columns gives a value whatever they hold."""
+    """Return whether an expression over these columns returns a value for all their values."""
     return vector_of(sql, _types(frame)) is not None
 
 
@@ -94,7 +94,8 @@ def _computable(stage: Stage, types: dict[str, pa.DataType]) -> Vectors | RunPro
 
 
 def _vectors(columns: tuple[tuple[str, str], ...], types: Mapping[str, pa.DataType]) -> Vectors | None:
-    """None too where the type is not what Spark gave the column: then they would not mean the same."""
+    """Return None also if the type differs from the type that Spark gave the column, because the values could
+    differ."""
     found = []
     for name, sql in columns:
         vector = vector_of(sql, types)

@@ -1,4 +1,4 @@
-"""Between two stages of expressions: find the rows that pass the rules so far, validated as the sink validates them."""
+"""Finds the rows that pass the rules so far, by the validation of the sink, between two stages of expressions."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from executors.validation import ValidationPlan, passes_rules
 
 @dataclass(frozen=True, slots=True)
 class ExcludeRejectedTask:
-    """Adds a boolean column, true for the rows that pass the rules of `plan`. The rows come in packed batches with the
-    `computed` columns beside them; `programs` compute the columns that the rules read."""
+    """Adds a boolean column that is true for the rows that pass the rules of `plan`. The rows come in packed batches
+    with the `computed` columns next to them; `programs` compute the columns that the rules read."""
 
     plan: ValidationPlan
     programs: tuple[Program, ...]

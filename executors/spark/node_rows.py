@@ -1,4 +1,4 @@
-"""The rows of one node of a path, evaluated as the pass of a load evaluates them, and given back instead of staged."""
+"""Evaluates the rows of one node of a path as a load does, and returns them instead of staging them."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ from executors.validation import BAD, FILE, RAW, RECORD, Evaluated, Tally
 from executors.validation.rows import row_texts
 
 ROWS = "file int, record long, row string, counts string"
-"""The schema of what comes back: a row of the node, or the counts of a task."""
+"""The schema of the result: a row of the node, or the counts of a task."""
 MOST_BYTES = 1_000_000
-"""Of the rows that all tasks give."""
+"""The largest size of the rows that all tasks return."""
 
 Values = dict[str, Any]
 
@@ -58,9 +58,9 @@ class NodeRows:
 
 
 def node_rows(session: RunSession, plan: PassPlan, *, failing_only: bool, most: int) -> NodeRows:
-    """Evaluate all rows of the plan's reading, and return at most so many of each task, fewer if they are large. With
-    `failing_only` they are those that violate a rule of the observed node, so many that are rejected and so many that
-    are warned of. Long values are cut. Raises as `collect_pass`."""
+    """Evaluate all rows of the plan's reading, and return at most `most` of each task, or fewer if they are large. If
+    `failing_only` is true, the rows violate a rule of the observed node; at most `most` rejected rows and `most` rows
+    with a warning are returned. Long values are truncated. Raises the errors of `collect_pass`."""
     each = MOST_BYTES // min(len(plan.reading.parts) or 1, MOST_TASKS)
 
     def make_task(evaluation: Evaluation, compiled: Compiled) -> NodeRowsTask:
@@ -85,8 +85,8 @@ def _decode(row: Mapping[str, Any], looks: _Looks, staged: Sequence[str]) -> Nod
 
 @dataclass(frozen=True, slots=True)
 class _Look:
-    """Working columns somewhere on the path: the frame columns that hold them, and those that are true where a value is
-    not of its type, once the programs have run."""
+    """Working columns at one position of the path: their frame columns, and the flags that are true where a value does
+    not have its type, after the programs have run."""
 
     columns: Mapping[str, str]
     programs: tuple[Program, ...]
@@ -105,7 +105,7 @@ class _Look:
 
 
 def _with_own_flags(step: Step, name: str) -> Step:
-    """The step with flags under other names than those that the rows may have already."""
+    """Return the step with new names of its flags, because the rows may already have columns with the old names."""
     if isinstance(step, Trim | Fill):
         return step
     return step.with_flags(tuple(f"{name}_{i}" for i in range(len(step.flags))))
@@ -126,8 +126,7 @@ class _Looks:
 
 @dataclass(slots=True)
 class _Left:
-    """How many rows a task may still give, of those that violate at most a warning and of the others, and how many
-    bytes of them."""
+    """The limits that a task has not used yet: rows with at most a warning, other rows, and bytes."""
 
     warned: int
     rejected: int
@@ -138,7 +137,7 @@ class _Left:
         return self.bytes > 0 and (self.warned > 0 or self.rejected > 0)
 
     def take(self, severities: set[str]) -> bool:
-        """Count a row, if it may still be given."""
+        """Count a row. Returns whether it is within the limit."""
         if severities <= {"warn"}:
             self.warned -= 1
             return self.warned >= 0
@@ -146,7 +145,7 @@ class _Left:
         return self.rejected >= 0
 
     def fit(self, texts: Iterable[str]) -> Iterator[str]:
-        """The first of the texts, until the bytes are used up."""
+        """Yield the texts until the bytes are used up."""
         for text in texts:
             self.bytes -= len(text)
             if self.bytes < 0:
@@ -156,7 +155,7 @@ class _Left:
 
 @dataclass(frozen=True, slots=True)
 class NodeRowsTask:
-    """Takes the place of the task that stages rows."""
+    """Returns rows instead of staging them."""
 
     evaluation: Evaluation
     looks: _Looks
@@ -219,25 +218,25 @@ class NodeRowsTask:
 
 
 def _places_of(rows: pa.RecordBatch) -> list[tuple[int, int]]:
-    """The file and the record of each row."""
+    """Return file and record of each row."""
     return list(zip(rows.column(FILE).to_pylist(), rows.column(RECORD).to_pylist(), strict=True))
 
 
 def _cells(batch: pa.RecordBatch, columns: Mapping[str, str], charset: Charset) -> list[list[Any]]:
-    """The values of each row in the order of the columns."""
+    """Return the values of each row in the order of the columns."""
     rows = (json.loads(text).values() for text in row_texts(batch, columns, charset))
-    # What follows the columns is the list of those whose values are escaped.
+    # The element after the columns lists the columns whose values are escaped.
     return [list(map(_cut, islice(values, len(columns)))) for values in rows]
 
 
 def _cut(value: Any) -> Any:
-    """A long text with its length, so that different ones rarely look the same."""
+    """Truncate a long text and append its length, so that different texts rarely look the same."""
     is_long = isinstance(value, str) and len(value) > LONGEST_VALUE
     return f"{value[:LONGEST_VALUE]}… ({len(value):,} characters)" if is_long else value
 
 
 def _entries_of(evaluated: Evaluated) -> dict[tuple[int, int], list[tuple[Any, ...]]]:
-    """What was found wrong with each row, by its place."""
+    """Return the problems of each row by its position."""
     found: dict[tuple[int, int], list[tuple[Any, ...]]] = defaultdict(list)
     names = ("node", "rule_id", "field", "message", "severity")
     for entry in evaluated.rejects.to_pylist():
@@ -246,7 +245,7 @@ def _entries_of(evaluated: Evaluated) -> dict[tuple[int, int], list[tuple[Any, .
 
 
 def _filtered_at(rows: pa.RecordBatch, keeps: Sequence[tuple[str, str]]) -> list[str | None]:
-    """For each row the first node that filters it."""
+    """Return for each row the first node that filters it."""
     found: list[str | None] = [None] * rows.num_rows
     for node, column in reversed(keeps):
         for index in pc.indices_nonzero(pc.invert(rows.column(column))).to_pylist():
@@ -255,7 +254,7 @@ def _filtered_at(rows: pa.RecordBatch, keeps: Sequence[tuple[str, str]]) -> list
 
 
 def _unreadable(rows: pa.RecordBatch, flags: Mapping[str, Sequence[str]]) -> list[list[str]]:
-    """For each row the columns whose value could not be read as their type."""
+    """Return for each row the columns whose value does not have their type."""
     found: list[list[str]] = [[] for _ in range(rows.num_rows)]
     readable = pc.is_null(rows.column(BAD)).to_numpy(zero_copy_only=False)
     for name, columns in flags.items():

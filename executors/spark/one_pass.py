@@ -1,5 +1,5 @@
-"""The one pass: reader, ops and sink as one Spark job with exactly one action. A load stages what it reads; a preview
-takes the same way with another sink."""
+"""The pass: reader, ops and sink run as one Spark job with exactly one action. A load stages the rows; a preview uses
+another sink."""
 
 from __future__ import annotations
 
@@ -52,17 +52,17 @@ from executors.validation import FILE, RECORD, FailedFlag, ValidationPlan
 from ir.pipeline import Path
 
 MOST_TASKS = 16
-"""Tasks of a pass, and so connections to a target, whatever the size of the cluster."""
+"""The largest number of tasks of a pass, and so of connections to a target, whatever the size of the cluster."""
 
 
 Way = Literal["fused", "through_spark"]
-"""In tasks that read and stage, or with the JVM between reading and staging."""
+"""`fused`: each task reads, computes and writes. `through_spark`: rows pass through the JVM between reader and sink."""
 
 
 @dataclass(frozen=True, slots=True)
 class PassPlan:
-    """All that one pass needs to know, but where its rows go. `compiled` is the path, compiled over the fields of the
-    reading; `now` is the run's clock, `charset` that of the target's database."""
+    """The plan of a pass without its sink. `compiled` is the path, compiled over the fields of the reading; `now` is
+    the time of the run, `charset` the encoding of the target database."""
 
     path: Path
     reading: Reading
@@ -77,31 +77,31 @@ class PassPlan:
 
 @dataclass(frozen=True, slots=True)
 class Sink:
-    """Where the rows of a pass go: the task that takes them, of the schema of what it gives back. The task is made anew
-    if the path is compiled anew."""
+    """The sink of a pass: a function that makes its task, and the schema of the task's result. The task is made again
+    if the path is compiled again."""
 
     task: Callable[[Evaluation, Compiled], Task]
     schema: str
 
 
 def run_pass(session: RunSession, plan: PassPlan, staging: StagingArea, *, way: Way | None = None) -> PassResult:
-    """Read, transform, validate and stage; return what the winning tasks did.
+    """Read, transform, validate and stage. Returns the results of the successful tasks.
 
-    Raises what reading and the target's connection raise, and what `translate` raises. A row that an expression
-    fails for is staged as a rejected one.
+    Raises the errors of reading, of the target's connection and of `translate`. A row for which an expression fails is
+    staged as a rejected row.
     """
     sink = Sink(lambda evaluation, compiled: SinkTask(evaluation, staging), COUNTS)
     try:
         return _result_of(collect_pass(session, plan, sink, way=way), plan)
     except FailedRow as failed:
-        # What keeps the row from being staged is no news beside why the run ends.
+        # An error in staging the row must not hide the error that ends the run.
         with suppress(Transient, Terminal):
             failed.failure.staged = _stage_rejected(session, plan, staging, failed)
         raise failed.failure from None
 
 
 class FailedRow(Exception):
-    """An expression fails for the row that `row` reads: the first one of the source."""
+    """An expression failed for the row that `row` reads, the first such row of the source."""
 
     def __init__(self, failure: ExpressionFailed, row: ReadTask) -> None:
         super().__init__(failure.message)
@@ -109,10 +109,10 @@ class FailedRow(Exception):
 
 
 def collect_pass(session: RunSession, plan: PassPlan, sink: Sink, *, way: Way | None = None) -> list[dict[str, Any]]:
-    """Read, transform and hand over to the sink; return what its tasks give.
+    """Read, transform and pass the rows to the sink. Returns the results of its tasks.
 
-    Reader and sink are the same either `way`; the shortest that serves is taken, and tests take each of them.
-    Raises FailedRow, and as `run_pass`.
+    Both values of `way` use the same reader and sink. By default the faster one that supports the path is used; tests
+    select each of them. Raises FailedRow, and the errors of `run_pass`.
     """
     if not plan.reading.parts:
         return []
@@ -150,8 +150,9 @@ def _taker(plan: PassPlan, sink: Sink) -> Task:
 
 
 def _run_masking_rejected(session: RunSession, plan: PassPlan, sink: Sink) -> list[dict[str, Any]]:
-    """An expression that fails for rows alone which are rejected anyway does not end the run: then all is done once
-    more without asking it of them. What the first try has staged is that of no winning task."""
+    """Run the pass. If an expression fails only for rows that are rejected in any case, run it again without evaluating
+    the expression for these rows. Rows that the first attempt staged are ignored, because none of its tasks
+    succeeded."""
     session.check()
     try:
         return _run_through_spark(session, plan, sink)
@@ -160,7 +161,7 @@ def _run_masking_rejected(session: RunSession, plan: PassPlan, sink: Sink) -> li
         if plan.compiled.moves_rows:
             raise
         masked = mask_rejected(session, plan.path, plan.reading, plan.compiled)
-        session.check()  # an interruption ends what is at work in Spark, and between two jobs nothing is
+        session.check()  # an interruption only stops active Spark jobs, and between two jobs there is none
         if masked is None:
             raise _located(session, plan, failure) from None
     plan = replace(plan, compiled=masked)
@@ -171,13 +172,13 @@ def _run_masking_rejected(session: RunSession, plan: PassPlan, sink: Sink) -> li
 
 
 def _refuse_in_reference(path: Path, failure: ExpressionFailed) -> None:
-    """The rows of the source are not to blame for what fails in a reference."""
+    """Raise the failure as Terminal if the expression belongs to a reference: no row of the source causes it."""
     if failure.node in path.reference_nodes:
         raise Terminal(failure.code, failure.message, node=failure.node, hint=failure.hint) from None
 
 
 def _located(session: RunSession, plan: PassPlan, failure: ExpressionFailed) -> FailedRow | ExpressionFailed:
-    """An expression's failure with the first row that it is one of, if that can be found."""
+    """Return the failure of an expression with the first row for which it fails, if that row can be found."""
     names = {origin.seq: origin.name for origin in plan.reading.origins}
     frames = partial(frame_of_rows, compiled=plan.compiled, plan=plan)
     node, expressions = plan.path.target.id, plan.compiled.expressions
@@ -197,7 +198,7 @@ def _stage_rejected(session: RunSession, plan: PassPlan, staging: StagingArea, f
 
 @dataclass(frozen=True, slots=True)
 class _Flagged:
-    """Reads rows that all have a flag."""
+    """Reads rows and sets a flag for all of them."""
 
     reader: ReadTask
     flag: FailedFlag
@@ -214,7 +215,7 @@ def _run_through_spark(session: RunSession, plan: PassPlan, sink: Sink) -> list[
 
 
 def _validation_plan(plan: PassPlan, compiled: Compiled) -> ValidationPlan:
-    """`compiled` is the path, or as much of it as is to be validated."""
+    """`compiled` is the path, or the part of it that is validated."""
     return ValidationPlan(
         run_id=plan.run_id,
         source=plan.path.source.id,
@@ -241,13 +242,13 @@ def _through_spark(numbers: DataFrame, plan: PassPlan, sink: Sink) -> DataFrame:
 
 
 def unpack_task(sink: Task, frame: DataFrame, compiled: Compiled) -> UnpackTask:
-    """The task that unpacks the batches of `frame_of_rows`."""
+    """Return the task that unpacks the batches of `frame_of_rows`."""
     return UnpackTask(sink, tuple(frame.columns[1:]), unique_keys(compiled))
 
 
 def frame_of_rows(numbers: DataFrame, reader: ReadTask, compiled: Compiled, plan: PassPlan | None = None) -> DataFrame:
-    """Parcels of whole batches, and beside them, row by row, what the stages have computed. A path with rules needs
-    the `plan` that they are validated by."""
+    """Return a frame of packed batches with one row for each of their rows, and the columns that the stages compute. A
+    path with rules needs the `plan` for their validation."""
     positions = tuple(_POSITIONS) if compiled.moves_rows else (ROW,) if compiled.joins else ()
     fields = [StructField(name, _POSITIONS[name]) for name in positions]
     schema = StructType([*_PACKED, *_schema(compiled, compiled.needed), *fields])
@@ -284,12 +285,12 @@ def _add(frame: DataFrame, stage: Stage, compiled: Compiled, tasks: int, plan: P
 
 
 def _in_order(frame: DataFrame, tasks: int) -> DataFrame:
-    """The rows of each batch together again, in their order."""
+    """Restore the rows of each batch and their order."""
     return frame.repartition(tasks, BATCH).sortWithinPartitions(BATCH, ROW)
 
 
 def reference_frame(spark: SparkSession, reference: Reference) -> DataFrame:
-    """The rows of a reference, as far as a join uses them."""
+    """Return the rows of a reference with the columns that a join uses."""
     compiled, reading = reference.compiled, reference.reading
     reader = ReadTask(reading.reader, group_parts(reading.parts, MOST_TASKS), compiled.source, compiled.read)
     task, schema = reference_task(reference), reference_schema(reference)

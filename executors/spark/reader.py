@@ -1,7 +1,7 @@
-"""The reading end of a pass: a frame of parts becomes a frame of rows.
+"""The reader of a pass: turns a frame of part numbers into a frame of rows.
 
-A task gets the number of its group of parts from `range` and reads them. A Python data source of Spark would do the
-same, with two more Python workers to plan each load, which costs a cold run seconds.
+A task gets the numbers of its groups of parts from `range` and reads them. A Python data source of Spark would need two
+more Python workers to plan each load, which takes seconds at a cold start.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ HIDDEN = (FILE, RECORD, BAD, RAW)
 
 @dataclass(frozen=True, slots=True)
 class ReadTask:
-    """Reads the parts of one task: hidden columns, source columns under frame names, and what `programs` give."""
+    """Reads the parts of one task. Returns hidden columns, source columns under their frame names, and the results of
+    `programs`."""
 
     reader: PartReader
     groups: tuple[tuple[Part, ...], ...]
@@ -54,12 +55,12 @@ def _to_wire(values: pa.Array, kind: ColumnType) -> pa.Array:
 
 
 def group_parts(parts: Sequence[Part], most: int) -> tuple[tuple[Part, ...], ...]:
-    """Share parts among at most so many tasks, in source order, by their size."""
+    """Distribute parts to at most `most` tasks, in source order, by size."""
     total = sum(_weight(part) for part in parts)
     groups: list[list[Part]] = [[] for _ in range(min(most, len(parts)))]
     before = 0
     for part in parts:
-        # By its middle, so that a big part falls to the task it belongs to most.
+        # The middle of a part decides, so that a large part belongs to the group that contains most of it.
         group = (before + _weight(part) / 2) * len(groups) / total
         groups[min(int(group), len(groups) - 1)].append(part)
         before += _weight(part)

@@ -1,4 +1,4 @@
-"""The writing end of a pass: finishes the columns, validates the rows, stages them and reports one row of counts."""
+"""The sink of a pass: computes the last columns, validates the rows, stages them and returns one row of counts."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ if TYPE_CHECKING:
     from executors.spark.jobs import Task
 
 COUNTS = "task long, counts string"
-"""The schema of a sink's one row."""
+"""The schema of the sink's row."""
 
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """How a pass evaluates rows: it leaves out those that filters take, finishes the columns and validates. `keeps` is
-    that of `Compiled`; `matches` are, by the names of joins, the columns that tell which rows have a match. Never
-    raises for data."""
+    """The evaluation of rows in a pass: removes filtered rows, computes the last columns and validates. `keeps` is that
+    of `Compiled`; `matches` are the match columns of joins by the names of the joins. Bad values do not raise
+    errors."""
 
     plan: ValidationPlan
     programs: tuple[Program, ...]
@@ -61,7 +61,7 @@ class Evaluation:
 
 
 def _count_routes(tally: Tally, batch: pa.RecordBatch, route: Routes) -> int:
-    """Count the rows of each branch; return how many rows the node filters because no branch takes them."""
+    """Count the rows of each branch. Returns the number of rows that the node filters because no branch takes them."""
     found = pc.value_counts(batch.column(route.column)).to_pylist()
     counts = {entry["values"]: entry["counts"] for entry in found}
     for number, reader in enumerate(route.readers):
@@ -71,10 +71,9 @@ def _count_routes(tally: Tally, batch: pa.RecordBatch, route: Routes) -> int:
 
 @dataclass(frozen=True, slots=True)
 class SinkTask:
-    """Stages the rows of one task, but for those that filters took. They are committed before the row of counts is
-    given out.
+    """Stages the rows of one task, except for filtered ones. They are committed before the counts are returned.
 
-    Never raises for data; raises what the target's connection raises.
+    Bad values do not raise errors. Raises the errors of the target's connection.
     """
 
     evaluation: Evaluation
@@ -104,14 +103,14 @@ class SinkTask:
 
 
 def task_number() -> int:
-    """Spark's number of this attempt at a task."""
+    """Return Spark's number of this attempt at a task."""
     context = TaskContext.get()
     return context.taskAttemptId() if context else 0
 
 
 @dataclass(frozen=True, slots=True)
 class FusedTask:
-    """Both ends of a pass in one task: rows never enter the JVM."""
+    """Runs reader and sink in one task, so that rows do not enter the JVM."""
 
     reader: Task
     sink: Task

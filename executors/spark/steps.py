@@ -1,6 +1,7 @@
-"""Column work that needs no expression: done in Python, by the reader or the sink, whoever needs the result first.
+"""Work on columns that needs no expression. It runs in Python, in the reader or the sink, where the result is first
+needed.
 
-One grammar serves both, so a value never means one thing in a filter and another in the table.
+Both use the same grammar, so a value has the same meaning in a filter and in the table.
 """
 
 from __future__ import annotations
@@ -21,14 +22,14 @@ from ir.types import ColumnType
 
 @dataclass(frozen=True, slots=True)
 class Trim:
-    """Cut ASCII white space off both ends of text, as the grammar does."""
+    """Remove ASCII white space from both ends of text, with the same rules as the grammar."""
 
     flags: ClassVar[tuple[str, ...]] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Fill:
-    """Put a value in place of NULL. `value` is what pyarrow takes for the column's Arrow type."""
+    """Replace NULL with a value. `value` has a Python type that pyarrow accepts for the column's Arrow type."""
 
     value: Any
     flags: ClassVar[tuple[str, ...]] = ()
@@ -36,8 +37,8 @@ class Fill:
 
 @dataclass(frozen=True, slots=True)
 class FindMatch:
-    """Take a group of the first match of a pattern. The flag `unreadable` is true for text that is none, `missing`
-    where there is no match."""
+    """Take a group of the first match of a pattern. The flag `unreadable` is true for values that are not text,
+    `missing` if there is no match."""
 
     pattern: str
     group: int
@@ -54,8 +55,8 @@ class FindMatch:
 
 @dataclass(frozen=True, slots=True)
 class FindValue:
-    """Take the text of the value at a path in JSON, or its JSON text. The flag `unreadable` is true for what is not
-    JSON, `nested` for an object or array where a plain value is wanted, `missing` where there is no value."""
+    """Take the text of the value at a path in JSON, or its JSON text. The flag `unreadable` is true for values that are
+    not JSON, `nested` for an object or array if a plain value is expected, `missing` if there is no value."""
 
     path: tuple[PathStep, ...]
     as_json: bool
@@ -74,8 +75,8 @@ class FindValue:
 
 @dataclass(frozen=True, slots=True)
 class CheckObject:
-    """Make what is no JSON object of these members unreadable: its members are not missing. The flag `unreadable` is
-    true for such values, `unknown` for objects that have other members."""
+    """Check that values are JSON objects with these members. The flag `unreadable` is true for values that are not,
+    `unknown` for objects with other members. The members of an unreadable value do not count as missing."""
 
     paths: tuple[tuple[PathStep, ...], ...]
     unreadable: str
@@ -96,7 +97,8 @@ def _named(*flags: str | None) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Convert:
-    """Try to turn a column into a type; `flag` names the boolean column that tells where it failed, if any shall."""
+    """Convert a column to a type. `flag` is the name of the boolean column that is true where the conversion failed, if
+    any."""
 
     to: ColumnType
     flag: str | None
@@ -143,8 +145,8 @@ class ProgramsTask:
 
 
 def run_programs(batch: pa.RecordBatch, programs: Sequence[Program]) -> pa.RecordBatch:
-    """The batch with each program's result and flags appended. A program may start from the result of one before it.
-    Never raises for data."""
+    """Return the batch with the result and the flags of each program. A program can start from the result of an earlier
+    one. Bad values do not raise errors."""
     columns = dict(zip(batch.schema.names, batch.columns, strict=True))
     documents = _Documents()
     for program in programs:
@@ -154,14 +156,14 @@ def run_programs(batch: pa.RecordBatch, programs: Sequence[Program]) -> pa.Recor
 
 @dataclass(slots=True)
 class _Documents:
-    """The JSON of a batch's columns, read once however many values are taken from it."""
+    """The parsed JSON of the columns of a batch. Each column is parsed once, however many values are extracted."""
 
     _read: dict[tuple[int, bool], tuple[pa.Array, list[Any]]] = field(default_factory=dict)
 
     def of(self, values: pa.Array, empty_as_null: bool) -> list[Any]:
         key = id(values), empty_as_null
         if key not in self._read:
-            # The array is kept too, so that no other one gets its id.
+            # The array is stored too, so that its id is not reused.
             self._read[key] = values, read_documents(values, empty_as_null=empty_as_null)
         return self._read[key][1]
 

@@ -1,4 +1,4 @@
-"""What each op does to the working columns: one small function per op and one table."""
+"""Compiles each op with one small function, listed in one table."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def apply_op(compiler: Compiler, op: Any) -> None:
-    """Apply one op. Raises what `plan_columns` says; KeyError for an op that does not run yet."""
+    """Apply one op. Raises the errors of `plan_columns`, and KeyError for an op that is not implemented."""
     OPS[op.op](compiler, op)
 
 
@@ -112,14 +112,15 @@ def _fill_null(compiler: Compiler, op: ops.FillNull) -> None:
         if fitting is None:
             raise compiler.refuse(
                 "fillNull.type",
-                f"{value!r} is no {kind}, which column {name!r} is.",
+                f"{value!r} cannot be stored in column {name!r}, which is {kind}.",
                 "Write a value of that type, or cast the column first.",
             )
         compiler.add_step(name, Fill(fitting), kind)
 
 
 def _fitting(value: str | bool | int | float, kind: ColumnType) -> Any:
-    """The value as the column's type, or None if it is none: no number passes for text, no text for a number."""
+    """Return the value in the type of the column, or None if it does not have that type: a number is not text, and text
+    is not a number."""
     wanted = _WRITTEN_AS.get(kind.kind, (str,))
     if not isinstance(value, wanted) or (isinstance(value, bool) and bool not in wanted):
         return None
@@ -134,7 +135,7 @@ def _plain(value: str | int | float) -> str:
 
 _WRITTEN_AS: dict[str, tuple[type, ...]] = {
     "integer": (int,),
-    "bigint": (int, str),  # beyond 2^53 documents write numbers as text
+    "bigint": (int, str),  # numbers above 2^53 are text in documents
     "float": (int, float),
     "decimal": (int, float, str),
     "boolean": (bool,),

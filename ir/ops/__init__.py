@@ -1,4 +1,4 @@
-"""Transform operations. Each is one small class; `OPS` is the table of them."""
+"""Transform operations. Each is one small class, listed in the table `OPS`."""
 
 from __future__ import annotations
 

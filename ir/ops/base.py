@@ -1,4 +1,4 @@
-"""The base of all ops, and what their fields are made of."""
+"""The base class of all ops, and the types of their fields."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Op(Spec):
         yield from ()
 
     def columns_after(self, columns: Columns) -> Columns:
-        """Return what is known of the columns after this op."""
+        """Return the known columns after this op."""
         return columns
 
 

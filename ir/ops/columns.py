@@ -54,7 +54,7 @@ class Rename(Op):
 
 
 class CastTo(Spec):
-    """A type and how its values are written in the text that is converted."""
+    """A type, and the format of its values in the text that is converted."""
 
     type: TypeName = Field(description="The new type.")
     format: Formats | None = FORMAT
