@@ -67,7 +67,7 @@ def test_a_source_says_where_its_rows_come_from(connector: str, config: dict[str
 
 def test_settings_are_not_given_as_those_of_another_connector() -> None:
     source = Source(id="src", kind="source", connector="postgres", config={"query": "SELECT 1"})
-    with pytest.raises(TypeError, match="postgres are no FilesConfig"):
+    with pytest.raises(TypeError, match="postgres are not FilesConfig"):
         config_of(source, FilesConfig)
     with pytest.raises(KeyError, match="have no type yet"):
         config_of(source.model_copy(update={"connector": "s3"}), SourceConfig)
