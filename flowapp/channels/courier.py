@@ -71,11 +71,11 @@ def deliver_to(channel_id: UUID) -> int:
         if channel is None or not batch:  # Somebody may have removed the channel meanwhile.
             break
         if not attempt(channel, batch):
-            _let_go(channel_id, REST_SECONDS)
+            _release(channel_id, REST_SECONDS)
             return taken
         taken += len(batch)
-        _let_go(channel_id, BUSY_SECONDS)
-    _let_go(channel_id, 0)
+        _release(channel_id, BUSY_SECONDS)
+    _release(channel_id, 0)
     return taken
 
 
@@ -94,7 +94,7 @@ def _give_up_worn_out(channel_id: UUID) -> None:
         _note_failure(batch[0].channel, batch, error)
 
 
-def _let_go(channel_id: UUID, seconds: float) -> None:
+def _release(channel_id: UUID, seconds: float) -> None:
     Channel.objects.filter(pk=channel_id).update(busy_until=from_now(seconds) if seconds else None)
 
 

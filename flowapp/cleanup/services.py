@@ -60,7 +60,7 @@ class _LoadedTables:
     quarantines: dict[str, None] = field(default_factory=dict)
 
 
-def what_goes(pipeline: Pipeline) -> Deletion:
+def describe_deletion(pipeline: Pipeline) -> Deletion:
     tables = _tables_by_connection(pipeline)
     return Deletion(
         versions=pipeline.versions.count(),
@@ -76,7 +76,7 @@ def what_goes(pipeline: Pipeline) -> Deletion:
 def before_deletion(pipeline: Pipeline) -> None:
     """Hook before the deletion of a pipeline: schedule the cleanup of its data."""
     left = note_pending(pipeline)
-    transaction.on_commit(lambda: clear_up(left))
+    transaction.on_commit(lambda: clean_up(left))
 
 
 def note_pending(pipeline: Pipeline) -> list[PendingCleanup]:
@@ -99,15 +99,15 @@ def note_pending(pipeline: Pipeline) -> list[PendingCleanup]:
     )
 
 
-def clear_up_pending() -> int:
+def clean_up_pending() -> int:
     """Clean up what was unreachable at deletion; return the number of connections with no data left. Records of
     rejected rows that can no longer be reached are deleted too."""
     left = PendingCleanup.objects.select_related("workspace").order_by("pk")
     stored = Connection.objects.filter(workspace=OuterRef("workspace"), name=OuterRef("connection"))
-    return clear_up(left.filter(Q(is_due=True) | ~Exists(stored)))
+    return clean_up(left.filter(Q(is_due=True) | ~Exists(stored)))
 
 
-def clear_up(left: Iterable[PendingCleanup]) -> int:
+def clean_up(left: Iterable[PendingCleanup]) -> int:
     """Clean up behind each connection that responds. The scheduler retries the others."""
     return sum(map(_clear_up, left))
 
@@ -116,7 +116,7 @@ def _clear_up(pending: PendingCleanup) -> bool:
     try:
         stored = get_connection(pending.workspace, pending.connection)
     except UnknownConnection:
-        return _let_go(pending)
+        return _give_up(pending)
     try:
         _forget(resolve(stored), pending)
     except FlowError as error:
@@ -129,7 +129,7 @@ def _clear_up(pending: PendingCleanup) -> bool:
     return True
 
 
-def _let_go(pending: PendingCleanup) -> bool:
+def _give_up(pending: PendingCleanup) -> bool:
     """Give up on a connection that was removed and has not been added again within REMOVED_DAYS. One alert lists the
     data that is not deleted."""
     is_over = PendingCleanup.objects.filter(pk=pending.pk, left_at__lt=from_now(-REMOVED_DAYS * 24 * 3600.0)).exists()

@@ -9,7 +9,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST
 
 from flowapp.accounts.access import page
-from flowapp.cleanup.services import what_goes
+from flowapp.cleanup.services import describe_deletion
 from flowapp.lists.selected import apply_to_each, list_before, require_here, selected_names
 from flowapp.pipelines.copies import add_tag, require_tag
 from flowapp.pipelines.deletion import delete_pipeline
@@ -65,8 +65,8 @@ def delete(request: HtmxRequest) -> HttpResponse:
     """Show what the deletion of the selected pipelines deletes. After confirmation, delete them."""
     pipelines = _selected(request, request.GET if request.method == "GET" else request.POST)
     if request.method == "GET":
-        deletions = [(pipeline, what_goes(pipeline)) for pipeline in pipelines]
-        context = {"deletions": deletions, "kept_days": retention_of(request.workspace)}
+        deletions = [(pipeline, describe_deletion(pipeline)) for pipeline in pipelines]
+        context = {"deletions": deletions, "retention_days": retention_of(request.workspace)}
         return render_page(request, "pipelines/delete_selected.html", context)
     _apply(request, pipelines, delete_pipeline, "deleted with versions and runs")
     return HttpResponseRedirect(reverse("pipelines:list", args=[request.workspace.slug]))

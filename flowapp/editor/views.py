@@ -9,9 +9,9 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from flowapp.accounts.access import page
 from flowapp.accounts.models import User
-from flowapp.cleanup.services import what_goes
+from flowapp.cleanup.services import describe_deletion
 from flowapp.editor.listing import NOT_RUN, Filters, PipelineRow, is_favourite, list_rows, list_tags, newest_runs
-from flowapp.lists.services import kept_query
+from flowapp.lists.services import filter_query
 from flowapp.pipelines.copies import duplicate_pipeline
 from flowapp.pipelines.deletion import delete_pipeline
 from flowapp.pipelines.models import Pipeline
@@ -41,7 +41,7 @@ def list_page(request: HtmxRequest) -> HttpResponse:
         "modes": list(LOAD_MODES),
         "states": [(NOT_RUN, "never run"), *((state.value, state.label.capitalize()) for state in State)],
         "sorting": filters.sorting,
-        "query": kept_query(request.GET.urlencode()),
+        "query": filter_query(request.GET.urlencode()),
         "has_any": bool(page_of.rows) or list_pipelines(request.workspace, archived=None).exists(),
     }
     return render_page(request, "pipelines/list.html", context, fragment="pipelines/_table.html")
@@ -121,7 +121,11 @@ def delete(request: HtmxRequest, slug: str) -> HttpResponse:
     """Show what the deletion deletes and what it does not delete. After confirmation, delete the pipeline."""
     pipeline = get_pipeline(request.workspace, slug)
     if request.method == "GET":
-        context = {"pipeline": pipeline, "deletion": what_goes(pipeline), "kept_days": retention_of(request.workspace)}
+        context = {
+            "pipeline": pipeline,
+            "deletion": describe_deletion(pipeline),
+            "retention_days": retention_of(request.workspace),
+        }
         return render_page(request, "pipelines/delete.html", context)
     delete_pipeline(pipeline)
     messages.success(request, f"Pipeline {slug} deleted with its versions and runs.")

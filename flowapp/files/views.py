@@ -28,7 +28,7 @@ from flowapp.files.selectors import (
     list_waiting,
 )
 from flowapp.files.services import delete_upload, send_file
-from flowapp.lists.services import kept_query
+from flowapp.lists.services import filter_query
 from flowapp.pipelines.models import Pipeline
 from flowapp.pipelines.selectors import get_pipeline, list_pipeline_names
 from flowapp.runs.load_units.models import UnitState
@@ -71,7 +71,7 @@ def list_page(request: HtmxRequest) -> HttpResponse:
         "run": filters.get("run"),
         "found": found,
         "sorting": sorting,
-        "query": kept_query(request.GET.urlencode()),
+        "query": filter_query(request.GET.urlencode()),
         "rows": [
             (unit, read.get(unit.run_id) if unit.run_id else None, is_to_be_loaded_again(unit)) for unit in found.rows
         ],

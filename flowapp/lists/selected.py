@@ -8,7 +8,7 @@ from typing import TypeVar
 from django.contrib import messages
 from django.urls import reverse
 
-from flowapp.lists.services import LONGEST_QUERY, kept_query
+from flowapp.lists.services import LONGEST_QUERY, filter_query
 from flowapp.web.htmx import HtmxRequest
 from ir.errors import FlowError
 from ir.words import counted
@@ -61,5 +61,5 @@ def apply_to_each(
 def list_before(request: HtmxRequest, name: str) -> str:
     """Return the URL of the list with the filter under which the rows were selected."""
     address = reverse(name, args=[request.workspace.slug])
-    query = kept_query(request.POST.get("query", "")[:LONGEST_QUERY])
+    query = filter_query(request.POST.get("query", "")[:LONGEST_QUERY])
     return f"{address}?{query}" if query else address

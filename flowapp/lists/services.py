@@ -14,7 +14,7 @@ PAGES = {"pipelines": "pipelines:list", "runs": "runs:list", "files": "files:lis
 MOST_FILTERS = 20
 """The maximum number of saved filters of a user for one list of a workspace."""
 LONGEST_QUERY = 2000
-NOT_KEPT = frozenset({"cursor", "new"})
+NOT_IN_FILTERS = frozenset({"cursor", "new"})
 """Query parameters that are no part of a filter."""
 
 
@@ -25,7 +25,7 @@ def list_filters(workspace: Workspace, user: User, page: str) -> list[SavedFilte
 def save_filter(workspace: Workspace, user: User, page: str, name: str, query: str) -> SavedFilter:
     """Save a filter under a name; replace a filter of the same name. Raises FlowError."""
     require_page(page)
-    name, query = " ".join(name.split()), kept_query(query)
+    name, query = " ".join(name.split()), filter_query(query)
     if not 1 <= len(name) <= 60 or not query or len(query) > LONGEST_QUERY:
         raise FlowError(
             "filter.name_invalid",
@@ -62,7 +62,7 @@ def require_page(page: str) -> str:
     return PAGES[page]
 
 
-def kept_query(query: str) -> str:
+def filter_query(query: str) -> str:
     """Return the query string without empty values and without the position in the list."""
     pairs = parse_qsl(query.lstrip("?").replace("\0", ""))
-    return urlencode([(name, value) for name, value in pairs if name not in NOT_KEPT])
+    return urlencode([(name, value) for name, value in pairs if name not in NOT_IN_FILTERS])

@@ -10,7 +10,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_POST
 
 from flowapp.accounts.access import page
-from flowapp.lists.services import get_filter, kept_query, require_page, save_filter
+from flowapp.lists.services import filter_query, get_filter, require_page, save_filter
 from flowapp.web.htmx import HtmxRequest
 
 
@@ -31,7 +31,7 @@ def delete(request: HtmxRequest, saved_filter: UUID) -> HttpResponse:
     found = get_filter(request.workspace, request.user, saved_filter)
     found.delete()
     messages.success(request, f"Filter “{found.name}” is deleted.")
-    return _list(request, found.page, kept_query(request.POST.get("query", "")))
+    return _list(request, found.page, filter_query(request.POST.get("query", "")))
 
 
 def _list(request: HtmxRequest, of: str, query: str) -> HttpResponse:

@@ -17,7 +17,7 @@ from executors.api import SampleKind
 from flowapp.connections.secrets import decrypt, encrypt
 from ir.errors import FlowError
 
-KEPT_SECONDS = 600
+TTL_SECONDS = 600
 SIGN_OF_LIFE_SECONDS = 15
 MOST_WAITING = 1_000
 MOST_BYTES = 1_000_000
@@ -86,9 +86,9 @@ def send(owner: Owner, **what: Any) -> PreviewRequest:
     request = PreviewRequest(str(uuid4()), owner, **what)
     queued = encrypt(_bounded(Answer("queued")))
     with report_outage(), _client().pipeline() as pipe:
-        pipe.set(_key(request.id, "request"), _encrypted(asdict(request)), ex=KEPT_SECONDS)
-        pipe.set(_key(request.id, "answer"), queued, ex=KEPT_SECONDS)
-        pipe.set(_newest_key(request), request.id, ex=KEPT_SECONDS)
+        pipe.set(_key(request.id, "request"), _encrypted(asdict(request)), ex=TTL_SECONDS)
+        pipe.set(_key(request.id, "answer"), queued, ex=TTL_SECONDS)
+        pipe.set(_newest_key(request), request.id, ex=TTL_SECONDS)
         pipe.rpush(_QUEUE, request.id)
         pipe.ltrim(_QUEUE, -MOST_WAITING, -1)
         pipe.execute()
@@ -118,7 +118,7 @@ def is_newest(request: PreviewRequest) -> bool:
 
 def mark_cancelled(preview: str) -> None:
     """Mark a preview as cancelled: a worker ends it, or does not begin it."""
-    _client().set(_key(preview, "cancelled"), "1", ex=KEPT_SECONDS)
+    _client().set(_key(preview, "cancelled"), "1", ex=TTL_SECONDS)
 
 
 def is_cancelled(preview: str) -> bool:
@@ -127,7 +127,7 @@ def is_cancelled(preview: str) -> bool:
 
 def write_answer(preview: str, answer: Answer) -> None:
     """Store the state of a preview. Rows are dropped from an answer that is too large."""
-    _client().set(_key(preview, "answer"), encrypt(_bounded(answer)), ex=KEPT_SECONDS)
+    _client().set(_key(preview, "answer"), encrypt(_bounded(answer)), ex=TTL_SECONDS)
 
 
 def read_answer(preview: str) -> Answer | None:

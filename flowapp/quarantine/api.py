@@ -27,7 +27,7 @@ from flowapp.quarantine.deciding import decide
 from flowapp.quarantine.exporting import export_response
 from flowapp.quarantine.models import Selection
 from flowapp.quarantine.purging import SECONDS, counted_document, purge, rows_to_purge
-from flowapp.quarantine.replaying import ALL, ask_for_runs, says_before_replay
+from flowapp.quarantine.replaying import ALL, ask_for_runs, replay_notes
 from flowapp.quarantine.results import page_results
 from flowapp.quarantine.selectors import EntryFilter, find_entries, page_filtered
 from flowapp.quarantine.serializers import (
@@ -168,7 +168,7 @@ def _queued_runs(selection: Selection, runs: list[Any]) -> dict[str, Any]:
         "runs": [run.pk for run in runs],
         "rows": selection.rows,
         "complete": selection.is_whole,
-        "notes": says_before_replay(selection.pipeline, nodes),
+        "notes": replay_notes(selection.pipeline, nodes),
     }
 
 

@@ -21,7 +21,7 @@ OF_NO_ROWS = frozenset({"retention"})
 @dataclass(frozen=True, slots=True)
 class Line:
     """A decision in the audit log. A number is None if it is unknown or does not apply. `state` is the state of the
-    decision's run while that has not loaded. `broke_off` means that an export or purge ended early, `goes_on` that a
+    decision's run while that has not loaded. `broke_off` means that an export or purge ended early, `continues` that a
     purge continues."""
 
     decision: RowDecision
@@ -32,7 +32,7 @@ class Line:
     of_entries: bool = False
     state: str = ""
     broke_off: bool = False
-    goes_on: bool = False
+    continues: bool = False
 
 
 def list_audit_log(workspace: Workspace, most: int) -> list[Line]:
@@ -46,8 +46,8 @@ def _line(decision: RowDecision) -> Line:
         return Line(decision)
     if decision.action in OF_ENTRIES:
         done = decision.rows if decision.rows >= 0 else None
-        broke_off, goes_on = bool(decision.details.get(BROKE_OFF)), LEFT in decision.details
-        return Line(decision, done=done, of_entries=True, broke_off=broke_off, goes_on=goes_on)
+        broke_off, continues = bool(decision.details.get(BROKE_OFF)), LEFT in decision.details
+        return Line(decision, done=done, of_entries=True, broke_off=broke_off, continues=continues)
     if decision.action in DECIDED:
         return _line_of_run(decision)
     requested = decision.rows + decision.excluded

@@ -116,7 +116,7 @@ class ViolationGroup(models.Model):
     node = models.CharField(max_length=63, blank=True)
     rule = models.TextField(blank=True)
     type = models.CharField(max_length=40, blank=True)
-    field = models.TextField(null=True)  # noqa: DJ001 - a rule without a field is told apart from a field named ''
+    field = models.TextField(null=True)  # noqa: DJ001 - a rule without a field differs from a field named ''
     on_fail = models.CharField(max_length=10, blank=True)
 
     class Meta:

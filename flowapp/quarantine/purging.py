@@ -29,7 +29,7 @@ BY_TIME = Decider("retention")
 MOST_DAYS = 36_500
 SECONDS = 20
 """The time limit of a purge while a user waits; the scheduler continues it."""
-SECONDS_GOING_ON = 10
+SECONDS_TO_CONTINUE = 10
 """The time limit of the scheduler, which has other tasks."""
 MOST_BY_TIME = 500_000
 """The maximum number of expired entries that are deleted from one table at a time, because the scheduler has other
@@ -79,21 +79,21 @@ def purge(
         )
     reject_tables = reject_tables_of(workspace, filters.pipeline, filters.run)
     sweep = _Sweep(workspace, filters, _before(days), until=None if seconds is None else time.monotonic() + seconds)
-    _throw_away(sweep, reject_tables, days, by, reason, goes_on=True)
-    return Purged(sweep.gone, not sweep.left)
+    _delete_and_record(sweep, reject_tables, days, by, reason, continues=True)
+    return Purged(sweep.deleted, not sweep.left)
 
 
-def _throw_away(
-    sweep: _Sweep, reject_tables: Sequence[RejectTable], days: int, by: Decider, reason: str, *, goes_on: bool
+def _delete_and_record(
+    sweep: _Sweep, reject_tables: Sequence[RejectTable], days: int, by: Decider, reason: str, *, continues: bool
 ) -> None:
-    """Delete entries and record the purge. With `goes_on`, the scheduler continues if time runs out."""
+    """Delete entries and record the purge. With `continues`, the scheduler continues if time runs out."""
     left: dict[str, int] = {}
     try:
         sweep.over(reject_tables)
-        left = sweep.left if goes_on else left
+        left = sweep.left if continues else left
     finally:
         # Deletions stay even if another database does not respond.
-        if sweep.gone or left:
+        if sweep.deleted or left:
             filters = sweep.filters
             details = {"filters": filters.words(), "olderThanDays": days, "before": sweep.before.isoformat()}
             note_decision(
@@ -101,22 +101,22 @@ def _throw_away(
                 filters.of_pipeline,
                 "purge",
                 by,
-                rows=sweep.gone,
+                rows=sweep.deleted,
                 reason=reason,
                 details={**details, **({LEFT: left} if left else {})},
             )
 
 
-def go_on_with_purges() -> int:
+def continue_purges() -> int:
     """Continue unfinished purges; return the number of deleted entries."""
-    gone, until = 0, time.monotonic() + SECONDS_GOING_ON
+    deleted, until = 0, time.monotonic() + SECONDS_TO_CONTINUE
     for decision in RowDecision.objects.filter(action="purge", details__has_key=LEFT).order_by("at", "id"):
         if time.monotonic() < until:
-            gone += _go_on(decision, until)
-    return gone
+            deleted += _continue(decision, until)
+    return deleted
 
 
-def _go_on(decision: RowDecision, until: float) -> int:
+def _continue(decision: RowDecision, until: float) -> int:
     """Continue one purge. An unresponsive database is retried next time; a removed connection is given up, and the
     record says that not all entries were deleted."""
     details = dict(decision.details)
@@ -142,8 +142,8 @@ def _go_on(decision: RowDecision, until: float) -> int:
         details[BROKE_OFF] = True
     if not left.keys() <= reject_tables.keys():
         details[BROKE_OFF] = True
-    note_purged(decision, sweep.gone, {**details, **({LEFT: sweep.left} if sweep.left else {})})
-    return sweep.gone
+    note_purged(decision, sweep.deleted, {**details, **({LEFT: sweep.left} if sweep.left else {})})
+    return sweep.deleted
 
 
 @dataclass(slots=True)
@@ -156,7 +156,7 @@ class _Sweep:
     before: datetime
     until: float | None = None
     most: int | None = None
-    gone: int = 0
+    deleted: int = 0
     left: dict[str, int] = field(default_factory=dict)
 
     def over(self, reject_tables: Sequence[RejectTable]) -> None:
@@ -172,7 +172,7 @@ class _Sweep:
                 most=self.most,
                 until=self.until,
             )
-            self.gone += swept.gone
+            self.deleted += swept.gone
             if swept.reached is None:
                 del self.left[reject_table.key]
             else:
@@ -213,7 +213,7 @@ def retention_of(workspace: Workspace) -> int | None:
 
 def purge_old_rows() -> int:
     """Delete expired rows in every workspace with a retention, over each reachable connection."""
-    gone = 0
+    deleted = 0
     for retention in Retention.objects.select_related("workspace").order_by("pk"):
         try:
             all_tables = dict.fromkeys(
@@ -224,15 +224,15 @@ def purge_old_rows() -> int:
             logger.warning("Rejected rows of workspace %s were not purged: %s", retention.workspace, error)
             continue
         for name, here in groupby(reject_tables, key=_connection):
-            gone += _throw_away_old(retention, name, list(here))
-    return gone
+            deleted += _delete_expired(retention, name, list(here))
+    return deleted
 
 
-def _throw_away_old(retention: Retention, connection: str, reject_tables: list[RejectTable]) -> int:
+def _delete_expired(retention: Retention, connection: str, reject_tables: list[RejectTable]) -> int:
     why = f"Older than {retention.days} days."
     sweep = _Sweep(retention.workspace, EntryFilter(), _before(retention.days), most=MOST_BY_TIME)
     try:
-        _throw_away(sweep, reject_tables, retention.days, BY_TIME, why, goes_on=False)
+        _delete_and_record(sweep, reject_tables, retention.days, BY_TIME, why, continues=False)
     except FlowError as error:
         logger.warning(
             "Purging rejected rows of workspace %s failed at connection %s: %s",
@@ -240,7 +240,7 @@ def _throw_away_old(retention: Retention, connection: str, reject_tables: list[R
             connection,
             error,
         )
-    return sweep.gone
+    return sweep.deleted
 
 
 def _connection(reject_table: RejectTable) -> str:

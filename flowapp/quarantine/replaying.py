@@ -97,7 +97,7 @@ def ask_for_runs(
     return runs
 
 
-def says_before_replay(pipeline: Pipeline, nodes: Collection[str]) -> list[str]:
+def replay_notes(pipeline: Pipeline, nodes: Collection[str]) -> list[str]:
     """Return notes about these targets that users should read before a replay."""
     notes = []
     document = read_document(get_version(pipeline).document)
@@ -118,8 +118,7 @@ def says_before_replay(pipeline: Pipeline, nodes: Collection[str]) -> list[str]:
             )
         if mode.needs_key:
             notes.append(
-                f"Newer rows of {table} with the same key are kept, unless you select the rows to replace after a "
-                f"check."
+                f"Newer rows of {table} with the same key stay, unless you select the rows to replace after a check."
             )
         if mode.keeps_watermark:
             notes.append(f"Rows are added to {table}. The watermark does not change.")

@@ -55,7 +55,7 @@ OVER_ROWS = (
         tag="fix",
         fixes=True,
         over_rows=OverRows(
-            "Fix of rejected rows", decides=True, note="Nothing is loaded. The original values stay stored."
+            "Fix of rejected rows", decides=True, note="Nothing is loaded. The original values are not changed."
         ),
     ),
 )

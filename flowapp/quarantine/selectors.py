@@ -123,8 +123,8 @@ def page_filtered(
     more = partial = False
     for found in read:
         mine = [entry for entry in shown if entry["reject_table"] == found.table.key]
-        is_all, goes_on = len(mine) == len(found.entries), found.looked_to is not None
-        more, partial = more or not is_all or goes_on, partial or (is_all and goes_on)
+        is_all, has_more = len(mine) == len(found.entries), found.looked_to is not None
+        more, partial = more or not is_all or has_more, partial or (is_all and has_more)
         if is_all and found.looked_to is not None:
             positions[found.table.key] = found.looked_to
         elif mine:

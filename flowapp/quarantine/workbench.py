@@ -27,7 +27,7 @@ from flowapp.quarantine.exporting import FORMATS, export_response
 from flowapp.quarantine.forms import filters_of
 from flowapp.quarantine.models import Selection
 from flowapp.quarantine.purging import MOST_DAYS, SECONDS, purge, retention_of, rows_to_purge, set_retention
-from flowapp.quarantine.replaying import ask_for_runs, says_before_replay
+from flowapp.quarantine.replaying import ask_for_runs, replay_notes
 from flowapp.quarantine.source_fields import SourceFields
 from flowapp.quarantine.values import grid_row, standing_of
 from flowapp.runs.holds import Decider
@@ -111,7 +111,7 @@ def _grid(selection: Selection, typed: Mapping[str, str]) -> dict[str, Any]:
     return {
         "statuses": statuses,
         "columns": columns,
-        "notes": says_before_replay(selection.pipeline, nodes),
+        "notes": replay_notes(selection.pipeline, nodes),
         "grid": [(row, [row.cell(name).with_typed(typed, row.key) for name in columns]) for row in rows],
         "more": selection.rows - len(rows),
         "can_replay": standing.pop("", 0),
@@ -230,7 +230,7 @@ def export(request: HtmxRequest) -> HttpResponseBase:
 def purging(request: HtmxRequest) -> HttpResponse:
     """Show the retention and the audit log. Purging first shows the number of entries that it would delete."""
     context: dict[str, Any] = {
-        "kept_days": retention_of(request.workspace),
+        "retention_days": retention_of(request.workspace),
         "audit_log": list_audit_log(request.workspace, DECISIONS_SHOWN),
     }
     if request.method == "POST":
@@ -254,7 +254,7 @@ def purging(request: HtmxRequest) -> HttpResponse:
             messages.success(request, f"{done.entries:,} entries purged{rest}.")
             return redirect("quarantine:purge", request.workspace.slug)
         context |= {
-            "would_go": rows_to_purge(request.workspace, filters, count),
+            "to_purge": rows_to_purge(request.workspace, filters, count),
             "older": days,
             "reason": reason,
             "filters": filters,

@@ -184,7 +184,7 @@ class LeaseRenewer(threading.Thread):
             logger.warning("Lease of run %s not renewed: %s", self._claim.run_id, type(error).__name__)
             connections.close_all()
         if now - self._renewed > settings.LEASE_SECONDS:
-            self._reason = self._claim.lost()  # others may hold it by now, and this process cannot tell
+            self._reason = self._claim.lost()  # another process may hold it by now
         elif now > self._deadline and self._reason is None:
             self._reason = self._over_limit()
 

@@ -286,7 +286,7 @@ class RuleCount(models.Model):
     node = models.CharField(max_length=63)
     rule = models.TextField()
     type = models.CharField(max_length=40)
-    field = models.TextField(null=True)  # noqa: DJ001 - a rule without a field is told apart from a field named ''
+    field = models.TextField(null=True)  # noqa: DJ001 - a rule without a field differs from a field named ''
     on_fail = models.CharField(max_length=10)
     violations = models.BigIntegerField()
     evaluated = models.BigIntegerField(null=True)

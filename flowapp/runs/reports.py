@@ -40,9 +40,9 @@ def save_report(run: Run, report: RunReport) -> dict[str, Any]:
 
 
 def _save_rules(run: Run, rules: Sequence[RuleCount]) -> None:
-    kept = models.RuleCount.objects.filter(run=run)
-    before, after = list(kept), [_rule(run, i, rule) for i, rule in enumerate(rules)]
-    kept.delete()
+    stored = models.RuleCount.objects.filter(run=run)
+    before, after = list(stored), [_rule(run, i, rule) for i, rule in enumerate(rules)]
+    stored.delete()
     models.RuleCount.objects.bulk_create(after)
     rules_counted(run, before, after)
 

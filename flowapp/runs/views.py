@@ -16,7 +16,7 @@ from flowapp.accounts.access import page
 from flowapp.accounts.roles import ROWS_VIEW, may_see_values
 from flowapp.accounts.services import note_opened_result
 from flowapp.lists.selected import apply_to_each, list_before, require_here, selected_names
-from flowapp.lists.services import kept_query
+from flowapp.lists.services import filter_query
 from flowapp.pipelines.selectors import get_pipeline, list_pipeline_names
 from flowapp.runs.durations import seconds_of
 from flowapp.runs.forms import RunFilter
@@ -54,7 +54,7 @@ def list_page(request: HtmxRequest) -> HttpResponse:
         "has_any": is_filtered or bool(found.rows) or "cursor" in request.GET,
         "found": found,
         "sorting": sorting,
-        "query": kept_query(request.GET.urlencode()),
+        "query": filter_query(request.GET.urlencode()),
         "rows": [(run, run_kind_of(run).tag, loads.get(run.pk, NOT_COUNTED), seconds_of(run)) for run in found.rows],
         "names": list_pipeline_names(request.workspace),
     }

@@ -27,7 +27,7 @@ class ColumnPage:
     shows: str
     find: str
     choices: tuple[Choice, ...]
-    kept: list[tuple[str, str]]
+    hidden: list[tuple[str, str]]
     unseen_errors: list[str]
 
     @property
@@ -52,8 +52,8 @@ def page_of_columns(answers: Answers, rows: list[ColumnRow]) -> ColumnPage:
     shown = pages[shows][1]
     prefixes = {row.column.prefix for row in shown}
     others = [row for row in rows if row.column.prefix not in prefixes]
-    kept = [field for row in others for field in _kept(answers, row)]
-    return ColumnPage(shown, shows, find, choices, kept, [row.column.name for row in others if _has_error(row)])
+    hidden = [field for row in others for field in _hidden_fields(answers, row)]
+    return ColumnPage(shown, shows, find, choices, hidden, [row.column.name for row in others if _has_error(row)])
 
 
 def _pages(rows: Sequence[ColumnRow], find: str) -> Iterator[tuple[str, tuple[str, list[ColumnRow]]]]:
@@ -73,7 +73,7 @@ def _has_error(row: ColumnRow) -> bool:
     return any(found.severity == "error" for found in row.diagnostics)
 
 
-def _kept(answers: Answers, row: ColumnRow) -> Iterator[tuple[str, str]]:
+def _hidden_fields(answers: Answers, row: ColumnRow) -> Iterator[tuple[str, str]]:
     """Yield the changed fields of a column that is not displayed. Its part in the key is sent even if unchanged,
     because a change of one key column makes the whole key a choice of the user."""
     prefix = row.column.prefix

@@ -173,7 +173,7 @@ def _still_counting(pipeline: Pipeline, records: Iterator[Record]) -> Iterator[R
 def _report(pipeline: Pipeline, written: WrittenState, done: Imported) -> None:
     done.load_records += written.adopted + written.commits
     done.watermarks += written.watermarks
-    done.notes += [f"The watermark of {table} is newer here and was kept." for table in written.newer]
+    done.notes += [f"The watermark of {table} is newer here and was not changed." for table in written.newer]
     done.notes += [
         f"{table} is missing or empty, and has no watermark: the next run reads all." for table in written.unmarked
     ]

@@ -93,7 +93,7 @@ def list_samples(pipeline: Pipeline, target: Target) -> list[Sample]:
         grouped.setdefault((row.kind, row.run_id), []).append(row)
     runs = Run.objects.filter(workspace=pipeline.workspace_id, pk__in=[UUID(run_id) for _, run_id in grouped])
     known = {str(run.pk): run for run in runs}
-    samples = [Sample(kind, tuple(kept), known.get(run_id)) for (kind, run_id), kept in grouped.items()]
+    samples = [Sample(kind, tuple(rows), known.get(run_id)) for (kind, run_id), rows in grouped.items()]
     samples.reverse()
     return sorted(samples, key=lambda sample: sample.kind != SOURCE)
 

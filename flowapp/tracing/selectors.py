@@ -138,7 +138,7 @@ def _trace(pipeline: Pipeline, document: Document, target: Target, key: Mapping[
         describe.location(f"rejected rows in {table_name}", "rejects", found, describe.entry, note)
         for table_name, found in zip(reject_tables, trace.rejects, strict=True)
     ]
-    what = f"samples of recent loads, kept {SAMPLES_RETENTION_DAYS} days"
+    what = f"samples of recent loads, stored {SAMPLES_RETENTION_DAYS} days"
     samples = describe.location(what, "samples", trace.samples, describe.sample)
     return TargetTrace(target.id, (rows, *rejects, samples), tuple(_excluded(pipeline, target)))
 

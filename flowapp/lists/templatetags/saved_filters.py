@@ -6,7 +6,7 @@ from typing import Any
 
 from django import template
 
-from flowapp.lists.services import MOST_FILTERS, kept_query, list_filters
+from flowapp.lists.services import MOST_FILTERS, filter_query, list_filters
 
 register = template.Library()
 
@@ -16,7 +16,7 @@ def saved_filters(context: template.Context, page: str) -> dict[str, Any]:
     """Return the user's saved filters of this list, and the data of the form that saves the current filter. One
     query."""
     request = context["request"]
-    filters, query = list_filters(request.workspace, request.user, page), kept_query(request.GET.urlencode())
+    filters, query = list_filters(request.workspace, request.user, page), filter_query(request.GET.urlencode())
     return {
         "workspace": request.workspace,
         "csrf_token": context["csrf_token"],

@@ -62,7 +62,10 @@ def add_parser(commands: Any) -> None:
     showing = add_command(group, "show", show_row, "show a complete row with every rule that it failed")
     showing.add_argument("row", metavar="ROW", help="its key, or the number of one of its entries")
     fixing = add_command(
-        group, "fix", fix_row, "edit values of a row, or compute a value for many rows; original values are kept"
+        group,
+        "fix",
+        fix_row,
+        "edit values of a row, or compute a value for many rows; original values are not changed",
     )
     _chosen(fixing)
     fixing.add_argument("--set", action="append", default=[], metavar="FIELD=VALUE", help="a value; may be repeated")

@@ -21,7 +21,7 @@ WORDS = {
     "changed": "not loaded: changed in the meantime",
     "repeated": "not loaded: rejected by several runs, and loaded once",
     "gone": "not loaded: deleted",
-    "fixed": "fixed; original values are kept",
+    "fixed": "fixed; the original values are not changed",
     "typed": "unchanged: edited manually",
     "unchanged": "unchanged: the expression returns the same value",
     "not_replayable": "not loaded: cannot be replayed",

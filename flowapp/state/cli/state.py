@@ -38,8 +38,8 @@ def export_state(args: Namespace) -> Outcome:
     else:
         pipelines = list(Pipeline.objects.filter(workspace=workspace).order_by("slug"))
     counts = export_state(workspace, pipelines, Path(args.file))
-    told = ", ".join(f"{count:,} {name}" for name, count in counts.items()) or "no pipelines"
-    return text_outcome({"file": args.file, **counts}, f"Wrote {told} to {args.file}.")
+    written = ", ".join(f"{count:,} {name}" for name, count in counts.items()) or "no pipelines"
+    return text_outcome({"file": args.file, **counts}, f"Wrote {written} to {args.file}.")
 
 
 def import_state(args: Namespace) -> Outcome:

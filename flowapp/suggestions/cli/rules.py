@@ -23,7 +23,7 @@ def add_parser(commands: Any) -> None:
     suggest = add_command(
         group, "suggest", suggest_rules, "take a sample of the source and suggest rules that its rows pass"
     )
-    suggest.add_argument("--kept", action="store_true", help="use the stored samples, take no new one")
+    suggest.add_argument("--kept", action="store_true", help="use the stored samples; do not take a new one")
     trying = add_command(group, "try", try_rule, "count the rows of each stored sample that would fail a rule")
     trying.add_argument(
         "--rule", required=True, metavar="JSON", help='the rule, such as {"type": "notNull", "field": "id"}'

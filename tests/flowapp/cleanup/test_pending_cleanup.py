@@ -19,7 +19,7 @@ from executors.table_name import TableName
 from flowapp.alerts.models import Alert
 from flowapp.backups.models import Backup
 from flowapp.cleanup.models import PendingCleanup
-from flowapp.cleanup.services import clear_up_pending
+from flowapp.cleanup.services import clean_up_pending
 from flowapp.connections.models import Connection
 from flowapp.pipelines.deletion import delete_pipeline
 from flowapp.quarantine.purging import purge_old_rows, set_retention
@@ -121,10 +121,10 @@ def test_what_is_behind_a_connection_that_was_removed_is_let_go_of_in_the_end(lo
     put_out_of_reach(False)
     delete_pipeline(loaded)
     Connection.objects.all().delete()
-    clear_up_pending()
+    clean_up_pending()
     assert PendingCleanup.objects.filter(is_due=True).count() == 1
     PendingCleanup.objects.update(left_at=timezone.now() - timezone.timedelta(days=31))
-    clear_up_pending()
+    clean_up_pending()
     assert not PendingCleanup.objects.exists()
     assert "'numbers' was deleted" in Alert.objects.get(kind="remains.stay").message
 
@@ -134,11 +134,11 @@ def test_rejected_rows_that_nothing_can_reach_any_more_are_reported_once(loaded,
     delete_pipeline(loaded)
     Connection.objects.all().delete()
     for _ in range(2):
-        assert (clear_up_pending(), purge_old_rows()) == (0, 0)
+        assert (clean_up_pending(), purge_old_rows()) == (0, 0)
     assert not caplog.records
     PendingCleanup.objects.update(left_at=timezone.now() - timezone.timedelta(days=31))
     for _ in range(2):
-        clear_up_pending()
+        clean_up_pending()
     assert not PendingCleanup.objects.exists()
     alert = Alert.objects.get()
     assert (alert.kind, alert.count) == ("remains.stay", 1)
@@ -157,15 +157,15 @@ def test_while_the_warehouse_is_down_the_deletion_waits_for_it(loaded, warehouse
     tenant, run = str(loaded.workspace_id), str(Run.objects.get().pk)
     put_out_of_reach(False)
     delete_pipeline(loaded)
-    assert clear_up_pending() == 0
+    assert clean_up_pending() == 0
     assert set(kept(warehouse, tenant)) == set(KEPT)
     put_out_of_reach(True)
-    assert clear_up_pending() == 1
+    assert clean_up_pending() == 1
     assert kept(warehouse, tenant) == {}
     with connect(warehouse) as database:
         place = backup_table(BackupRef(run, "load")).as_string(database)
         assert database.execute("SELECT to_regclass(%s)", [place]).fetchone() == (None,)
-    assert clear_up_pending() == 0
+    assert clean_up_pending() == 0
 
 
 def test_a_pipeline_of_the_same_id_keeps_what_is_its_own(loaded, save, warehouse, schema):
@@ -177,7 +177,7 @@ def test_a_pipeline_of_the_same_id_keeps_what_is_its_own(loaded, save, warehouse
     ref = RunRef(str(run.pk), str(again.workspace_id), "numbers", "load2", 1, 1)
     with connect(warehouse, autocommit=True) as database:
         keep_source_sample(database, ref, [("b.csv", 1, {"id": 8})])
-    clear_up_pending()
+    clean_up_pending()
     assert kept(warehouse, str(again.workspace_id)) == {
         "samples": 1,
         "pipeline_watermarks": 1,

@@ -15,8 +15,8 @@ from flowapp.pipelines.services import save_version
 from flowapp.quarantine import purging, workbench
 from flowapp.quarantine.models import RowDecision
 from flowapp.quarantine.purging import (
+    continue_purges,
     counted_document,
-    go_on_with_purges,
     purge,
     purge_old_rows,
     rows_to_purge,
@@ -64,8 +64,8 @@ def test_a_long_purge_continues_in_the_background(as_, alices, orders, warehouse
     assert "0 entries purged so far. The purge continues; see below." in page
     assert "0 entries so far, in progress" in page
 
-    assert go_on_with_purges() == 5
-    assert go_on_with_purges() == 0
+    assert continue_purges() == 5
+    assert continue_purges() == 0
     assert list_entries(alices, pipeline=orders) == []
     noted = RowDecision.objects.get()
     assert (noted.rows, noted.reason, "left" in noted.details) == (5, "asked for", False)
@@ -75,17 +75,17 @@ def test_a_purge_that_goes_on_waits_for_a_database_that_is_down(as_, alices, ord
     keep(warehouse, orders, f'{schema}."My Orders"', "old", n=2)
     purge(alices, EntryFilter(pipeline=orders), 0, Decider("ann"), "asked for", seconds=-1)
     alices.connections.update(port=1)
-    assert go_on_with_purges() == 0
+    assert continue_purges() == 0
     assert "target.unreachable" in caplog.text
     alices.connections.update(port=warehouse.port)
-    assert go_on_with_purges() == 2
+    assert continue_purges() == 2
 
 
 def test_a_purge_of_a_pipeline_that_is_gone_says_that_not_all_went(alices, orders, warehouse, schema):
     keep(warehouse, orders, f'{schema}."My Orders"', "old", n=2)
     purge(alices, EntryFilter(pipeline=orders), 0, Decider("ann"), "asked for", seconds=-1)
     type(orders).objects.filter(pk=orders.pk).update(slug="renamed")
-    assert go_on_with_purges() == 0
+    assert continue_purges() == 0
     noted = RowDecision.objects.get()
     assert (noted.details["brokeOff"], "left" in noted.details) == (True, False)
 

@@ -15,7 +15,7 @@ from flowapp.quarantine.choosing import choose_alike, choose_by_keys
 from flowapp.quarantine.inline import rows_inline
 from flowapp.quarantine.models import RowJob
 from flowapp.quarantine.records import rows_of
-from flowapp.quarantine.replaying import ALL, ask_for_runs, says_before_replay
+from flowapp.quarantine.replaying import ALL, ask_for_runs, replay_notes
 from flowapp.quarantine.selectors import EntryFilter
 from flowapp.runs.holds import Decider
 from flowapp.runs.load_units.models import LoadUnit
@@ -161,7 +161,7 @@ def test_what_to_know_before_is_said_by_mode(alices, schema, mode, expected):
     target["loadMode"] = mode
     target |= {"upsert": {"upsertKey": ["year"]}, "incremental_watermark": {"watermarkColumn": "day"}}.get(mode, {})
     pipeline = save_version(alices, json.dumps(document)).pipeline
-    notes = says_before_replay(pipeline, {target["id"]})
+    notes = replay_notes(pipeline, {target["id"]})
     assert (expected in notes[0]) if expected else notes == []
 
 
