@@ -1,1 +1,1 @@
-"""Projects of manifests: what applying them would change, applying them, and writing a workspace back into files."""
+"""Projects of manifests: plan their changes, apply them, and export a workspace to files."""

@@ -1,7 +1,6 @@
-"""Applies a project: connection by connection and pipeline by pipeline, each in one transaction with its record.
+"""Apply a project: one connection or pipeline after the other, each in one transaction with its record.
 
-A process that is killed leaves whole steps behind. The next apply plans again and does the rest.
-"""
+A killed process leaves only complete steps. The next apply plans again and continues."""
 
 from __future__ import annotations
 
@@ -32,7 +31,7 @@ Report = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True)
 class Actor:
-    """Who applies. The command line has no user and all rights."""
+    """The user who applies. The command line has no user and all rights."""
 
     user: User | None = None
     role: str = "admin"
@@ -40,8 +39,8 @@ class Actor:
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What a person has agreed to: `force` overwrites changes made in the browser, `yes` archives and removes. `only`
-    is the id of the one pipeline to apply, with the connections that it names."""
+    """What the user has allowed: `force` overwrites changes made in the browser, `yes` archives and removes. `only` is
+    the id of the one pipeline to apply, with the connections that it names."""
 
     force: bool = False
     yes: bool = False
@@ -50,7 +49,7 @@ class Options:
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """A change that was not made, and what it needs."""
+    """A change that was not made, with the required option or role."""
 
     kind: Kind
     id: str
@@ -64,7 +63,7 @@ class Refusal:
 
 @dataclass
 class Applied:
-    """What an apply has done, refused to do without a person's word, and failed to do."""
+    """The result of an apply: changes made, changes that need an option or a role, and failed changes."""
 
     steps: list[dict[str, Any]] = field(default_factory=list)
     refused: list[Refusal] = field(default_factory=list)
@@ -105,7 +104,7 @@ def apply_plan(
 
 
 def _close_killed(proposal: Proposal) -> None:
-    """What another process was applying when it was killed is done as far as it got."""
+    """Mark applies of killed processes as partial."""
     others = Proposal.objects.filter(workspace_id=proposal.workspace_id, state=ProposalState.APPLYING)
     others.exclude(pk=proposal.pk).update(state=ProposalState.PARTIAL)
 
@@ -123,7 +122,7 @@ def _id_of(change: Change) -> str:
 
 
 def _in_order(planned: Planned, only: str | None) -> Iterator[Change]:
-    """Connections before the pipelines that need them; what is removed last, connections behind pipelines."""
+    """Yield connections before the pipelines that need them, and removals last: pipelines before connections."""
     plan = planned.plan
     connections, pipelines = plan.connections, plan.pipelines
     if only is not None:
@@ -149,7 +148,7 @@ def _only(planned: Planned, only: str) -> tuple[list[ConnectionChange], list[Pip
 
 @dataclass
 class _Apply:
-    """One apply: each change is made, refused or has failed."""
+    """One apply. Each change is made or refused, or has failed."""
 
     planned: Planned
     environment: Environment
@@ -226,7 +225,7 @@ class _Apply:
         return {"before": before, "after": after}
 
     def _save(self, change: PipelineChange, before: int) -> int:
-        """Save the document, unless the newest version has it already, and restore an archived pipeline."""
+        """Save the document unless the newest version has it already, and restore an archived pipeline."""
         current = self.planned.state.pipelines.get(change.id)
         document = self.planned.project.pipelines[change.id].document
         if current is not None and current.is_archived:

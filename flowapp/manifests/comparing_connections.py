@@ -1,4 +1,4 @@
-"""Compares the connections of a project with the workspace. Secrets come from the environment and are never shown."""
+"""Compare the connections of a project with the workspace. Secrets come from the environment and are never shown."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _ADDRESS = ("kind", "host", "port", "database", "user")
 
 
 def declared_fields(spec: DeclaredConnection) -> dict[str, Any]:
-    """Return the fields of a connection that may be shown, as `stored_fields` gives those of a stored one."""
+    """Return the public fields of a connection, in the form of `stored_fields`."""
     if isinstance(spec, DeclaredPostgres):
         return spec.model_dump(exclude={"password"})
     if isinstance(spec, DeclaredWebhook):
@@ -33,7 +33,7 @@ def declared_fields(spec: DeclaredConnection) -> dict[str, Any]:
 
 
 def stored_fields(connection: Connection) -> dict[str, Any]:
-    """Return the fields of a stored connection that may be shown."""
+    """Return the public fields of a stored connection."""
     if connection.kind == "webhook":
         settings = connection.settings
         return {"kind": "webhook", "headers": settings.get("headers", []), "signed": settings.get("signed", False)}
@@ -45,8 +45,7 @@ def stored_fields(connection: Connection) -> dict[str, Any]:
 def entered_fields(
     spec: DeclaredConnection, environment: Environment, stored: Connection | None
 ) -> ConnectionFields | WebhookFields:
-    """Return a declared connection with its secrets. A password that is not in the environment is that of the stored
-    connection."""
+    """Return a declared connection with its secrets. If the environment has no password, the stored one is used."""
     values = {at: environment.get(name, "") for at, name in secrets_of(spec).items()}
     if isinstance(spec, DeclaredPostgres):
         password = values.get("/password", "")
@@ -134,7 +133,8 @@ def _of_another(sharers: Sequence[str]) -> Drift:
 
 
 def _secret_drift(stored: Connection | None, record: AppliedConnection | None, sharers: Sequence[str]) -> Drift | None:
-    """A secret that differs is drift if the connection was changed since; else the environment has a new one."""
+    """Return drift if the connection was changed since its secret was applied. Otherwise the environment has a new
+    secret."""
     if record is None and sharers:
         return _of_another(sharers)
     if stored is None or record is None or stored.changed_at == record.connection_changed_at:
@@ -156,7 +156,8 @@ def _address(fields: Mapping[str, Any]) -> str:
 
 @sensitive_variables()
 def _is_secret_changed(spec: DeclaredConnection, stored: Connection, environment: Environment) -> bool:
-    """Whether the environment has another secret than the connection. What it does not have is not compared."""
+    """Return whether the environment has another secret than the connection. Secrets that it does not have are not
+    compared."""
     if any(not environment.get(name) for name in secrets_of(spec).values()):
         return False
     try:
@@ -170,7 +171,7 @@ def _is_secret_changed(spec: DeclaredConnection, stored: Connection, environment
 
 
 def _unusable(spec: DeclaredConnection) -> Iterator[Problem]:
-    """What storing the connection would refuse."""
+    """Yield the problems for which storing the connection would be refused."""
     try:
         if isinstance(spec, DeclaredPostgres):
             require_host(spec.host)
@@ -181,7 +182,8 @@ def _unusable(spec: DeclaredConnection) -> Iterator[Problem]:
 def _missing(
     spec: DeclaredConnection, before: Mapping[str, Any] | None, after: Mapping[str, Any], environment: Environment
 ) -> Iterator[Problem]:
-    """A stored password goes to no other address: who changes the address must know the password."""
+    """Yield missing secrets. A stored password is never sent to another address, so a new address requires the
+    password."""
     is_same_place = before is not None and all(before.get(name) == after.get(name) for name in _ADDRESS)
     if is_same_place and isinstance(spec, DeclaredPostgres):
         return

@@ -1,4 +1,4 @@
-"""Compares the pipelines of a project with the workspace and with what was last applied."""
+"""Compare the pipelines of a project with the workspace and with the last apply."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ def _find_removed(project: Project, state: WorkspaceState) -> Iterator[tuple[Cur
 
 
 def list_paused(project: Project, state: WorkspaceState) -> list[str]:
-    """Return the ids of declared pipelines that do not run by their schedule because of a switch in the browser."""
+    """Return the ids of declared pipelines whose schedule is paused, or that are disabled, in the browser."""
     known = [state.pipelines[slug] for slug in project.pipelines if slug in state.pipelines]
     switches = [current.pipeline for current in known if not current.is_archived]
     return [pipeline.slug for pipeline in switches if pipeline.paused or not pipeline.enabled]
 
 
 def list_unmanaged(project: Project, state: WorkspaceState) -> list[str]:
-    """Return the ids of pipelines that no manifest declares and that no project has brought."""
+    """Return the ids of pipelines that no manifest declares and no project has applied."""
     managed = {slug for slug, record in state.applied_pipelines.items() if record.removed_at is None}
     return [slug for slug in _list_undeclared(project, state) if slug not in managed and slug not in state.owners]
 
@@ -68,7 +68,7 @@ def _declared(
     state: WorkspaceState,
     left: Mapping[Table, str],
 ) -> Iterator[PipelineChange]:
-    """Yield the change of a declared pipeline. `left` are the removed pipelines by the tables that they loaded."""
+    """Yield the change of a declared pipeline. `left` maps tables to the removed pipelines that loaded them."""
     saved = saved_hash(desired.document)
     active = record if record is not None and record.removed_at is None else None
     drift = _of_another(desired.id, state) or _drift(current, active, record, saved, state)
@@ -120,7 +120,7 @@ def _drift(
     saved: str,
     state: WorkspaceState,
 ) -> Drift | None:
-    """Return what was changed in the browser since the last apply and applying would overwrite."""
+    """Return the changes made in the browser since the last apply that applying would overwrite."""
     if active is None:
         return _unmanaged(current, record, saved)
     if current is None:
@@ -140,7 +140,7 @@ def _of_another(slug: str, state: WorkspaceState) -> Drift | None:
 
 
 def _unmanaged(current: CurrentPipeline | None, record: AppliedPipeline | None, saved: str) -> Drift | None:
-    """A pipeline that no project has applied is somebody's own. One that a project has archived is not."""
+    """Return drift for a pipeline that no project has applied. A pipeline that a project has archived has none."""
     if current is None or current.version is None or current.is_equal(saved):
         is_archived_by_hand = current is not None and current.is_archived and record is None
         return _describe_drift("archived", current, ["The pipeline was archived."], []) if is_archived_by_hand else None
@@ -203,7 +203,7 @@ def _schedule_change(before: Mapping[str, Any], after: Mapping[str, Any]) -> Sch
 
 
 def _replaced(before: Mapping[str, Any], document: Document) -> Iterator[str]:
-    """Say which tables the next run empties or replaces that the current version does not."""
+    """Describe the tables that the next run empties or replaces, unlike the current version."""
     known = {table for table, mode in _targets_of(before).items() if load_mode(mode).replaces_all_rows}
     for target in document.targets():
         location = (target.connection, target.schema_, target.table)
@@ -212,8 +212,8 @@ def _replaced(before: Mapping[str, Any], document: Document) -> Iterator[str]:
 
 
 def _loaded_again(document: Document, left: Mapping[Table, str]) -> Iterator[str]:
-    """Say which tables a removed pipeline has loaded, such as one that gets another id here: what it has read does not
-    count for this one."""
+    """Describe the tables that a removed pipeline has loaded, for example because its id has changed: this pipeline
+    loads the same rows again."""
     for target in document.targets():
         other = left.get((target.connection, target.schema_, target.table))
         if other is not None and not load_mode(target.load_mode).replaces_all_rows:

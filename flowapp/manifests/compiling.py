@@ -1,4 +1,4 @@
-"""Compiles the sources of a project's transforms: which files are written, and which are out of date."""
+"""Compile the sources of a project's transforms, and find outdated files."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from ir.transform_code.compiling import compile_recordings
 
 @dataclass(slots=True)
 class Compiled:
-    """What the sources make of the folder: texts by the names of files, and files that no source makes any more."""
+    """The result of compiling: texts by file name, and compiled files whose source no longer makes them."""
 
     folder: Path
     texts: dict[str, str] = field(default_factory=dict)
@@ -28,13 +28,13 @@ class Compiled:
 
     @property
     def outdated(self) -> dict[str, str | None]:
-        """The files that differ from what the sources make; None for those to remove."""
+        """Return the files that differ from the compiled texts, with None for files to remove."""
         changed = {name: text for name, text in self.texts.items() if _read(self.folder / name) != text}
         return changed | dict.fromkeys(self.gone)
 
 
 def find_sources(names: Sequence[str]) -> tuple[Path, list[Path]]:
-    """Return the folder of the project and its sources: those that are named, or all. Raises FlowError."""
+    """Return the folder of the project and its sources: the named ones, or all. Raises FlowError."""
     if not names:
         found = sorted(path for path in Path(SOURCES).glob("*") if path.suffix in LANGUAGES)
         if not found:
@@ -60,7 +60,7 @@ def find_sources(names: Sequence[str]) -> tuple[Path, list[Path]]:
 
 
 def compile_sources(folder: Path, sources: Sequence[Path]) -> Compiled:
-    """Run the sources; return the files that they make. Nothing is written. Raises InvalidProject and FlowError."""
+    """Run the sources and return the resulting files. Nothing is written. Raises InvalidProject and FlowError."""
     compiled, faults = Compiled(folder), []
     for source in sources:
         try:
@@ -88,7 +88,8 @@ def _compile(source: Path) -> list[dict[str, Any]]:
 
 
 def _conflicts(compiled: Compiled, source: Path, documents: list[dict[str, Any]]) -> Iterator[FileDiagnostic]:
-    """Refuse a second source of a pipeline. The source of an older file counts while it exists."""
+    """Yield an error for a second source of a pipeline. An existing compiled file belongs to its source as long as that
+    exists."""
     origins = dict(_origins(compiled.folder))
     for document in documents:
         name = _file_name(document["pipeline_id"])
@@ -109,7 +110,7 @@ def _origins(folder: Path) -> Iterator[tuple[str, str | None]]:
 
 
 def _text(document: dict[str, Any]) -> str:
-    """Return a text whose lines hold little, so that a review of its changes reads well."""
+    """Return JSON with few values per line, so that diffs are easy to review."""
     return json.dumps(document, ensure_ascii=False, indent=2) + "\n"
 
 

@@ -1,4 +1,4 @@
-"""Writes the state of a workspace back into the files of a project. What did not change keeps every byte."""
+"""Export a workspace to the files of a project. Unchanged parts stay byte for byte."""
 
 from __future__ import annotations
 
@@ -35,41 +35,41 @@ from ir.manifests.texts import write_manifest
 from ir.pointers import ROOT, Pointer
 
 Texts = dict[str, str | None]
-"""Texts of files by name; None for a file to remove."""
+"""Texts by file name; None for a file to remove."""
 
 
 @dataclass(frozen=True, slots=True)
 class Exported:
-    """The files that differ from those of the project, and the project as they describe it."""
+    """The files that differ from those of the project, and the resulting project."""
 
     texts: Mapping[str, str | None]
     project: Project
 
 
 def export_project(workspace: Workspace, files: Mapping[str, str | bytes]) -> Exported:
-    """Return the files of a project changed so that they describe the workspace. Nothing is written.
+    """Return the files of a project, changed so that they describe the workspace. Nothing is written.
 
-    Without a project there are new files. Raises InvalidProject, and FlowError `export.not_possible` if a file cannot
-    be edited in place.
+    Without a project, return new files. Raises InvalidProject, and FlowError `export.not_possible` if a file cannot be
+    edited in place.
     """
     before = files or {PROJECT_FILE: write_manifest({"project": {"name": _name_of_new(workspace)}}, "toml")}
     project = parse_project(workspace, before)
     state = read_state(workspace, project.name)
     texts = _Export(project, state).run()
-    kept = {name: text for name, text in texts.items() if text is not None}
+    written = {name: text for name, text in texts.items() if text is not None}
     changed = {name: text for name, text in texts.items() if not files or text != project.texts.get(name)}
-    return Exported(changed, parse_project(workspace, kept))
+    return Exported(changed, parse_project(workspace, written))
 
 
 def _name_of_new(workspace: Workspace) -> str:
-    """Return the name of the only project of the workspace, whose files may be lost, else that of the workspace."""
+    """Return the name of the only project of the workspace, whose files may be lost, else the name of the workspace."""
     applied = AppliedPipeline.objects.filter(workspace=workspace, removed_at=None).order_by()
     names = list(applied.values_list("project", flat=True).distinct())
     return names[0] if len(names) == 1 else workspace.slug
 
 
 def record_export(workspace: Workspace, exported: Exported, user: User | None = None) -> None:
-    """Record what the written files and the workspace agree on as applied, so that it is no drift."""
+    """Record exported pipelines and connections as applied, so that they have no drift."""
     project = exported.project
     state = read_state(workspace, project.name)
     with transaction.atomic():
@@ -90,7 +90,7 @@ def record_export(workspace: Workspace, exported: Exported, user: User | None = 
 
 
 class _Export:
-    """One export: edits first, which move no entries, then removals from the last entry to the first."""
+    """One export: first the edits, which move no entries, then the removals from the last entry to the first."""
 
     def __init__(self, project: Project, state: WorkspaceState) -> None:
         self._project, self._state = project, state
@@ -108,8 +108,8 @@ class _Export:
     # --- pipelines --------------------------------------------------------------------------------------------
 
     def _update(self, declared: ProjectPipeline) -> bool:
-        """Bring an entry up to date. Whether the pipeline needs a file of its own instead, because a short form cannot
-        say what it has become."""
+        """Update an entry. Return whether the pipeline needs its own file, because a short form cannot express it any
+        more."""
         current = self._state.pipelines.get(declared.id)
         record = self._state.applied_pipelines.get(declared.id)
         if current is None or current.version is None or current.is_archived:
@@ -217,7 +217,7 @@ def _without_tables(manifest: Manifest, left: list[str]) -> Iterator[dict[str, A
 
 
 def _declaration(stored: Connection) -> dict[str, Any]:
-    """Return a connection as flow.toml declares it, its secrets as variables that are named after it."""
+    """Return a connection in the form of flow.toml, with variables named after it as secrets."""
     prefix = stored.name.upper().replace("-", "_")
     fields = stored_fields(stored)
     if stored.kind == "webhook":

@@ -1,4 +1,4 @@
-"""Reads the files of a project from a folder, and writes them back."""
+"""Read and write the files of a project in a folder."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def _list_states(part: Path, prefix: str) -> Iterator[tuple[object, ...]]:
 
 
 def _read(path: Path) -> bytes:
-    """Return the content, or of a file that is too large as much as shows it."""
+    """Return the content; of a file that is too large, one byte more than the limit."""
     try:
         with path.open("rb") as file:
             return file.read(MAX_BYTES + 1)
@@ -55,7 +55,7 @@ def _read(path: Path) -> bytes:
 
 
 def write_folder(folder: Path, texts: Mapping[str, str | None]) -> None:
-    """Write files, each as a whole, and remove those whose text is None. Raises FlowError `file.unwritable`."""
+    """Write each file atomically, and remove those whose text is None. Raises FlowError `file.unwritable`."""
     for name, text in texts.items():
         path = folder / name
         try:

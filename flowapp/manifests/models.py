@@ -1,4 +1,4 @@
-"""What was last applied of each pipeline and connection, who serves a project, and the plans that people proposed and
+"""The last apply of each pipeline and connection, the servers of projects, and the plans that users proposed and
 applied."""
 
 from __future__ import annotations
@@ -10,12 +10,11 @@ from django.db import models
 
 
 class AppliedPipeline(models.Model):
-    """The state of a pipeline when a project was last applied: the hash of its document without `$schema`, and the
-    version that it became. A pipeline belongs to the one project that applied it last.
+    """The state of a pipeline at the last apply: the hash of its document without `$schema`, and the version that it
+    became. A pipeline belongs to the project that applied it last.
 
-    It names the pipeline by its id, so that a pipeline that was deleted since is known to have been applied.
-    `removed_at` is set when a removal was applied.
-    """
+    It stores the pipeline's id, so that a deleted pipeline is known to have been applied. `removed_at` is set when a
+    removal was applied."""
 
     workspace = models.ForeignKey("accounts.Workspace", models.CASCADE, related_name="+")
     project = models.CharField(max_length=200)
@@ -35,8 +34,8 @@ class AppliedPipeline(models.Model):
 
 
 class AppliedConnection(models.Model):
-    """The fields of a connection when a project was last applied, without secrets. `connection_changed_at` is when it
-    was last changed by then: a later time tells a secret that was changed in the browser.
+    """The fields of a connection at the last apply, without secrets. `connection_changed_at` is the time of its last
+    change before the apply: a later change with another secret was made in the browser.
 
     Several projects may declare the same connection.
     """
@@ -84,12 +83,11 @@ class ProposalState(models.TextChoices):
 
 
 class Proposal(models.Model):
-    """A project that somebody proposed or applied, with the plan as it was then.
+    """A proposed or applied project, with the plan of that time.
 
-    `files` are the texts by name. `fingerprint` identifies the plan that was approved. `steps` list what was done:
-    kind, id, action, and the version before and after, of pipelines that existed. `partial` means that some
-    changes were refused, have failed, or were not made because the process was killed. The next apply does the rest.
-    """
+    `files` are the texts by name. `fingerprint` identifies the approved plan. `steps` are the changes made: kind, id,
+    action, and for existing pipelines the versions before and after. `partial` means that some changes were refused,
+    have failed, or were not made because the process was killed. The next apply continues."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     workspace = models.ForeignKey("accounts.Workspace", models.CASCADE, related_name="+")

@@ -1,4 +1,4 @@
-"""Makes the plan of a project: all its changes, with what the databases say about them."""
+"""Plan the changes of a project, including those in databases."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ _VOLATILE = {"tables", "problems", "estimatedRows", "neverRan", "line"}
 
 
 def parse_project(workspace: Workspace, files: Mapping[str, str | bytes]) -> Project:
-    """Read a project with what this workspace allows. Raises InvalidProject."""
+    """Parse a project with the permissions of this workspace. Raises InvalidProject."""
     return read_project(files, streaming=settings.FLOW_STREAMING_ENABLED, allowances=allowances_of(workspace))
 
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """A plan with the project and the state of the workspace that it was made from."""
+    """A plan with the project and the state of the workspace from which it was made."""
 
     plan: Plan
     project: Project
@@ -41,7 +41,8 @@ class Planned:
 
 
 def make_plan(workspace: Workspace, project: Project, environment: Environment) -> Planned:
-    """Return what applying the project would change. Nothing is written. `environment` holds the secrets."""
+    """Return the changes that applying the project would make. Nothing is written. `environment` contains the
+    secrets."""
     state = read_state(workspace, project.name)
     connections = list(compare_connections(project, state, environment))
     pipelines = _with_findings(list(compare_pipelines(project, state)), project, state)
@@ -63,11 +64,11 @@ def make_plan(workspace: Workspace, project: Project, environment: Environment) 
 
 
 def _with_findings(changes: list[PipelineChange], project: Project, state: WorkspaceState) -> list[PipelineChange]:
-    """Add to new and changed pipelines what their databases say."""
+    """Add the findings of databases to new and changed pipelines."""
     asked = [project.pipelines[c.id] for c in changes if c.action not in ("removed", "adopted")]
     if not asked:
         return changes
-    from flowapp.manifests.structure import ask_databases, find  # A plan without changes asks no database.
+    from flowapp.manifests.structure import ask_databases, find  # a plan without changes queries no database
 
     coming = {name: str(declared_fields(known.spec)["kind"]) for name, known in project.connections.items()}
     databases = ask_databases(state.workspace, asked, state.connections, coming)
@@ -101,7 +102,7 @@ def _summary(project: Project, connections: list[ConnectionChange], pipelines: l
 
 
 def _fingerprint(connections: list[ConnectionChange], pipelines: list[PipelineChange]) -> str:
-    """Hash what applying changes. What only databases say may differ from minute to minute."""
+    """Return a hash of the changes, without findings of databases, which may differ from minute to minute."""
     parts = [change.to_document() for change in (*connections, *pipelines)]
     stable = [{key: value for key, value in part.items() if key not in _VOLATILE} for part in parts]
     return hashlib.sha256(json.dumps(stable, sort_keys=True).encode()).hexdigest()

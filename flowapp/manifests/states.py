@@ -1,4 +1,4 @@
-"""What a workspace contains now, and what was last applied there."""
+"""The current state of a workspace, and the records of the last apply."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from ir.toml_text import read_toml
 
 
 def saved_document(document: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a document as `apply` saves it, with the address of its schema."""
+    """Return a document in the form in which `apply` saves it, with the URL of its schema."""
     return {"$schema": SCHEMA_ID, **without_schema(document)}
 
 
@@ -41,7 +41,7 @@ def read_text(text: str) -> dict[str, Any]:
 
 @dataclass
 class CurrentPipeline:
-    """A pipeline with its newest version, None before the first."""
+    """A pipeline with its newest version; None before the first."""
 
     pipeline: Pipeline
     version: PipelineVersion | None
@@ -52,12 +52,12 @@ class CurrentPipeline:
 
     @property
     def text(self) -> str:
-        """The newest document as it was saved; empty before the first version."""
+        """The text of the newest version; empty before the first."""
         return self.version.document.removeprefix("\ufeff") if self.version is not None else ""
 
     @cached_property
     def document(self) -> dict[str, Any]:
-        """The newest document without the address of its schema; empty before the first version."""
+        """The newest document without the URL of its schema; empty before the first version."""
         return without_schema(read_text(self.text)) if self.text else {}
 
     @cached_property
@@ -65,13 +65,13 @@ class CurrentPipeline:
         return saved_hash(self.document)
 
     def is_equal(self, saved: str) -> bool:
-        """Whether the newest document has this hash, with the schema's address that `apply` gives it."""
+        """Return whether the newest document has this hash, with the schema URL that `apply` adds."""
         return self.version is not None and (self.version.sha256 == saved or self.hash == saved)
 
 
 @dataclass(frozen=True, slots=True)
 class WorkspaceState:
-    """Pipelines and connections of a workspace by id and name, and the records of what a project has applied there.
+    """Pipelines and connections of a workspace by id and name, and the records of the last apply of a project.
 
     `owners` are the other projects that pipelines belong to, by id; `sharers` are the other projects that declare a
     connection, by its name.
@@ -88,7 +88,7 @@ class WorkspaceState:
 
 
 def read_state(workspace: Workspace, project: str) -> WorkspaceState:
-    """Read the state of a workspace for a project of this name, in a fixed number of queries."""
+    """Read the state of a workspace for a project of this name, with a fixed number of queries."""
     newest = PipelineVersion.objects.filter(workspace=workspace, number=F("pipeline__latest_number"))
     versions = {version.pipeline_id: version for version in newest.select_related("author")}
     pipelines = Pipeline.objects.filter(workspace=workspace).order_by("slug")
@@ -113,7 +113,7 @@ def read_state(workspace: Workspace, project: str) -> WorkspaceState:
 
 
 def applied_document(state: WorkspaceState, record: AppliedPipeline) -> dict[str, Any]:
-    """Return the document that was last applied; empty if its version was deleted with its pipeline."""
+    """Return the document of the last apply; empty if its version was deleted with its pipeline."""
     found = PipelineVersion.objects.filter(
         pipeline__workspace=state.workspace, pipeline__slug=record.slug, number=record.version_number
     ).first()

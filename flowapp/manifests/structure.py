@@ -1,4 +1,5 @@
-"""What changed pipelines find in their databases: the structure of target tables, rows to read, and problems."""
+"""Find out what changed pipelines need in their databases: the structure of target tables, the number of rows to read,
+and problems."""
 
 from __future__ import annotations
 
@@ -44,8 +45,8 @@ TIMEOUT_SECONDS = 2
 
 @dataclass(frozen=True, slots=True)
 class Databases:
-    """What the databases of a workspace say about the tables of some pipelines. `no_schemas` are the schemas, each with
-    its connection, that do not exist."""
+    """The state of the databases for the tables of some pipelines. `no_schemas` are the schemas that do not exist, each
+    with its connection."""
 
     found: Found
     no_schemas: Set[tuple[str, str]]
@@ -53,13 +54,13 @@ class Databases:
     coming: Mapping[str, str]
 
     def kind_of(self, connection: str) -> str | None:
-        """Return the kind of a connection that is stored or that the project declares."""
+        """Return the kind of a stored or declared connection."""
         return self.coming.get(connection) or self.found.kinds.get(connection)
 
 
 @dataclass(frozen=True, slots=True)
 class Findings:
-    """What was found for one pipeline."""
+    """The findings for one pipeline."""
 
     tables: list[TableChange]
     problems: list[Problem]
@@ -72,8 +73,8 @@ def ask_databases(
     stored: Mapping[str, Connection],
     coming: Mapping[str, str],
 ) -> Databases:
-    """Ask each database once for all tables. One that does not answer is reported by `find`. `coming` are the kinds of
-    connections that the project declares."""
+    """Query each database once for all tables. `find` reports databases that do not respond. `coming` maps declared
+    connections to their kinds."""
     nodes = [node for pipeline in pipelines for node in pipeline.document["nodes"]]
     for pipeline in pipelines:
         nodes += map(_as_target, find_quarantines(pipeline.parsed.pipeline))
@@ -91,27 +92,27 @@ def ask_databases(
 
 
 def _as_target(quarantine: QuarantineTable) -> dict[str, str]:
-    """Return a table of rejected rows as `find_destinations` takes tables."""
+    """Return a table of rejected rows in the form of a target for `find_destinations`."""
     name = TableName.parse(quarantine.table)
     return {"kind": "target", "connection": quarantine.connection, "schema": name.schema, "table": name.table}
 
 
 def _no_schemas(found: Found, stored: Mapping[str, Connection]) -> set[tuple[str, str]]:
-    """Return the schemas of missing tables that do not exist either."""
+    """Return the missing schemas of missing tables."""
     wanted: dict[str, set[str]] = defaultdict(set)
     for (connection, schema, _), destination in found.tables.items():
         if destination is None:
             wanted[connection].add(schema)
     missing: set[tuple[str, str]] = set()
     for name, schemas in wanted.items():
-        with suppress(FlowError):  # A database that stops answering meanwhile is reported by the run.
+        with suppress(FlowError):  # the run reports a database that stops responding meanwhile
             found_missing = find_missing_schemas(resolve(stored[name]), schemas, timeout=TIMEOUT_SECONDS)
             missing.update((name, schema) for schema in found_missing)
     return missing
 
 
 def _describe(connection: Connection, tables: set[TableName]) -> Mapping[TableName, SourceTable]:
-    """A source that does not answer is left out; the run reports it."""
+    """Return the tables of a source; empty if it does not respond, which the run reports."""
     try:
         return describe_sources(resolve(connection), tables, timeout=TIMEOUT_SECONDS)
     except FlowError:
@@ -126,8 +127,8 @@ def _table_of(source: Source) -> TableName | None:
 
 
 def find(pipeline: ProjectPipeline, databases: Databases, *, has_loaded: bool) -> Findings:
-    """Return what the databases mean for a pipeline. `has_loaded` says that an incremental load has a watermark, so
-    that it reads a part of its source that nobody knows without reading."""
+    """Return the findings for a pipeline. `has_loaded` means that an incremental load has a watermark and reads an
+    unknown part of its source."""
     document = pipeline.parsed.pipeline
     paths = [document.path_to(target) for target in document.targets()]
     tables = [change for path in paths if (change := _table_change(path, databases)) is not None]
@@ -171,8 +172,8 @@ def _table_change(path: Path, databases: Databases) -> TableChange | None:
 
 
 def _quarantine_change(quarantine: QuarantineTable, databases: Databases) -> TableChange | None:
-    """Return how the table of rejected rows is created; None if it exists, or if that is not known: the target's table
-    says why."""
+    """Return how the table of rejected rows is created; None if it exists or if that is unknown. For the latter, the
+    findings of the target's table give the reason."""
     name = TableName.parse(quarantine.table)
     if databases.found.tables.get((quarantine.connection, name.schema, name.table), ...) is not None:
         return None
@@ -234,7 +235,7 @@ def _connection_problems(pipeline: ProjectPipeline, databases: Databases) -> Ite
 
 
 def _table_problems(pipeline: ProjectPipeline, databases: Databases) -> Iterator[Problem]:
-    """Apply the rules that need the tables. What they found without them is a warning of the manifest."""
+    """Apply the rules that need the tables. Their results without tables are warnings of the manifest."""
     try:
         parsed = parsePipelineIR(
             pipeline.document,

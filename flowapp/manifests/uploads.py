@@ -1,4 +1,4 @@
-"""The files of a project that a browser sends, and the folder of the server."""
+"""Uploaded files of a project, and the project folder of the server."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ MOST_FILES, MOST_BYTES = 500, 20 * MAX_BYTES
 
 
 def read_uploads(files: Sequence[UploadedFile[bytes]]) -> dict[str, bytes]:
-    """Return uploaded files by their names in the project: browsers send names without folders. Raises FlowError."""
+    """Return uploaded files by their names in the project, because browsers send names without folders. Raises
+    FlowError."""
     if len(files) > MOST_FILES or sum(file.size or 0 for file in files) > MOST_BYTES:
         raise FlowError(
             "project.too_large",
@@ -37,12 +38,12 @@ def _project_name(name: str) -> str:
 
 
 def server_folder(workspace: Workspace) -> Path | None:
-    """Return the folder that FLOW_PROJECT names, for the workspace that it belongs to."""
+    """Return the folder in FLOW_PROJECT if it belongs to the workspace, else None."""
     return Path(settings.PROJECT) if settings.PROJECT and workspace.slug == settings.FLOW_WORKSPACE else None
 
 
 def read_server_folder(workspace: Workspace) -> dict[str, bytes]:
-    """Return the files of the server's folder. Raises FlowError."""
+    """Return the files of the folder in FLOW_PROJECT. Raises FlowError."""
     folder = server_folder(workspace)
     if folder is None:
         raise FlowError(
@@ -54,5 +55,5 @@ def read_server_folder(workspace: Workspace) -> dict[str, bytes]:
 
 
 def server_environment() -> dict[str, str]:
-    """Return the variables that connections of projects in the browser may use as secrets."""
+    """Return the variables that projects in the browser may use as secrets."""
     return {name: os.environ[name] for name in settings.PROJECT_ENV if name in os.environ}

@@ -1,4 +1,4 @@
-"""The Plan pages, below `/w/<workspace>/`."""
+"""URLs of the Plan pages, below `/w/<workspace>/`."""
 
 from __future__ import annotations
 

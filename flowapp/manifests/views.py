@@ -1,4 +1,4 @@
-"""The Plan page: projects are proposed, looked at, approved, applied, discarded and reverted."""
+"""The Plan pages: propose, review, approve, apply, discard and revert projects."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from ir.manifests.plan import Plan
 from ir.words import counted
 
 COUNTS = ("new", "changed", "restored", "removed", "drifted", "adopted", "unchanged", "connections")
-"""The counts of a plan in the order of the page. A stored plan has lost the order of its keys."""
+"""The counts of a plan in the order of the page, because a stored plan has lost the order of its keys."""
 
 
 @never_cache
@@ -66,7 +66,7 @@ def upload(request: HtmxRequest) -> HttpResponse:
 @require_POST
 @page("editor")
 def propose_folder(request: HtmxRequest) -> HttpResponse:
-    """Propose the files of the server's folder."""
+    """Propose the project folder of the server."""
     try:
         return _propose(request, read_server_folder(request.workspace), "folder")
     except FlowError as error:
@@ -105,7 +105,7 @@ def detail(request: HtmxRequest, proposal: UUID) -> HttpResponse:
 
 
 def _plan_now(proposal: Proposal) -> Planned | None:
-    """Plan an open proposal anew; None for one that is closed, whose plan is the stored one."""
+    """Plan an open proposal again. Return None for a closed one, which shows its stored plan."""
     return proposals.plan_of(proposal, server_environment()) if proposal.state in proposals.OPEN else None
 
 
@@ -113,7 +113,7 @@ def _plan_now(proposal: Proposal) -> Planned | None:
 @require_GET
 @page("editor")
 def diff(request: HtmxRequest, proposal: UUID, slug: str) -> HttpResponse:
-    """What the workspace has and what the project says, side by side."""
+    """Compare the documents of the workspace and of the project side by side."""
     found = proposals.get_proposal(request.workspace, proposal)
     current = read_state(request.workspace, found.project).pipelines.get(slug)
     declared = parse_project(request.workspace, found.files).pipelines.get(slug)
@@ -161,7 +161,7 @@ _HINTS = {
     "plan.other_project": f"To move it into this project, {_FORCE}",
     "plan.needs_yes": "To do that, tick “Archive pipelines and remove connections” and apply the rest.",
 }
-"""What to do on the page, where the command line has options."""
+"""Hints for the page instead of options of the command line."""
 
 
 @require_POST
@@ -177,9 +177,9 @@ def discard(request: HtmxRequest, proposal: UUID) -> HttpResponse:
 @page("editor")
 def revert(request: HtmxRequest, proposal: UUID) -> HttpResponse:
     found = proposals.get_proposal(request.workspace, proposal)
-    kept = proposals.revert(found, _actor(request))
-    if kept:
-        messages.warning(request, f"Changed since, and left as they are: {', '.join(kept)}.")
+    unchanged = proposals.revert(found, _actor(request))
+    if unchanged:
+        messages.warning(request, f"Changed since and not reverted: {', '.join(unchanged)}.")
     messages.success(request, "The pipelines are as they were before.")
     return _to_detail(request, found)
 

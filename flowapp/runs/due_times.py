@@ -1,4 +1,4 @@
-"""Which runs a due schedule asks for, and when it is due next. Asks no database."""
+"""Compute the run that a due schedule queues, and its next time. Queries no database."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from ir.schedules import Schedule, next_fire
 
 MOST_COUNTED = 100
 LATE = timedelta(minutes=2)
-"""A time that is handled later than this was missed."""
+"""A time that is handled later than this counts as missed."""
 
 
 @dataclass(frozen=True, slots=True)
 class DueTimes:
-    """`at` is the time to queue a run for, None for no run. `next_at` is when the schedule is due next: with
-    `catchUp: all` it may have passed as well. `count` is the number of times that were due, up to a limit."""
+    """`at` is the time for which a run is queued, None for no run. `next_at` is the next time of the schedule; with
+    `catchUp: all` it may be in the past. `count` is the number of due times, up to a limit."""
 
     at: datetime | None
     next_at: datetime
@@ -28,8 +28,8 @@ class DueTimes:
 
 
 def due_times(schedule: Schedule, due_at: datetime, now: datetime, key: str, is_waiting: bool) -> DueTimes:
-    """Return what a schedule that is due since `due_at` asks for. While a run of it `is_waiting`, that run covers the
-    times of all schedules but those that want a run for each."""
+    """Return the times of a schedule that is due since `due_at`. While a run of it `is_waiting`, that run covers the
+    times of all schedules except those that need a run for each time."""
     count, following = 1, next_fire(schedule, due_at, key)
     first_following = following
     while following <= now and count < MOST_COUNTED:
@@ -44,7 +44,7 @@ def due_times(schedule: Schedule, due_at: datetime, now: datetime, key: str, is_
 
 
 def _newest_in_time(schedule: Schedule, due_at: datetime, now: datetime, key: str) -> datetime | None:
-    """Return a time that has just come; None if all are missed."""
+    """Return the newest due time if it is not late; None if all times are missed."""
     if now - due_at < LATE:
         return due_at
     newest = next_fire(schedule, now - LATE, key)

@@ -1,4 +1,4 @@
-"""The statements by which a scheduler moves many schedules on and queues their runs. Their number does not depend on
+"""The statements with which a scheduler advances many schedules and queues their runs. Their number does not depend on
 the number of pipelines."""
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from flowapp.runs.services import UNATTENDED_ATTEMPTS
 
 @dataclass(frozen=True, slots=True)
 class Moved:
-    """A schedule that moves on to `next_at`. `run_at` is the time that a run is queued for, None without a run."""
+    """A schedule that advances to `next_at`. `run_at` is the time for which a run is queued, None without a run."""
 
     pipeline: UUID
     next_at: datetime | None
@@ -47,14 +47,14 @@ _COLUMNS: dict[str, Combinable] = {
     "scheduled_at": F("pipeline__fired_at"),
     "queued_at": Now(),
     "due_at": Now(),
-    # Sent by the task that resends runs, which limits how many it sends at once.
+    # The task that resends runs sends them, because it limits how many it sends at once.
     "sent_at": from_now(-settings.RESEND_SECONDS),
 }
-"""What differs between the runs, taken from the newest version of each pipeline."""
+"""The columns that differ between the runs, from the newest version of each pipeline."""
 
 
 def move_on(moved: Sequence[Moved]) -> None:
-    """Move the schedules on and queue their runs. The caller holds the locks of the pipelines."""
+    """Advance the schedules and queue their runs. The caller holds the locks of the pipelines."""
     key, next_at = Pipeline._meta.pk, Pipeline._meta.get_field("next_fire_at")
     rows = [
         [
@@ -85,5 +85,5 @@ def _queue_runs(cursor: Any, pipelines: Collection[UUID]) -> None:
     named = {f"run_{column}": value for column, value in columns.items()}
     select, values = newest.annotate(**named).values_list(*named).query.sql_with_params()
     into = ", ".join(map(connection.ops.quote_name, columns))
-    # Only names of columns and Django's own SELECT; all values are parameters.
+    # The statement contains only column names and Django's own SELECT; all values are parameters.
     cursor.execute(f"INSERT INTO runs_run ({into}) {select}", values)

@@ -25,16 +25,17 @@ from ir.schedules import CatchUp, Schedule
 
 AT_ONCE = 1000
 MOST_AT_A_TICK = 20
-"""Batches of `AT_ONCE`: other periodic tasks get their turn, and the next tick goes on."""
+"""The number of batches of `AT_ONCE`. Other periodic tasks run in between, and the next tick continues."""
 ONE_BY_ONE = 20
-"""More pipelines of a workspace than this that are late together get one alert: the cause is not theirs."""
+"""If more pipelines of a workspace are late together, they raise a single alert, because the cause is not in the
+pipelines."""
 _CATCH_UPS: dict[CatchUp, str] = {
     "latest": "One run catches up.",
     "skip": "Missed times are skipped.",
     "all": "Each time gets its own run.",
 }
 Waiting = Collection[tuple[str, str]]
-"""Trigger and state of the runs of a pipeline that wait to start."""
+"""Trigger and state of a pipeline's runs that wait to start."""
 
 
 def fire_due(now: datetime) -> int:
@@ -50,7 +51,7 @@ def fire_due(now: datetime) -> int:
 
 @dataclass(frozen=True, slots=True)
 class _Due:
-    """A pipeline that is due since `at`, and what its schedule asks for."""
+    """A pipeline that is due since `at`, with the due times of its schedule."""
 
     pipeline: Pipeline
     at: datetime
@@ -73,7 +74,7 @@ class _Due:
 
 def _fire_batch(now: datetime) -> int:
     with transaction.atomic():
-        # A pipeline that another scheduler handles is not waited for.
+        # Skip pipelines that another scheduler handles.
         pipelines = list(_list_due(now).select_for_update(skip_locked=True, no_key=True)[:AT_ONCE])
         if pipelines:
             _fire(pipelines, now)
@@ -81,20 +82,20 @@ def _fire_batch(now: datetime) -> int:
 
 
 def _list_due(now: datetime) -> QuerySet[Pipeline]:
-    """Pipelines that are due and have room for a run: those that want a run for each time keep the next times until
-    their queued run has started."""
+    """Return the pipelines that are due and may queue a run. A pipeline that needs a run for each time is excluded
+    until its queued run has started."""
     due = Pipeline.objects.filter(enabled=True, paused=False, archived_at=None, next_fire_at__lte=now)
     queued = Run.objects.filter(pipeline=OuterRef("pk"), kind__in=COUNTED, state__in=CLAIMABLE)
     other = queued.filter(state=State.QUEUED).exclude(trigger=Trigger.SCHEDULE)
     scheduled = queued.filter(trigger=Trigger.SCHEDULE)
-    # Without the key the comparison of its value would be unknown, not false.
+    # Without this test, the comparison of a missing key would be unknown, not false.
     wants_one = ~Q(schedule__has_key="catchUp") | Q(schedule__catchUp__in=("latest", "skip"))
     free = due.filter(~Exists(other)).filter(wants_one | ~Exists(scheduled)).filter(schedule__isnull=False)
     return free.order_by("next_fire_at", "pk").only("workspace", "slug", "schedule", "next_fire_at")
 
 
 def _fire(pipelines: Sequence[Pipeline], now: datetime) -> None:
-    # Read under the locks: the query that found the pipelines may have seen the runs of an earlier moment.
+    # Query again under the locks, because runs may have changed since the query that found the pipelines.
     waiting = _list_waiting(pipelines)
     due, broken = [], []
     for pipeline in pipelines:
@@ -114,8 +115,8 @@ def _fire(pipelines: Sequence[Pipeline], now: datetime) -> None:
 
 
 def _read(pipeline: Pipeline, now: datetime, waiting: Waiting) -> _Due | None:
-    """Return what is due, None while there is no room for a run. Raises ValueError for a schedule that is no longer
-    readable, such as one in a removed time zone."""
+    """Return what is due; None while no run may be queued. Raises ValueError if the schedule cannot be read any more,
+    for example because of a removed time zone."""
     schedule, at = read_schedule(pipeline.schedule), pipeline.next_fire_at
     is_waiting = any(trigger == Trigger.SCHEDULE for trigger, _ in waiting)
     is_taken = any(state == State.QUEUED and trigger != Trigger.SCHEDULE for trigger, state in waiting)
@@ -133,7 +134,8 @@ def _list_waiting(pipelines: Collection[Pipeline]) -> dict[UUID, list[tuple[str,
 
 
 def _list_started(due: Collection[_Due]) -> set[tuple[UUID, datetime]]:
-    """Times that have a run already: after the clock went back a schedule may be due again at the same time."""
+    """Return times that already have a run: when the clock is set back, a schedule may be due again at the same
+    time."""
     times = {one.times.at for one in due if one.times.at is not None}
     runs = Run.objects.filter(pipeline__in=[one.pipeline.pk for one in due], scheduled_at__in=times)
     return {(pipeline, at) for pipeline, at in runs.values_list("pipeline", "scheduled_at") if at is not None}
@@ -181,7 +183,7 @@ def _report_together(workspace_id: UUID, found: Sequence[_Due]) -> None:
 
 
 def _resolve(on_time: Collection[Pipeline], late: Collection[UUID]) -> None:
-    """Resolve what was reported of pipelines that start on time, and of workspaces of which none is late."""
+    """Resolve the alerts of pipelines that start on time, and of workspaces without late pipelines."""
     unresolved = Alert.objects.exclude(state=AlertState.RESOLVED)
     own = unresolved.filter(kind__in=("schedule.missed", "schedule.broken"), pipeline__in=on_time)
     for pipeline_id in set(own.values_list("pipeline_id", flat=True)):

@@ -1,1 +1,1 @@
-"""Webhook triggers: signed requests from outside that queue a run of a pipeline."""
+"""Webhook triggers: signed requests that queue a run of a pipeline."""

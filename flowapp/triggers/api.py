@@ -1,4 +1,4 @@
-"""The API's routes for triggers: managing them, and the one that outside programs call."""
+"""API routes for triggers: managing and calling them."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ class TriggerRotate(APIView):
 
 
 class TriggerCalls(APIView):
-    """The address that outside programs call."""
+    """The URL that outside programs call."""
 
     authentication_classes = ()
     permission_classes = (AllowAny,)
@@ -94,9 +94,9 @@ class TriggerCalls(APIView):
         auth=[],
     )
     def post(self, request: framework.Request, trigger: UUID) -> Response:
-        """Queue a run. The call is signed with the secret of the trigger; its body is not used.
+        """Queue a run. The call is signed with the trigger's secret; its body is not used.
 
-        The same call again gets the same run. An unknown trigger and a wrong signature have the same answer."""
+        A repeated call returns the same run. An unknown trigger and a wrong signature have the same response."""
         if int(request.META.get("CONTENT_LENGTH") or 0) > MOST_BYTES or len(body := request.body) > MOST_BYTES:
             raise FlowError(
                 "trigger.too_large", f"The body has more than {MOST_BYTES} bytes.", hint="Send less: it is not used."

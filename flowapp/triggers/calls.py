@@ -1,8 +1,9 @@
-"""Calls of triggers: the signature is checked first, then the time, then whether the call was answered before.
+"""Answer calls of triggers. The checks are the signature, the time, and whether the call was answered before, in this
+order.
 
-A call is counted before its signature is checked, as a sign-in is, so that calls at the same time are all counted.
+A call is counted before its signature is checked, like a sign-in, so that concurrent calls are all counted.
 
-Headers and signature are those of Standard Webhooks, which Flow's own webhook hooks send.
+Headers and signature are those of Standard Webhooks, as in Flow's own webhook hooks.
 """
 
 from __future__ import annotations
@@ -33,19 +34,19 @@ from ir.errors import FlowError
 MOST_BYTES = 64 * 1024
 WINDOW_SECONDS = 300
 REMEMBER_SECONDS = 900.0
-"""Longer than a timestamp is accepted: from the start of the window to its end."""
+"""Longer than a timestamp is accepted: the window extends to both sides of the current time."""
 MOST_IN_A_MINUTE = 60
 MOST_WRONG = 20
-"""Calls of one trigger from one network with a wrong signature. More than a web process answers at once: a right call
-counts as well until its signature was checked."""
+"""The maximum number of calls of one trigger from one network with a wrong signature. It is higher than the number of
+concurrent requests of a web process, because valid calls count too until their signature was checked."""
 LONGEST_ID = 256
 _NOBODY = "no trigger has this secret"
-"""Unknown triggers are checked like known ones, and take as long."""
+"""Unknown triggers are checked against this secret, so that the check takes as long as for known ones."""
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A request as it came. `network` is where from."""
+    """A received request. `network` is the network of the sender."""
 
     id: str
     timestamp: str
@@ -61,7 +62,7 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The run of a call. It is not new if a queued run covers the call, or if the call was answered before."""
+    """The run of a call. `is_new` is false if a queued run covers the call, or if the call was answered before."""
 
     run: Run
     is_new: bool
@@ -69,8 +70,8 @@ class Answer:
 
 @sensitive_variables("secret")
 def answer_call(trigger_id: UUID, call: Call) -> Answer:
-    """Queue a run for a valid call. Raises FlowError `trigger.refused` alike for unknown triggers and wrong signatures,
-    `trigger.throttled`, `trigger.outdated`, `trigger.rate_limited` and what `queue_run` raises."""
+    """Queue a run for a valid call. Raises FlowError `trigger.refused` for unknown triggers and wrong signatures alike,
+    `trigger.throttled`, `trigger.outdated`, `trigger.rate_limited`, and the errors of `queue_run`."""
     attempts = secret_hash("trigger", str(trigger_id), call.network)
     if not count_attempt(attempts, MOST_WRONG):
         raise FlowError(
@@ -89,7 +90,7 @@ def answer_call(trigger_id: UUID, call: Call) -> Answer:
     forgive_attempts(attempts)
     _require_recent(call)
     with transaction.atomic():
-        # Calls of a pipeline come one after the other, so that none misses the run of another.
+        # Serialize the calls of a pipeline, so that each sees the run of the previous one.
         Pipeline.objects.select_for_update(no_key=True).get(pk=trigger.pipeline_id)
         return _answer(trigger, hashlib.sha256(call.id.encode()).hexdigest())
 
@@ -102,7 +103,7 @@ def _is_signed(call: Call, secret: str) -> bool:
     is_sound = call.timestamp.isdecimal() and call.timestamp.isascii() and len(call.timestamp) <= 12
     moment = int(call.timestamp) if is_sound else 0
     expected = sign_webhook(secret, call.id, moment, call.body).encode()
-    # A sender that is changing its secret sends several signatures.
+    # A sender sends several signatures while it replaces its secret.
     found = [hmac.compare_digest(expected, one.encode()) for one in call.signature.split()[:5]]
     return is_sound and any(found) and 0 < len(call.id) <= LONGEST_ID
 
@@ -133,7 +134,7 @@ def _answer(trigger: EventTrigger, key: str) -> Answer:
 
 
 def _find_or_queue(trigger: EventTrigger) -> Answer:
-    """A run that has not started yet will read what the call is about."""
+    """Return a run that has not started, because it will load what the call is about; else queue one."""
     if trigger.if_busy == IfBusy.WAIT:
         queued = Run.objects.filter(pipeline=trigger.pipeline, kind=RunKind.LOAD, state=State.QUEUED)
         waiting = queued.exclude(sent_at=None).select_related("pipeline").order_by("number").first()

@@ -1,4 +1,4 @@
-"""Triggers, the calls that they answered lately, and who changed them."""
+"""Triggers, their recent calls, and the history of their changes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class IfBusy(models.TextChoices):
 
 
 class EventTrigger(models.Model):
-    """An address that queues a run of its pipeline when it is called with a valid signature. `secret` is encrypted."""
+    """A URL that queues a run of its pipeline when it is called with a valid signature. `secret` is encrypted."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     workspace = models.ForeignKey("accounts.Workspace", models.PROTECT, related_name="+")
@@ -35,8 +35,8 @@ class EventTrigger(models.Model):
 
 
 class TriggerCall(models.Model):
-    """A call that was answered with a run. The same call again gets the same run. Old calls are deleted, because their
-    timestamps are refused."""
+    """A call that was answered with a run, so that a repeated call returns the same run. Old calls are deleted, because
+    their timestamps are refused."""
 
     trigger = models.ForeignKey(EventTrigger, models.CASCADE, related_name="calls")
     key = models.CharField(max_length=64)
@@ -57,7 +57,7 @@ class TriggerAction(models.TextChoices):
 
 
 class TriggerChange(models.Model):
-    """Who added, rotated or removed a trigger. It outlives the trigger."""
+    """Who added, rotated or removed a trigger. The record is not deleted with the trigger."""
 
     workspace = models.ForeignKey("accounts.Workspace", models.PROTECT, related_name="+")
     pipeline = models.ForeignKey("pipelines.Pipeline", models.CASCADE, related_name="+")

@@ -1,4 +1,4 @@
-"""Reads triggers of one pipeline."""
+"""Queries for triggers of one pipeline."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def list_triggers(pipeline: Pipeline) -> QuerySet[EventTrigger]:
 
 
 def list_changes(pipeline: Pipeline) -> QuerySet[TriggerChange]:
-    """The newest changes of a pipeline's triggers."""
+    """Return the newest changes of a pipeline's triggers."""
     return TriggerChange.objects.filter(pipeline=pipeline).order_by("-at", "-pk")[:NEWEST_CHANGES]
 
 

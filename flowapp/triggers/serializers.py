@@ -1,4 +1,4 @@
-"""Triggers as the API and the command line send them."""
+"""Triggers in API responses and command output."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Adding, rotating and removing triggers. A secret is in the answer that makes it, and nowhere else in clear text."""
+"""Add, rotate and remove triggers. Only the response that creates a secret contains it in clear text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The pages of triggers, below `/w/<workspace>/`."""
+"""URLs of the trigger pages, below `/w/<workspace>/`."""
 
 from __future__ import annotations
 

@@ -71,6 +71,6 @@ def _show(request: HtmxRequest, pipeline: Pipeline, status: int = 200, **more: A
 
 
 def _example_url(made: EventTrigger | None, triggers: list[EventTrigger]) -> str:
-    """The address in the example: of the trigger that was just made, or of the first."""
+    """Return the URL for the example: of the new trigger, else of the first one."""
     shown = made or next(iter(triggers), None)
     return url_of(shown) if shown else ""

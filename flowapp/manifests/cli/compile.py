@@ -1,4 +1,4 @@
-"""`flow compile`: transforms that are written in Python or TypeScript become operations of pipelines."""
+"""`flow compile`: convert transforms written in Python or TypeScript to operations of pipelines."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from flowapp.manifests.planning import Planned
 
 CHANGES = 2
-"""The exit status of `flow plan` if there is something to apply."""
+"""The exit status of `flow plan` if there are changes."""
 
 
 def add_parser(commands: Any) -> None:

@@ -1,4 +1,4 @@
-"""Prints plans and what was applied, for people."""
+"""Print plans and results of `flow apply`."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def show_plan(console: Console, plan: Plan) -> None:
     counts = ", ".join(f"{count} {name}" for name, count in plan.summary.items() if count and name != "connections")
     show_lines(console, [f"Project {plan.project}, workspace {plan.workspace}: {counts or 'no pipelines'}."])
     if plan.paused:
-        show_lines(console, [f"Paused or disabled in the browser, and left so: {', '.join(plan.paused)}."])
+        show_lines(console, [f"Paused or disabled in the browser, and not changed: {', '.join(plan.paused)}."])
     if plan.unmanaged:
         show_lines(console, [f"Not in the project: {', '.join(plan.unmanaged)}. To write them into it: flow export"])
     if plan.others:
