@@ -1,8 +1,8 @@
-// Small charts of a pipeline's last runs. What a chart says stands beside it as text, of the run that is pointed at.
+// Small charts of a pipeline's last runs. Text beside a chart shows the value of the run under the pointer.
 import uPlot from "uplot";
 
 const HEIGHT = 96;
-/** Above, right, below and left, in pixels: dots at the edges are drawn whole. */
+/** Padding at the top, right, bottom and left, in pixels, so that dots at the edges are not cut. */
 const ROOM = [6, 6, 6, 0];
 
 export function drawCharts() {
@@ -12,22 +12,22 @@ export function drawCharts() {
 function draw(place) {
   const values = JSON.parse(place.dataset.values);
   const runs = JSON.parse(place.closest(".flow-trend").dataset.runs);
-  const told = place.parentElement.querySelector("[data-told]");
-  const tell = (index) => (told.textContent = wordsOf(runs[index], values[index], place.dataset.unit));
+  const caption = place.parentElement.querySelector("[data-caption]");
+  const describe = (index) => (caption.textContent = wordsOf(runs[index], values[index], place.dataset.unit));
   const bounds = ["least", "most"].map((name) => numberOf(place.dataset[name]));
   place.replaceChildren();
-  new uPlot(optionsOf(place, bounds, tell), dataOf(values, bounds), place);
-  tell(values.length - 1);
+  new uPlot(optionsOf(place, bounds, describe), dataOf(values, bounds), place);
+  describe(values.length - 1);
 }
 
-/** The bounds are lines of their own, so that the scale holds them too. */
+/** The bounds are separate series, so that the scale includes them. */
 function dataOf(values, bounds) {
   const lines = bounds.filter((bound) => bound !== null).map((bound) => values.map(() => bound));
   return [values.map((_, index) => index), values, ...lines];
 }
 
-function optionsOf(place, bounds, tell) {
-  // As a canvas takes it: the browser works out what a variable and its mixtures come to.
+function optionsOf(place, bounds, describe) {
+  // A canvas needs a computed colour: let the browser resolve variables and mixtures.
   const colour = (name, percent = 100) => {
     place.style.color = `color-mix(in srgb, var(--tblr-${name}) ${percent}%, transparent)`;
     return getComputedStyle(place).color;
@@ -44,11 +44,11 @@ function optionsOf(place, bounds, tell) {
     series: [{}, line, ...bounds.filter((value) => value !== null).map(() => bound)],
     bands: bounds.includes(null) ? [] : [{ series: [3, 2], fill: colour("secondary", 12) }],
     axes: [{ show: false }, yAxis(colour, place.dataset.unit)],
-    hooks: { setCursor: [({ cursor, data }) => tell(cursor.idx ?? data[0].length - 1)] },
+    hooks: { setCursor: [({ cursor, data }) => describe(cursor.idx ?? data[0].length - 1)] },
   };
 }
 
-/** Steps of the scale: 1, 2, 5, 10 and so on. There are no halves of a row. */
+/** Steps of the scale: 1, 2, 5, 10 and so on, because there are no fractions of a row. */
 const WHOLE_STEPS = Array.from({ length: 36 }, (_, at) => [1, 2, 5][at % 3] * 10 ** Math.floor(at / 3));
 
 function yAxis(colour, unit) {
@@ -69,7 +69,7 @@ function wordsOf([number], value, unit) {
   return `run ${number}: ${unit === "s" ? durationText(value) : `${value.toLocaleString("en")} ${unit}`}`;
 }
 
-/** As pages write it: `0.4 s`, `1 min 54 s`, `2 h 5 min`. */
+/** Format a duration as the pages do: `0.4 s`, `1 min 54 s`, `2 h 5 min`. */
 function durationText(seconds) {
   if (seconds < 59.95) return `${seconds.toFixed(1)} s`;
   const [most, least, big, small] = seconds < 3599.5 ? [60, 1, "min", "s"] : [3600, 60, "h", "min"];

@@ -1,5 +1,5 @@
-// `<form data-confirm="…">`: asks before it sends. Forms of htmx use hx-confirm.
-// A button with `data-no-confirm` only looks at what the form would do.
+// `<form data-confirm="…">`: asks for confirmation before sending. htmx forms use hx-confirm.
+// A button with `data-no-confirm` sends without confirmation, because it changes nothing.
 export function startConfirming() {
   document.addEventListener("submit", (event) => {
     const question = event.target.dataset.confirm;

@@ -1,7 +1,7 @@
-// The draft behind form, canvas and JSON tab, as the API gives it. Both islands speak to the server and the page by this.
+// Client of the API for the draft that form, canvas and JSON tab share.
 import { cookieToken } from "./csrf.js";
 
-/** An answer that is no draft: `status` (0 where none came) and the problem's `code`, `message` and `hint`. */
+/** A response without a draft: `status` (0 without a response) and the problem's `code`, `message` and `hint`. */
 export class DraftRefused extends Error {
   constructor(status, problem) {
     super(problem.detail ?? problem.message ?? problem.title ?? `The server answered with status ${status}.`);
@@ -16,8 +16,8 @@ export class DraftRefused extends Error {
 }
 
 /**
- * By the attributes of an island's element: `data-draft-url`, `data-workspace`, `data-page`. All methods give the whole
- * draft; those that change it take the draft `from` which the change was made, and are refused where it is another now.
+ * Create a client from the attributes of an island's element: `data-draft-url`, `data-workspace`, `data-page`. All methods return
+ * the whole draft. Methods that change it have the draft `from` on which the change is based, and fail if the draft has changed since.
  */
 export function draftClient({ draftUrl, workspace, page }) {
   const call = (method, url, from, body, type = "application/json") =>
@@ -44,19 +44,19 @@ async function send(method, url, more, body, type) {
   return answer;
 }
 
-/** The cookie's, which a sign-in in another tab changes; from the page where the cookie is out of reach of scripts. */
+/** Return the cookie's token, which a sign-in in another tab changes; from the page if scripts cannot read the cookie. */
 function csrfToken() {
   const headers = document.body.getAttribute("hx-headers:inherited") ?? "{}";
   return cookieToken() || (JSON.parse(headers)["X-CSRFToken"] ?? "");
 }
 
-/** Tell the page that this island changed the draft. */
+/** Notify the page that this island changed the draft. */
 export function announceChange(root, origin, draft) {
   const detail = { origin, position: draft.position };
   root.dispatchEvent(new CustomEvent("flow:draft-changed", { bubbles: true, detail }));
 }
 
-/** Call `listener` when anything but `origin` changed the draft; gives the function that ends it. */
+/** Call `listener` when another origin than `origin` changed the draft; return the function that ends this. */
 export function onChangeElsewhere(origin, listener) {
   const heard = (event) => event.detail?.origin !== origin && listener();
   document.addEventListener("flow:draft-changed", heard);
@@ -67,7 +67,7 @@ export function toast(text, kind) {
   document.dispatchEvent(new CustomEvent("flow:toast", { detail: { text, kind } }));
 }
 
-/** Start an island in each element that matches now or comes later, and end it when the element has left the page. */
+/** Start an island in each matching element, including later ones, and end it when the element is removed. */
 export function mountAll(selector, start) {
   const running = new Map();
   const look = () => {

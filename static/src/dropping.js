@@ -18,7 +18,7 @@ export function startDropping() {
     input.files = event.dataTransfer.files;
     took();
   });
-  // Going back shows the page as it was left: the same file can be sent again.
+  // Navigating back restores the page, from which the same file can be sent again.
   addEventListener("pageshow", ({ persisted }) => persisted && form.reset());
 }
 

@@ -1,5 +1,5 @@
-// `<form data-follows-server>`: after a swap its fields have the values that the server sent. A browser keeps what a person
-// chose in a field that is morphed. The field that somebody is typing in keeps its text.
+// `<form data-follows-server>`: after a swap, set its fields to the values that the server sent, because browsers do not change
+// edited fields that are morphed. The focused field is not changed.
 export function startShownValues() {
   document.addEventListener("htmx:after:swap", () => {
     for (const form of document.querySelectorAll("form[data-follows-server]")) [...form.elements].forEach(showSent);

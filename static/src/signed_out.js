@@ -1,4 +1,4 @@
-// A session that ends while somebody works: what was entered stays on the page, and counts once they are signed in again.
+// If the session ends while the user works, entered text stays on the page and can be sent after a new sign-in.
 import { cookieToken } from "./csrf.js";
 import { holdsUnsaved } from "./unsaved.js";
 
@@ -9,7 +9,7 @@ export function startSignedOut(login) {
     event.preventDefault();
     showNotice(hx.redirect);
   });
-  // Signing in elsewhere changes the token that the page was made with.
+  // A sign-in in another tab changes the token of the page.
   document.addEventListener("htmx:config:request", ({ detail }) => {
     const token = cookieToken();
     if (token) detail.ctx.request.headers["X-CSRFToken"] = token;

@@ -1,5 +1,5 @@
-// `<input type="checkbox" data-tick-all="row">`: ticks all boxes of that name in its form, and shows whether all are.
-// `<strong data-ticked="row">` in the form shows how many are.
+// `<input type="checkbox" data-tick-all="row">`: selects all checkboxes of that name in its form, and shows whether all are
+// selected. `<strong data-ticked="row">` in the form shows their number.
 export function startTicking() {
   const boxes = (form, name) => [...form.elements].filter((box) => box.type === "checkbox" && box.name === name);
   document.addEventListener("change", (event) => {

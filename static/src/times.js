@@ -1,4 +1,4 @@
-// Keeps relative times true while a page stays open. The words are those of `relative` in templatetags/flow.py.
+// Updates relative times while a page is open, in the format of `relative` in templatetags/flow.py.
 const STEPS = [
   [60, 1, "s"],
   [3600, 60, "min"],

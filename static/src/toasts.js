@@ -1,4 +1,4 @@
-// Results of actions, shown for a few seconds: by the event "flow:toast" {text, kind}, or lying in the page when it comes.
+// Shows results of actions for a few seconds: from the event "flow:toast" {text, kind}, or from elements of the page.
 const SECONDS = 6;
 
 export function startToasts() {

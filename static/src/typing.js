@@ -1,4 +1,4 @@
 const FIELDS = "input:not([type=radio], [type=checkbox]), textarea, select, [contenteditable], .cm-editor";
 
-/** Whether keys at this element enter text, so that they are no shortcuts. */
+/** Return whether keys at this element enter text and must not trigger shortcuts. */
 export const isTyping = (element) => element.closest?.(FIELDS) != null;

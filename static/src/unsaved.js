@@ -1,12 +1,12 @@
-// Text that was entered and not saved yet. Whoever leaves the page is asked before it is lost, and whoever sends another form
-// of it too. After a sign-in or an error page in between, what a form had sent is put back into it.
+// Unsaved text of forms. Leaving the page or sending another form asks for confirmation before the text is lost. After a
+// sign-in or an error page, the sent values of a form are restored.
 const TEXT = "textarea, input:not([type]), input:is([type=text], [type=number], [type=email], [type=url], [type=date], [type=datetime-local])";
 const FORMS = "form[method=post]:not([data-unsaved=ignore])";
 const STORE = "flow:entered";
 const HOUR = 3600_000;
 const sent = new WeakSet();
 
-/** `data-entered` marks what the server gives back because it could not be saved. */
+/** `data-entered` marks values that the server could not save and returned. */
 const isChanged = (field) =>
   !field.readOnly && !field.disabled && (field.value !== field.defaultValue || (field.dataset.entered !== undefined && field.value !== ""));
 
@@ -18,18 +18,18 @@ const isInterruption = () => document.body.dataset.interrupts !== undefined;
 const unsavedForms = () => (isInterruption() ? [] : allUnsaved());
 const allUnsaved = () => [...document.querySelectorAll(FORMS)].filter((form) => !sent.has(form) && changedIn(form).length > 0);
 
-/** Whether the page holds text that leaving would lose; parts with text of their own say so by `flow:leaving`. */
+/** Return whether leaving the page would lose text. Parts with their own text cancel the event `flow:leaving`. */
 export function holdsUnsaved() {
   const isRefused = !document.dispatchEvent(new CustomEvent("flow:leaving", { cancelable: true }));
   const fields = document.querySelectorAll(`#flow-panel :is(${TEXT})`);
   return isRefused || unsavedForms().length > 0 || [...fields].some(isChanged);
 }
 
-/** To be called before what asks for confirmation listens. */
+/** Call this before the listeners that ask for confirmation are added. */
 export function startUnsaved() {
   putBack();
   addEventListener("beforeunload", (event) => unsavedForms().length > 0 && event.preventDefault());
-  // Going back shows the page as it was left: what was sent from it can be changed and resent.
+  // Navigating back restores the page, whose forms can be changed and sent again.
   addEventListener("pageshow", ({ persisted }) => persisted && document.querySelectorAll(FORMS).forEach((form) => sent.delete(form)));
   document.addEventListener("submit", (event) => {
     const { target: form, submitter } = event;
@@ -42,7 +42,7 @@ export function startUnsaved() {
   });
 }
 
-/** To be called after it: what is sent now is not asked about. */
+/** Call this after them: forms that are sent now need no confirmation. */
 export function startSending() {
   document.addEventListener("submit", ({ defaultPrevented, target: form }) => {
     if (defaultPrevented || !form.matches(FORMS)) return;
@@ -92,24 +92,24 @@ function showQuestion(text, answers) {
 const here = () => location.pathname + location.search;
 
 function store(form) {
-  // Secrets are kept nowhere.
+  // Secrets are never stored.
   if (form.querySelector("[type=password]")) return;
   const fields = changedIn(form).map(({ name, value }) => [name, value]);
   if (fields.length) sessionStorage.setItem(STORE, JSON.stringify({ page: here(), at: Date.now(), action: form.getAttribute("action"), fields }));
 }
 
 function putBack() {
-  const kept = JSON.parse(sessionStorage.getItem(STORE) ?? "null");
-  if (!kept) return;
+  const stored = JSON.parse(sessionStorage.getItem(STORE) ?? "null");
+  if (!stored) return;
   if (isInterruption()) {
-    sessionStorage.setItem(STORE, JSON.stringify({ ...kept, isInterrupted: true }));
+    sessionStorage.setItem(STORE, JSON.stringify({ ...stored, isInterrupted: true }));
     return;
   }
-  const isHere = kept.page === here();
-  if (isHere || !kept.isInterrupted || Date.now() - kept.at > HOUR) sessionStorage.removeItem(STORE);
-  if (!isHere || !kept.isInterrupted) return;
-  const form = [...document.querySelectorAll(FORMS)].find((one) => one.getAttribute("action") === kept.action);
-  const places = kept.fields.map(([name, value]) => [form?.elements.namedItem(name), value]).filter(([field]) => field?.matches?.(TEXT));
+  const isHere = stored.page === here();
+  if (isHere || !stored.isInterrupted || Date.now() - stored.at > HOUR) sessionStorage.removeItem(STORE);
+  if (!isHere || !stored.isInterrupted) return;
+  const form = [...document.querySelectorAll(FORMS)].find((one) => one.getAttribute("action") === stored.action);
+  const places = stored.fields.map(([name, value]) => [form?.elements.namedItem(name), value]).filter(([field]) => field?.matches?.(TEXT));
   for (const [field, value] of places) field.value = value;
   if (places.length) {
     const detail = { text: "Your input is restored in the form. It is not saved yet.", kind: "info" };

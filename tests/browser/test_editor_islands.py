@@ -45,7 +45,7 @@ class Editor:
 
     def open(self, tab: str) -> None:
         self.page.goto(f"/w/alices-team/pipelines/numbers/?tab={tab}")
-        shown = {"visual": ".flow-canvas", "json": ".flow-json-status[data-state=kept]"}[tab]
+        shown = {"visual": ".flow-canvas", "json": ".flow-json-status[data-state=saved]"}[tab]
         expect(self.page.locator(shown)).to_be_visible()
 
     def node(self, ident: str) -> Locator:

@@ -48,7 +48,7 @@ class Surfaces:
     def open(self, tab: str, node: str = "") -> None:
         self.tab, self.node = tab, node
         self.page.goto(f"/w/alices-team/pipelines/numbers/?tab={tab}&node={node}")
-        self.page.locator({"visual": ".flow-canvas", "json": ".flow-json-status[data-state=kept]"}[tab]).wait_for()
+        self.page.locator({"visual": ".flow-canvas", "json": ".flow-json-status[data-state=saved]"}[tab]).wait_for()
 
     @property
     def draft(self) -> Draft:

@@ -1,7 +1,7 @@
-// Branches of branch nodes: which node each leads to, as the canvas draws them, and the patches that keep them right.
+// Branches of branch nodes: the nodes that they lead to, and the patches that update them.
 import { isObject, text } from "./plain.js";
 
-/** The branches of a node: [{to, where, path}], the default one without a condition; [] for other kinds. */
+/** Return the branches of a node: [{to, where, path}], the default one without a condition; [] for other kinds. */
 export function branchesOf(node) {
   if (node.kind !== "branch") return [];
   const branches = Array.isArray(node.branches) ? node.branches : [];
@@ -9,13 +9,13 @@ export function branchesOf(node) {
   return text(node.default) ? [...found, { to: node.default, where: null, path: "default" }] : found;
 }
 
-/** What the edge from a node to one of its readers says: the condition of the branch; "" where there is none. */
+/** Return the label of the edge from a node to one of its readers: the condition of the branch; "" if there is none. */
 export function branchTo({ branches }, id) {
   const branch = branches.find(({ to }) => to === id);
   return branch ? branch.where ?? "otherwise" : "";
 }
 
-/** A branch that leads to a new reader, whose condition is still to be written. */
+/** Return the patch that adds a branch to a new reader. The user enters its condition later. */
 export function newBranch(document, from, id) {
   if (from.kind !== "branch" || from.branches.some(({ to }) => to === id)) return [];
   const path = `/nodes/${from.index}/branches`;
@@ -25,20 +25,20 @@ export function newBranch(document, from, id) {
     : [{ op: "add", path, value: [branch] }];
 }
 
-/** A branch that leads to another node from now on. */
+/** Return the patch that makes a branch lead to another node. */
 export function redirected(document, from, before, after) {
   return from.branches
     .filter(({ to }) => to === before)
     .map(({ path }) => ({ op: "replace", path: `/nodes/${from.index}/${path === "default" ? path : `${path}/to`}`, value: after }));
 }
 
-/** Without the branches to nodes that are removed, or whose edge is: `ends` are [{source?, target}]. */
+/** Return the patch that removes the branches to removed nodes or edges: `ends` are [{source?, target}]. */
 export function droppedBranches(document, node, ends) {
   const isGone = (to) => ends.some(({ source, target }) => target === to && (source === undefined || source === node.id));
   return node.branches.filter(({ to }) => isGone(to)).toReversed().map(({ path }) => ({ op: "remove", path: `/nodes/${node.index}/${path}` }));
 }
 
-/** The branches of a copied node, which lead to the copies of those that were copied with it. */
+/** Return the branches of a copied node, which lead to the copied nodes. */
 export function renamedBranches({ kind, branches, default: other }, renamed) {
   if (kind !== "branch" || !Array.isArray(branches)) return {};
   const copied = branches.filter((one) => isObject(one) && renamed.has(one.to)).map((one) => ({ ...one, to: renamed.get(one.to) }));

@@ -56,7 +56,7 @@ export function Canvas({ element, client, isViewer, data }) {
     setEdges((old) => asFlowEdges(links, { drawn, kinds, numbers: run?.nodes, old }));
     const fresh = keys.filter((key) => !known.current.includes(key));
     known.current = keys;
-    // In the frame after next React Flow has drawn them.
+    // React Flow has drawn them in the frame after next.
     if (fresh.length) requestAnimationFrame(() => requestAnimationFrame(() => selection.areInSight(fresh) || fit()));
     if (takesFocus) requestAnimationFrame(() => requestAnimationFrame(() => selection.focusNode(chosen[0])));
   }, [drawn, moves, isTall, fit, selection, awaited, kinds, run]);
@@ -86,7 +86,7 @@ export function Canvas({ element, client, isViewer, data }) {
   );
   const onEdgesChange = useCallback((changes) => setEdges((now) => applyEdgeChanges(changes, now)), []);
 
-  /** What a key applies to: the selection, or the focused node if it is not part of it. */
+  /** The nodes that a key applies to: the selection, or the focused node if it is not selected. */
   const chosen = useCallback(
     (key = document.activeElement?.closest(".react-flow__node")?.dataset.id) => {
       const keys = selectedKeys();
@@ -186,7 +186,7 @@ export function Canvas({ element, client, isViewer, data }) {
   );
 }
 
-/** Tab reaches one node; arrow keys lead from it to the others. */
+/** Only one node is reachable with Tab; arrow keys move to the others. */
 function withOneTabStop(nodes, focused) {
   const stop = nodes.find(({ id }) => id === focused) ?? nodes.find(({ selected }) => selected) ?? nodes[0];
   return nodes.map((node) => ({
@@ -195,7 +195,7 @@ function withOneTabStop(nodes, focused) {
   }));
 }
 
-/** By the pane as a whole, so that the preview below the canvas turns nothing. */
+/** Measure the whole pane, so that the preview below the canvas does not change the direction. */
 function isTallPane(element) {
   const { clientWidth, clientHeight } = element.closest(".flow-centre");
   return clientWidth < 1.6 * clientHeight;

@@ -1,15 +1,16 @@
-// Nodes as text on the system's clipboard, and back as a JSON Patch. Ids are new; what only another pipeline has is left out.
+// Converts nodes to text for the system's clipboard, and back to a JSON Patch with new ids. References that only another
+// pipeline has are omitted.
 import { renamedBranches } from "./branches.js";
 import { appendNodes, drawnNodes, freeId, takenIds } from "./model.js";
 import { isObject, rounded } from "./plain.js";
 
 const FORMAT = "flow/nodes";
 const SECRET = /passw|secret|token|credential|api[-_]?key|private[-_]?key/i;
-/** Members of a node that settings of other systems stand in. */
+/** Members of a node with settings of other systems. */
 const SETTINGS = ["config", "preHook", "postHook"];
 const MOST_ID = 63;
 
-/** The text of some nodes; null where there are none. `places` says where the canvas shows them. */
+/** Return the text of some nodes; null if there are none. `places` are their positions on the canvas. */
 export function copyNodes(document, keys, places) {
   const copied = drawnNodes(document).filter(({ key }) => keys.includes(key));
   if (!copied.length) return null;
@@ -17,7 +18,7 @@ export function copyNodes(document, keys, places) {
   return JSON.stringify({ format: FORMAT, pipeline: document.id, nodes }, null, 2);
 }
 
-/** The nodes of a text of `copyNodes`: {pipeline, nodes}; null for any other text. */
+/** Return the nodes in a text of `copyNodes`: {pipeline, nodes}; null for any other text. */
 export function readNodes(given) {
   if (!given.includes(FORMAT)) return null;
   try {
@@ -28,7 +29,7 @@ export function readNodes(given) {
   }
 }
 
-/** Copies of nodes, `by` pixels from where they stood: {patch, ids}. */
+/** Return the patch that adds copies of nodes, moved `by` pixels: {patch, ids}. */
 export function pasteNodes(document, { pipeline, nodes }, by) {
   const taken = takenIds(document);
   const renamed = new Map();
@@ -43,16 +44,16 @@ export function pasteNodes(document, { pipeline, nodes }, by) {
   return { patch: appendNodes(document, copies), ids };
 }
 
-/** Room for the number that makes an id unique. */
+/** The maximum length of an id before the number that makes it unique. */
 function shortened(id) {
   return id.replace(/_\d+$/, "").slice(0, MOST_ID - 4);
 }
 
 function rewired({ inputs, ops, ...node }, renamed, isKnown) {
   if (!Array.isArray(inputs)) return {};
-  const kept = inputs.filter((id) => renamed.has(id) || isKnown(id)).map((id) => renamed.get(id) ?? id);
+  const copied = inputs.filter((id) => renamed.has(id) || isKnown(id)).map((id) => renamed.get(id) ?? id);
   const joins = Array.isArray(ops) ? { ops: ops.map((op) => rejoined(op, renamed)) } : {};
-  return { inputs: kept, ...joins, ...renamedBranches(node, renamed) };
+  return { inputs: copied, ...joins, ...renamedBranches(node, renamed) };
 }
 
 function rejoined(op, renamed) {
@@ -63,7 +64,7 @@ function moved({ ui }, by) {
   return Number.isFinite(ui?.x) && Number.isFinite(ui?.y) ? { ui: rounded({ x: ui.x + by.x, y: ui.y + by.y }) } : {};
 }
 
-/** A document has no place for secrets. What somebody wrote into settings all the same does not leave it. */
+/** Remove secrets that users wrote into settings, although documents must not contain any. */
 function withoutSecrets(node) {
   return Object.fromEntries(Object.entries(node).map(([name, part]) => [name, SETTINGS.includes(name) ? cleaned(part) : part]));
 }

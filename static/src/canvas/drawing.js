@@ -1,4 +1,4 @@
-// From the draft's nodes and edges to those of React Flow.
+// Converts the draft's nodes and edges to those of React Flow.
 import { branchTo } from "./branches.js";
 import { kindsBetween } from "./model.js";
 import { NODE, SIDESTEP, STEP } from "./layout.js";
@@ -8,7 +8,7 @@ const DOWN = { sourcePosition: "bottom", targetPosition: "top" };
 const RIGHT = { sourcePosition: "right", targetPosition: "left" };
 const ARROW = { type: "arrowclosed", width: 18, height: 18 };
 
-/** `old` are the nodes shown before, `chosen` the keys that become the selected ones, none to leave the selection. */
+/** `old` are the previous nodes, `chosen` the keys of the new selection; without them the selection stays. */
 export function asFlowNodes(drawn, { places, isDown, numbers, old, chosen }) {
   return drawn.map((node) => {
     const before = old.find(({ id }) => id === node.key);
@@ -38,7 +38,7 @@ export function asFlowEdges(links, { drawn, kinds, numbers, old }) {
   });
 }
 
-/** A free place after a node, in the direction of the edges. */
+/** Return a free position after a node, in the direction of the edges. */
 export function placeAfter({ x, y }, places, isDown) {
   return isDown ? freePlace({ x, y: y + STEP.y }, places, "x") : freePlace({ x: x + STEP.x, y }, places, "y");
 }

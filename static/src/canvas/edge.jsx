@@ -3,7 +3,7 @@ import { createContext, memo, useContext, useEffect, useRef, useState } from "re
 import { Icon } from "./icons.jsx";
 import { rows } from "./numbers.js";
 
-/** What edges can do: {insert(edge, kind), remove(edge)}; null where nothing can be changed. */
+/** The actions of edges: {insert(edge, kind), remove(edge)}; null if the draft cannot be changed. */
 export const EdgeActions = createContext(null);
 
 const zoomOf = (state) => state.transform[2];

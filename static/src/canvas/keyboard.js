@@ -1,12 +1,12 @@
 import { neighbour } from "./layout.js";
 
 const NUDGE = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
-/** Pixels, as far as the dots of the background are apart. */
+/** The distance between the dots of the background in pixels. */
 const STEP = 20;
 
 /**
- * The listener for the keys of the canvas; keys of buttons and menus in it are their own. `canvas` is what it shows,
- * {shown, edges, isDown, isLocked}, and what can be done, {focusNode, select, toggle, put, onDelete, openForm}.
+ * Return the key listener of the canvas, which ignores keys of buttons and menus. `canvas` has the state
+ * {shown, edges, isDown, isLocked} and the actions {focusNode, select, toggle, put, onDelete, openForm}.
  */
 export function keyListener(canvas) {
   return (event) => {

@@ -1,14 +1,14 @@
-// Places for nodes that have none: layers from left to right, or downwards where the room is tall; each node stands in
-// the middle of what it feeds.
+// Positions for nodes without one: layers from left to right, or downwards if the pane is tall; each node is centred
+// on the nodes that it feeds.
 
 export const NODE = { width: 264, height: 88 };
 const GAP = { right: 96, down: 64, across: 36 };
-/** From a node's corner to that of the next one to the right, and of the next one below. */
+/** The distance between the corners of neighbouring nodes, to the right and downwards. */
 export const STEP = { x: NODE.width + GAP.right, y: NODE.height + GAP.down };
-/** The same among nodes that stand beside each other. */
+/** The same for nodes in one layer. */
 export const SIDESTEP = { x: NODE.width + GAP.across, y: NODE.height + GAP.across };
 
-/** {key: {x, y}} of upper left corners, for all nodes; no two overlap, also where the edges run in circles. */
+/** Return {key: {x, y}} of the upper left corners of all nodes, without overlaps, even if edges form cycles. */
 export function layOut(nodes, edges, isTall = false) {
   const forward = forwardOnly(nodes, edges);
   const layers = layersOf(nodes, forward);
@@ -19,7 +19,7 @@ export function layOut(nodes, edges, isTall = false) {
   return Object.fromEntries(nodes.map(({ key }) => [key, place(key)]));
 }
 
-/** {key: {x, y}}: where the document puts the nodes; all others lie below those, in layers of their own. */
+/** Return {key: {x, y}}: positions of the document; nodes without one are below them, in their own layers. */
 export function placesOf(nodes, edges, isTall = false) {
   const placed = nodes.filter(({ position }) => position);
   const laid = layOut(nodes, edges, isTall);
@@ -30,14 +30,14 @@ export function placesOf(nodes, edges, isTall = false) {
   );
 }
 
-/** Whether the edges run downwards rather than to the right. */
+/** Return whether edges run downwards rather than to the right. */
 export function runsDown(places, edges) {
   const across = edges.map(({ source, target }) => places[target].x - places[source].x - NODE.width);
   const down = edges.map(({ source, target }) => places[target].y - places[source].y - NODE.height);
   return edges.length > 0 && sum(down) > sum(across);
 }
 
-/** {key: {x, y}} of what must move, with the place of a node that is inserted on an edge as `inserted`. */
+/** Return {key: {x, y}} of the nodes to move, and as `inserted` the position of a node that is inserted on an edge. */
 export function makeRoom(places, edges, { source, target }, isDown) {
   const axis = isDown ? "y" : "x";
   const inserted = { ...places[target], [axis]: places[source][axis] + STEP[axis] };
@@ -54,7 +54,7 @@ function downstreamOf(key, edges, found = new Set()) {
   return found;
 }
 
-/** How far copies of nodes must stand from their originals so that they cover none: {x, y}. */
+/** Return the offset at which copies of nodes cover no node: {x, y}. */
 export function stepAside(copied, places, isDown) {
   const axis = isDown ? "x" : "y";
   const taken = Object.values(places);
@@ -67,7 +67,7 @@ export function stepAside(copied, places, isDown) {
 
 export const ALIGNMENTS = { left: "Align left", top: "Align top", across: "Space evenly, across", down: "Space evenly, down" };
 
-/** {key: {x, y}} of nodes in line, or with equal steps between them. */
+/** Return {key: {x, y}} of aligned or evenly distributed nodes. */
 export function align(places, keys, how) {
   const axis = how === "left" || how === "across" ? "x" : "y";
   const ordered = keys.toSorted((a, b) => places[a][axis] - places[b][axis]);
@@ -77,7 +77,7 @@ export function align(places, keys, how) {
   return Object.fromEntries(ordered.map((key, i) => [key, { ...places[key], [axis]: first + i * step }]));
 }
 
-/** The node that an arrow key leads to: along the edges in their direction, or beside the node; null where there is none. */
+/** Return the node that an arrow key moves to: along the edges, or beside the node; null if there is none. */
 export function neighbour(places, edges, key, arrow, isDown) {
   const isForward = arrow === "ArrowRight" || arrow === "ArrowDown";
   const arrowAxis = arrow === "ArrowUp" || arrow === "ArrowDown" ? "y" : "x";
@@ -101,24 +101,24 @@ function sum(numbers) {
   return numbers.reduce((total, number) => total + number, 0);
 }
 
-/** The edges without those that close a circle. */
+/** Return the edges without those that close a cycle. */
 function forwardOnly(nodes, edges) {
-  const kept = [];
+  const acyclic = [];
   const state = {};
   const visit = (key) => {
     state[key] = "open";
     for (const edge of edges.filter(({ source }) => source === key)) {
       if (state[edge.target] === "open") continue;
-      kept.push(edge);
+      acyclic.push(edge);
       if (!state[edge.target]) visit(edge.target);
     }
     state[key] = "done";
   };
   for (const { key } of nodes) if (!state[key]) visit(key);
-  return kept;
+  return acyclic;
 }
 
-/** {key: layer}: one more than the highest layer among those that feed the node. */
+/** Return {key: layer}: one more than the highest layer of the nodes that feed the node. */
 function layersOf(nodes, edges) {
   const layers = {};
   const visit = (key) => {
@@ -129,7 +129,7 @@ function layersOf(nodes, edges) {
   return layers;
 }
 
-/** {key: row}: rows of their own for nodes that feed nothing new, the mean of those they feed for the others. */
+/** Return {key: row}: a new row for a node that feeds no further node, else the mean row of the nodes that it feeds. */
 function rowsOf(nodes, edges) {
   const rows = {};
   let free = 0;

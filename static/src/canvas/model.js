@@ -1,14 +1,14 @@
-// The canvas as data: what a document shows, and each action as the JSON Patch (RFC 6902) that performs it.
-// Nothing here validates. A document may be faulty in any way, and what cannot be drawn is left out.
-// Patches begin with `test` operations on what was seen, so that one that no longer fits is refused as a whole.
+// The canvas as data: the nodes and edges of a document, and each action as a JSON Patch (RFC 6902).
+// Nothing here validates. A document may have any error; parts that cannot be drawn are omitted.
+// Patches begin with `test` operations on the displayed state, so that the server refuses outdated ones completely.
 // `kinds` is the server's description of the kinds of nodes: [{kind, firstId, fields, readBy}].
 import { branchesOf, droppedBranches, newBranch, redirected } from "./branches.js";
 import { isObject, rounded, text } from "./plain.js";
 import { summaryOf } from "./summaries.js";
 
 /**
- * The document's nodes in its order: [{key, index, id, kind, name, summary, inputs, branches, position, errors, warnings}].
- * `key` is the id, or `#<index>` where an id is missing or taken; `position` is {x, y} or null.
+ * Return the document's nodes in its order: [{key, index, id, kind, name, summary, inputs, branches, position, errors, warnings}].
+ * `key` is the id, or `#<index>` if an id is missing or repeated; `position` is {x, y} or null.
  */
 export function drawnNodes(document, diagnostics = []) {
   const seen = new Set();
@@ -29,7 +29,7 @@ export function drawnNodes(document, diagnostics = []) {
   });
 }
 
-/** The edges that can be drawn: [{key, source, target, index}], `index` being the place in the target's `inputs`. */
+/** Return the edges that can be drawn: [{key, source, target, index}]; `index` is the position in the target's `inputs`. */
 export function drawnEdges(nodes) {
   const known = new Set(nodes.map((node) => node.key));
   return nodes.flatMap((node) =>
@@ -62,26 +62,26 @@ function countsAt(diagnostics, index) {
 
 // --- kinds -----------------------------------------------------------------------------------------------------
 
-/** Whether a node of the kind `reader` may read from one of `kind`. */
+/** Return whether a node of the kind `reader` may read from one of `kind`. */
 export function mayRead(kinds, reader, kind) {
   return Boolean(kinds.find((one) => one.kind === kind)?.readBy.includes(reader));
 }
 
-/** The kinds that may stand between two nodes. */
+/** Return the kinds that may be inserted between two nodes. */
 export function kindsBetween(kinds, source, target) {
   return kinds.filter(({ kind }) => mayRead(kinds, kind, source.kind) && mayRead(kinds, target.kind, kind));
 }
 
-/** The key of the only node that nothing reads from and a node of that kind may read from; null where that is not clear. */
+/** Return the key of the only node without readers that a node of that kind may read from; null unless there is exactly one. */
 export function looseEnd(nodes, kinds, kind) {
   const isRead = new Set(nodes.flatMap(({ inputs }) => inputs));
   const loose = nodes.filter((node) => node.id && mayRead(kinds, kind, node.kind) && !isRead.has(node.id));
   return loose.length === 1 ? loose[0].key : null;
 }
 
-// --- actions -> patches; null where there is nothing to do -----------------------------------------------------
+// --- actions -> patches; null if there is nothing to do -----------------------------------------------------
 
-/** A new node, reading from the node `after` if it can: {patch, id}. `position` is null where the layout places it. */
+/** Add a node that reads from the node `after` if possible: {patch, id}. Without a `position`, the layout places it. */
 export function addNode(document, kinds, kind, position = null, after = null) {
   const from = drawnNodes(document).find(({ key }) => key === after);
   const node = newNode(document, kinds, kind, position);
@@ -91,7 +91,7 @@ export function addNode(document, kinds, kind, position = null, after = null) {
   return { patch: [...(branch.length ? same(from) : []), ...branch, ...appendNodes(document, [node])], id: node.id };
 }
 
-/** A new node on an edge ({source, target, index}): {patch, id}, or null where the edge is gone. */
+/** Insert a node on an edge ({source, target, index}): {patch, id}, or null if the edge does not exist any more. */
 export function insertNode(document, kinds, kind, position, edge) {
   const nodes = drawnNodes(document);
   const [from, to] = endsOf(nodes, edge);
@@ -120,8 +120,8 @@ export function appendNodes(document, nodes) {
 }
 
 /**
- * The rows of a node come from one node: a new edge takes the place of the one that was there. To a transform node that
- * has one already, a second edge from a source or a transform adds a join. An edge from a branch node adds a branch.
+ * Connect two nodes. The rows of a node come from one node, so a new edge replaces the previous one. A second edge from a
+ * source or a transform to a transform node adds a join. An edge from a branch node adds a branch.
  */
 export function connect(document, sourceKey, targetKey) {
   const [from, to] = endsOf(drawnNodes(document), { source: sourceKey, target: targetKey });
@@ -130,7 +130,7 @@ export function connect(document, sourceKey, targetKey) {
   return to.inputs.includes(from.id) ? null : addJoin(document, from, to);
 }
 
-/** Whether a further edge to a node is a join. */
+/** Return whether a further edge to a node is a join. */
 export function mayJoin(from, to) {
   return Boolean(from && to) && to.kind === "transform" && to.inputs.length > 0 && (from.kind === "source" || from.kind === "transform");
 }
@@ -146,7 +146,7 @@ function addJoin(document, from, to) {
   ];
 }
 
-/** The places of the joins of a node with a reference. */
+/** Return the paths of the joins of a node with a reference. */
 function joinsWith(document, node, id) {
   const ops = document.nodes[node.index].ops;
   return (Array.isArray(ops) ? ops : []).flatMap((op, i) => (isObject(op) && op.with === id ? [`/nodes/${node.index}/ops/${i}`] : []));
@@ -161,14 +161,14 @@ function setInput(document, from, to) {
   return [...patch, ...(left ? droppedBranches(document, left, [{ target: to.id }]) : []), ...newBranch(document, from, to.id)];
 }
 
-/** An end of an edge was dragged to another node. */
+/** Move an end of an edge to another node. */
 export function reconnect(document, edge, sourceKey, targetKey) {
   if (edge.target === targetKey) return redirect(document, edge, sourceKey);
   const connected = connect(document, sourceKey, targetKey);
   return connected && [...(remove(document, [], [edge]) ?? []), ...connected];
 }
 
-/** The rows of a node, or what one of its joins looks them up in, come from another node. */
+/** Change the node from which the rows of a node come, or the reference of one of its joins. */
 function redirect(document, edge, sourceKey) {
   const [from, to] = endsOf(drawnNodes(document), { source: sourceKey, target: edge.target });
   if (!from?.id || !to || from === to || to.inputs.includes(from.id)) return null;
@@ -187,22 +187,22 @@ function endsOf(nodes, { source, target }) {
   return [source, target].map((key) => nodes.find((node) => node.key === key));
 }
 
-/** What a new edge between two nodes would replace, in words; "" where nothing. */
+/** Describe what a new edge between two nodes would replace; "" if nothing. */
 export function replacedBy(nodes, sourceKey, targetKey) {
   const [from, to] = endsOf(nodes, { source: sourceKey, target: targetKey });
   return !to || mayJoin(from, to) ? "" : to.inputs.join(", ");
 }
 
-/** `keys` of nodes that are to go with all edges from them, and `edges` ({target, source, index}) that are to go. */
+/** Remove the nodes `keys` with all their edges, and the `edges` ({target, source, index}). */
 export function remove(document, keys, edges = []) {
   const nodes = drawnNodes(document);
   const gone = nodes.filter(({ key }) => keys.includes(key));
-  const kept = nodes.filter(({ key }) => !keys.includes(key));
-  const cuts = kept.flatMap((node) => cutInputs(document, node, gone.filter(({ key, id }) => key === id), edges));
+  const others = nodes.filter(({ key }) => !keys.includes(key));
+  const cuts = others.flatMap((node) => cutInputs(document, node, gone.filter(({ key, id }) => key === id), edges));
   if (!gone.length && !cuts.length) return null;
   const backwards = gone.toReversed();
   const ends = [...edges.filter(({ index }) => !index), ...gone.map(({ id }) => ({ target: id }))];
-  const branches = kept.flatMap((node) => droppedBranches(document, node, ends));
+  const branches = others.flatMap((node) => droppedBranches(document, node, ends));
   return [...gone.flatMap(same), ...cuts, ...branches, ...backwards.map(({ index }) => ({ op: "remove", path: `/nodes/${index}` }))];
 }
 
@@ -222,7 +222,7 @@ function byNumber(one, other) {
   return Number(one.split("/").at(-1)) - Number(other.split("/").at(-1));
 }
 
-/** `positions` by key: {key: {x, y}}; nodes that stay where they are are left out. */
+/** Move nodes to `positions`: {key: {x, y}}. Unchanged positions are omitted from the patch. */
 export function move(document, positions) {
   const moved = drawnNodes(document).filter(({ key, position }) => {
     const to = positions[key] && rounded(positions[key]);
@@ -235,7 +235,7 @@ export function move(document, positions) {
   ]);
 }
 
-/** Where the canvas shows the nodes that have no place yet: {key: {x, y}}; so that they stay there once others have one. */
+/** Store the displayed positions of nodes without one: {key: {x, y}}, so that they stay there when other nodes are moved. */
 export function unplaced(document, shown) {
   const without = drawnNodes(document).filter(({ key, position }) => !position && shown[key]);
   return Object.fromEntries(without.map(({ key }) => [key, shown[key]]));

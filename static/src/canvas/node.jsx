@@ -7,7 +7,7 @@ export function plural(number, word) {
   return `${number} ${word}${number === 1 ? "" : "s"}`;
 }
 
-/** What a screen reader says of a node. */
+/** Return the accessible description of a node. */
 export function spoken({ kind, name, summary, errors, warnings, numbers }) {
   const faults = [errors && plural(errors, "error"), warnings && plural(warnings, "warning")].filter(Boolean);
   return [`${kind || "node"} ${name}`, summary, ...faults, spokenCounts(countsOf(kind, numbers))].filter(Boolean).join(", ");

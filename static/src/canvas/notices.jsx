@@ -3,7 +3,7 @@ import { Icon } from "./icons.jsx";
 
 const SECONDS = 10;
 
-/** Why nothing can be changed here, if so. */
+/** The reason why the draft cannot be changed, if any. */
 export function Locked({ draft, isViewer }) {
   const reason = reasonOf(draft, isViewer);
   if (!reason) return null;
@@ -26,7 +26,7 @@ function reasonOf(draft, isViewer) {
   return null;
 }
 
-/** Which run the row counts are of, and the way to the keys. */
+/** The run of the row counts, and a button for the keyboard shortcuts. */
 export function Footer({ run }) {
   return (
     <div className="flow-hint">
@@ -37,7 +37,7 @@ export function Footer({ run }) {
   );
 }
 
-/** What was just done, with the way back. */
+/** The last action, with a button that undoes it. */
 export function Done({ notice, onUndo, onEnd }) {
   useEffect(() => {
     const timer = setTimeout(onEnd, SECONDS * 1000);

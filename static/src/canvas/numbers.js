@@ -1,4 +1,4 @@
-// Row counts of the last run, as nodes and edges show them.
+// Row counts of the last run for nodes and edges.
 const LONG = 1_000_000;
 const exact = new Intl.NumberFormat("en");
 const short = new Intl.NumberFormat("en", { notation: "compact", maximumSignificantDigits: 3 });
@@ -7,7 +7,7 @@ export function rows(number) {
   return number >= LONG ? short.format(number) : exact.format(number);
 }
 
-/** The counts of a node by name: [{name, number}], without those that say nothing about its kind. */
+/** Return the counts of a node: [{name, number}], without those that do not apply to its kind. */
 export function countsOf(kind, numbers) {
   if (!numbers) return [];
   const all = [

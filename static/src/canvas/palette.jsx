@@ -3,7 +3,7 @@ import { ALIGNMENTS } from "./layout.js";
 
 const TYPE = "application/x-flow-kind";
 
-/** The kind of node that is dragged here, or "". */
+/** Return the kind of the dragged node, or "". */
 export function draggedKind(event) {
   return event.dataTransfer.getData(TYPE);
 }
@@ -41,7 +41,7 @@ export function Palette({ kinds, onAdd, onLayOut }) {
   );
 }
 
-/** Where several nodes are selected. */
+/** Shown while several nodes are selected. */
 export function Align({ selected, onAlign }) {
   return (
     <div className="flow-align">

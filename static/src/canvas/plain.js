@@ -1,4 +1,4 @@
-// Small helpers for values of documents, which may be faulty in any way.
+// Helpers for values of documents, which may have any error.
 
 export function isObject(value) {
   return typeof value === "object" && value !== null && !Array.isArray(value);

@@ -1,4 +1,4 @@
-// What a node says about itself in one line.
+// One-line summaries of nodes.
 import { isObject, joined, text } from "./plain.js";
 
 const SUMMARIES = {

@@ -5,11 +5,11 @@ import { addNode, connect, drawnEdges, drawnNodes, insertNode, looseEnd, move, r
 import { plural } from "./node.jsx";
 
 /**
- * What people do on the canvas, each as one step of the draft. `awaited` selects a new node, `notify` gets a text with
- * the answer that it can be undone by, `view` the state of the canvas: {shown, isDown, selected, centre, isTall}.
+ * The actions of the canvas, each one step of the draft. `awaited` selects a new node, `notify` receives a text and the
+ * draft to undo to, `view` is the state of the canvas: {shown, isDown, selected, centre, isTall}.
  */
 export function useActions({ act, kinds, drawn, view, awaited, notify }) {
-  /** The patch with the places of the nodes that have none, if others have one. */
+  /** Return the patch that stores the positions of nodes without one, if other nodes have one. */
   const withPlaces = useCallback(
     (document, patch, positions = {}) => [...(move(document, { ...unplaced(document, view.shown()), ...positions }) ?? []), ...patch],
     [view],

@@ -3,8 +3,8 @@ import { useMemo, useRef } from "react";
 const NOTHING = { keys: [], takesFocus: false };
 
 /**
- * What is to be selected once it is drawn: the nodes that the user's last action makes. `expect` begins such an action
- * and gives the function that names its nodes, which does nothing if the user has chosen something else by then.
+ * Selects the nodes of the user's last action once they are drawn. `expect` begins such an action and returns the function
+ * that names its nodes, which does nothing if the user has selected something else in the meantime.
  */
 export function useAwaited(first) {
   const awaited = useRef(first ? { ...NOTHING, keys: [first] } : NOTHING);
@@ -24,11 +24,11 @@ export function useAwaited(first) {
           if (mine === choices.current) awaited.current = { keys, takesFocus };
         };
       },
-      /** A node that the page shows and that is not drawn yet; what the user has done since comes first. */
+      /** Select a node of the page that is not drawn yet, unless the user has selected something since. */
       follow: (key) => {
         if (!awaited.current.keys.length) awaited.current = { ...NOTHING, keys: [key] };
       },
-      /** What is awaited if all of it is drawn now. */
+      /** Return the awaited nodes if all of them are drawn. */
       take: (drawn) => {
         const taken = awaited.current;
         if (!taken.keys.every((key) => drawn.includes(key))) return NOTHING;

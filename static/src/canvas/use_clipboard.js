@@ -5,8 +5,8 @@ import { stepAside } from "./layout.js";
 import { move, unplaced } from "./model.js";
 
 /**
- * Copy, cut and paste by the browser's own events, which work without a permission; `duplicate` does both at once.
- * `chosen` gives the keys that an action applies to, `awaited` selects the new nodes.
+ * Copy, cut and paste with the browser's events, which need no permission; `duplicate` copies and pastes.
+ * `chosen` returns the keys of the nodes for an action, `awaited` selects the new nodes.
  */
 export function useClipboard({ element, draft, isLocked, act, shown, isDown, chosen, awaited, onDelete }) {
   const add = useCallback(

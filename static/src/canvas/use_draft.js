@@ -4,8 +4,8 @@ import { announceChange, onChangeElsewhere, toast } from "../draft_client.js";
 const ORIGIN = "canvas";
 
 /**
- * The draft as last answered, and `act`, which changes it. Actions wait for each other, so that each makes its patch
- * from the draft that the one before left.
+ * The draft of the last response, and `act`, which changes it. Actions run one after the other, so that each makes its patch
+ * from the result of the previous one.
  */
 export function useDraft(element, client) {
   const [draft, setDraft] = useState(null);
@@ -44,7 +44,7 @@ export function useDraft(element, client) {
     [client, element, accept, enqueue],
   );
 
-  /** `make` gets the document and gives a patch, or null; gives the new draft, or null where nothing was changed. */
+  /** `make` receives the document and returns a patch or null. Return the new draft, or null if nothing was changed. */
   const act = useCallback(
     (label, make) =>
       change((now) => {
@@ -54,7 +54,7 @@ export function useDraft(element, client) {
     [change, client],
   );
 
-  /** Undo the newest step if it is still the one at `position`. */
+  /** Undo the newest step if it is still at `position`. */
   const undo = useCallback(
     (position) => change((now) => (now.position === position ? client.undo(now) : null)),
     [change, client],

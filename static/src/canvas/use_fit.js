@@ -1,14 +1,14 @@
 import { useCallback, useEffect } from "react";
 
 export const FIT = { maxZoom: 1, padding: 0.12 };
-/** Until a pane that is being dragged has found its size, and React Flow has heard of it. */
+/** The time until a pane that is being resized has its final size in React Flow. */
 const WAIT_MS = 120;
-/** Below it names cannot be read. */
+/** Names are not readable below this zoom. */
 const LEAST_ZOOM = 0.5;
 
 /**
- * Shows all nodes: `fit`, and whenever the canvas has changed its size while all of them were in sight. Where they no
- * longer fit in, `showSelected` brings the selected one into sight.
+ * Shows all nodes: with `fit`, and when the canvas changes its size while all of them are visible. If they do not fit any
+ * more, `showSelected` scrolls to the selected one.
  */
 export function useFit(element, flow, showSelected) {
   const fit = useCallback(() => flow.fitView(FIT), [flow]);

@@ -3,7 +3,7 @@ import { useCallback, useState } from "react";
 const MANY = 6;
 const STORED = "flow:canvas-map";
 
-/** Whether the overview map is shown: as chosen in this browser, else where there are many nodes. */
+/** Return whether to show the overview map: as stored in this browser, else if there are many nodes. */
 export function useMap(count) {
   const [chosen, setChosen] = useState(() => localStorage.getItem(STORED));
   const isShown = chosen === null ? count > MANY : chosen === "shown";

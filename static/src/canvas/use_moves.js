@@ -3,7 +3,7 @@ import { move, unplaced } from "./model.js";
 
 const WAIT_MS = 400;
 
-/** Collects where nodes were put, by drag or by keyboard, and sends it once the hand rests. `shown` gives all places. */
+/** Collects the new positions of nodes, moved by mouse or keyboard, and sends them after a pause. `shown` has all positions. */
 export function useMoves(act, shown) {
   const waiting = useRef({});
   const timer = useRef(0);

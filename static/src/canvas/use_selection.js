@@ -1,15 +1,15 @@
 import { useCallback, useEffect, useMemo, useRef } from "react";
 import { NODE } from "./layout.js";
 
-/** Tells the page which node is selected (`flow:select`), and selects or focuses one that the page names. */
+/** Notifies the page of the selected node (`flow:select`), and selects or focuses a node that the page names. */
 export function useSelection(element, setNodes, flow, awaited) {
-  const told = useRef(null);
+  const announced = useRef(null);
 
   const onChange = useCallback(
     ({ nodes }) => {
       const id = nodes.length === 1 ? nodes[0].data.id : null;
-      if (id === told.current) return;
-      told.current = id;
+      if (id === announced.current) return;
+      announced.current = id;
       element.dispatchEvent(new CustomEvent("flow:select", { bubbles: true, detail: { id } }));
     },
     [element],
@@ -38,7 +38,7 @@ export function useSelection(element, setNodes, flow, awaited) {
     [element, flow],
   );
 
-  /** Without a key the selected node, or the first one. */
+  /** Without a key, focus the selected node, or the first one. */
   const focusNode = useCallback(
     (key) => {
       const nodes = flow.getNodes();
@@ -67,7 +67,7 @@ export function useSelection(element, setNodes, flow, awaited) {
       // A renamed or restored node is not drawn yet.
       if (detail.id && !flow.getNodes().some(({ data }) => data.id === detail.id)) return awaited.follow(detail.id);
       setNodes((nodes) => nodes.map((node) => ({ ...node, selected: node.data.id === detail.id })));
-      // After the page has made room for what it shows of the node.
+      // After the page has shown the form of the node.
       requestAnimationFrame(() => requestAnimationFrame(() => bringIntoSight(flow.getNodes().find(({ data }) => data.id === detail.id))));
     };
     const onFocus = () => focusNode();

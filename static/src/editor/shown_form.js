@@ -1,19 +1,19 @@
-// Which form the panel shows: that of the node the user chose last, in whatever order the answers come.
+// Shows the form of the node that the user selected last, in whatever order responses arrive.
 import { focusForm } from "./keyboard.js";
 
 const panel = () => document.getElementById("flow-panel");
 const hasForms = () => panel() !== null && panel().dataset.pane !== "schedule";
 const shown = () => panel()?.dataset.node ?? "";
 
-/** An empty node stands for the settings of the pipeline. */
+/** An empty node id means the settings of the pipeline. */
 export function startShownForm(editor) {
   let chosen = shown();
-  /** How often the user chose: an answer asked for before the last choice is not what the user waits for. */
+  /** The number of selections: a response that was requested before the last selection is outdated. */
   let choices = 0;
   let seen = chosen;
-  /** Requests whose answer goes into the panel. */
+  /** Requests whose response replaces the panel. */
   const underWay = new Set();
-  /** Where the focus goes once the form is shown: the place of an item in the document, or "" for the first field. */
+  /** The item that gets the focus once the form is shown: its position in the document, or "" for the first field. */
   let focusWanted = null;
 
   function choose(node) {
@@ -23,11 +23,11 @@ export function startShownForm(editor) {
     if (hasForms() && (underWay.size || shown() !== node)) ask();
   }
 
-  /** Ask for the chosen form, after what is under way: each answer replaces the one before. */
+  /** Request the selected form after pending requests: each response replaces the previous one. */
   function ask() {
     const query = new URLSearchParams({ tab: editor.dataset.tab });
     if (chosen) query.set("node", chosen);
-    // The editor as source, since the panel may have been replaced when the request's turn comes.
+    // The editor is the source, because the panel may be replaced before the request is sent.
     window.htmx.ajax("GET", `${editor.dataset.panelUrl}?${query}`, { source: editor, target: "#flow-panel", swap: "outerMorph", followsChoice: true });
   }
 

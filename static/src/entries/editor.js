@@ -1,16 +1,16 @@
-// The pipeline editor's page: carries news between the islands, the forms and the keyboard.
+// The pipeline editor's page: connects the islands, the forms and the keyboard.
 import { startHelp } from "../editor/help.js";
 import { startKeyboard } from "../editor/keyboard.js";
 import { startResizer } from "../editor/resizer.js";
 import { startShownForm } from "../editor/shown_form.js";
 
 const editor = document.getElementById("flow-editor");
-/** Edits that the server has not answered yet. */
+/** The number of edits without a response. */
 let pending = 0;
-// Where the tabs do not fit beside each other the open one is in sight.
+// Scroll the open tab into view if the tabs do not fit.
 document.querySelector("#flow-tabs .active")?.scrollIntoView({ block: "nearest", inline: "center" });
 
-// An edit says which draft it was made from, so that it cannot overwrite what another tab has changed.
+// Each edit names the draft on which it is based, so that it cannot overwrite changes of another tab.
 document.addEventListener("htmx:config:request", ({ detail }) => {
   const { request } = detail.ctx;
   if (request.method === "GET") return;
@@ -22,7 +22,7 @@ document.addEventListener("htmx:config:request", ({ detail }) => {
 document.addEventListener("htmx:finally:request", ({ detail }) => {
   if (detail.ctx.request.method !== "GET") pending -= 1;
 });
-// Edits that wait for each other are all sent before a link is followed.
+// Send all queued edits before following a link.
 document.addEventListener("click", async (event) => {
   const link = event.target.closest("a[href]:not([hx-get], [target])");
   if (!link || pending === 0 || event.ctrlKey || event.metaKey || event.shiftKey || event.button > 0) return;
@@ -31,13 +31,13 @@ document.addEventListener("click", async (event) => {
   location.assign(link.href);
 }, true);
 
-// A message that a run has saved is not lost when its page comes.
+// A message that was saved with a run is not unsaved text.
 document.addEventListener("htmx:before:response", ({ detail: { ctx } }) => {
   const message = document.getElementById("flow-message");
   if (ctx.hx.redirect && message && ctx.request.body?.get?.("message") === message.value) message.defaultValue = message.value;
 });
 
-// A page that the browser kept and shows again may be of a draft that has changed since.
+// A page that the browser restores from its cache may show an old draft.
 addEventListener("pageshow", ({ persisted }) => {
   if (persisted) document.dispatchEvent(new CustomEvent("flow:draft-changed", { detail: { origin: "page" } }));
 });

@@ -1,4 +1,4 @@
-// The preview below the canvas: opened and sized by the person, asked for anew when the selection or the draft changes.
+// The preview below the canvas: users open and resize it; it is requested again when the selection or the draft changes.
 import { startPreview } from "../node_preview/panel.js";
 import { startColumnMenu } from "../node_preview/column_menu.js";
 

@@ -1,4 +1,4 @@
-// Sets the theme before the page is drawn. The choice is kept in this browser: "light", "dark" or nothing (the system's).
+// Sets the theme before the page is drawn. The choice is stored in this browser: "light", "dark" or nothing (the system's).
 const dark = matchMedia("(prefers-color-scheme: dark)");
 
 function chosen() {

@@ -4,20 +4,20 @@ import { hoverTooltip } from "@codemirror/view";
 import { membersOf, schemasAt, valuesOf, wordsOf } from "./schema.js";
 import { pathOf, placeAt, valueOf, wholeTree } from "./tree.js";
 
-/** `arriving` gives the schema, or null if it cannot be had. Who asks before it is there is answered when it comes. */
+/** `arriving` resolves to the schema, or to null after an error. Earlier requests for completion wait for it. */
 export function assistance(arriving) {
   const answer = async (context) => {
     const schema = await arriving;
     return schema && !context.aborted ? complete(schema, context) : null;
   };
-  const tell = async (view, pos) => {
+  const describe = async (view, pos) => {
     const schema = await arriving;
     return schema && explain(schema, view.state, pos);
   };
-  return [autocompletion({ override: [answer] }), hoverTooltip(tell)];
+  return [autocompletion({ override: [answer] }), hoverTooltip(describe)];
 }
 
-/** Completions for CodeMirror at a place. */
+/** Return the completions at a position. */
 export function complete(schema, { state, pos, explicit }) {
   const { tree, text, value } = looked(state);
   const place = placeAt(tree, text, pos);
@@ -26,7 +26,7 @@ export function complete(schema, { state, pos, explicit }) {
   const schemas = schemasAt(schema, value, place.path);
   const options = place.kind === "key" ? keyOptions(schema, schemas, at, text, place) : valueOptions(schemas, value, place.path);
   if (!options.length) return null;
-  // At a value that is complete the others are offered as well.
+  // At a complete value, offer the other values too.
   const isComplete = options.some(({ label }) => label === text.slice(place.from, place.to));
   return { from: place.from, to: place.to, options, filter: !isComplete };
 }

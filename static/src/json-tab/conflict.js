@@ -2,7 +2,7 @@
 import { MergeView } from "@codemirror/merge";
 import { looks, readOnly } from "./editor.js";
 
-/** Shows both in `place`. `onKeep(text)` gets the right text, which can be edited; `onTake()` takes the left one. */
+/** Show both texts in `place`. `onKeep(text)` receives the right text, which can be edited; `onTake()` selects the left one. */
 export function showConflict(place, { nonce, theirs, mine, separator, onKeep, onTake }) {
   const end = () => {
     merge.destroy();

@@ -2,7 +2,7 @@
 import { offsetInLine, stepsOf } from "./places.js";
 import { nodeAt, wholeTree } from "./tree.js";
 
-/** CodeMirror's diagnostics; `applyFix(patch)` is called by a fix's button. */
+/** Return CodeMirror's diagnostics. The button of a fix calls `applyFix(patch)`. */
 export function marksOf(state, diagnostics, applyFix) {
   return diagnostics.map((diagnostic) => ({
     ...rangeOf(state, diagnostic),
@@ -28,7 +28,7 @@ function render(diagnostic) {
   return text;
 }
 
-/** From the line and column where the server gives them, else from the path. */
+/** Return the position from the line and column, if the server sends them, else from the path. */
 function rangeOf(state, { line, column, path }) {
   const at = line === null ? startOf(state, path) : offsetAt(state.doc, line, column ?? 1);
   const node = wholeTree(state).resolveInner(at, 1);

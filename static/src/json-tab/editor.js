@@ -1,4 +1,4 @@
-// The text editor: what is in it, how it looks, and what it says to those who cannot see it.
+// The extensions of the text editor: content, appearance and accessible labels.
 import { closeBrackets, closeBracketsKeymap, completionKeymap } from "@codemirror/autocomplete";
 import { defaultKeymap, history, historyKeymap } from "@codemirror/commands";
 import { json } from "@codemirror/lang-json";
@@ -16,7 +16,7 @@ const COLOURS = HighlightStyle.define([
   { tag: tags.invalid, color: "var(--tblr-danger)" },
 ]);
 
-/** What every editor has. The nonce allows the stylesheet that CodeMirror makes. */
+/** Extensions of every editor. The nonce allows the stylesheet that CodeMirror creates. */
 export function looks(nonce, label) {
   return [
     EditorView.cspNonce.of(nonce),
@@ -30,7 +30,7 @@ export function looks(nonce, label) {
   ];
 }
 
-/** What the editor of the draft has besides. Tab is left to the browser, which goes to the next control. */
+/** Further extensions of the draft's editor. The Tab key moves the focus to the next control, as the browser does. */
 export function tools() {
   return [
     foldGutter(),

@@ -1,6 +1,6 @@
-// Clicks and submits that would overtake a text on its way to the server (Save, Undo, another tab) wait for it.
+// Delays clicks and submits (Save, Undo, another tab) until the text was sent to the server.
 
-/** `isPending()` tells whether something is on its way; `settle()` waits and tells whether it arrived. Gives the end. */
+/** `isPending()` returns whether text is unsent; `settle()` sends it and resolves to whether it was accepted. Return the function that ends this. */
 export function holdBack(root, isPending, settle) {
   const held = (event) => {
     const control = event.type === "submit" ? event.target : event.target.closest("a[href], button");
@@ -12,7 +12,7 @@ export function holdBack(root, isPending, settle) {
     settle().then((arrived) => {
       if (arrived && event.type === "submit") control.requestSubmit(submitter);
       else if (arrived) control.click();
-      // Links may be followed all the same: the browser asks before it leaves a text behind.
+      // Follow links anyway: the browser asks before unsaved text is lost.
       else if (control.href) location.assign(control.href);
     });
   };

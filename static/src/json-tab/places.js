@@ -1,12 +1,12 @@
-// Places and changes in plain text.
+// Positions and changes in plain text.
 
-/** The line separator with which an editor gives a text back byte for byte: lone and mixed ones stay signs in lines. */
+/** Return the line separator with which an editor returns the same bytes. Other separators stay characters within lines. */
 export function separatorOf(text) {
   const hasCrlf = text.includes("\r\n");
   return hasCrlf && !/\r(?!\n)|(?<!\r)\n/.test(text) ? "\r\n" : "\n";
 }
 
-/** The one change from `old` to `text` without what both begin and end with: {from, to, insert}, or null. */
+/** Return the change from `old` to `text` without their common prefix and suffix: {from, to, insert}, or null. */
 export function changeBetween(old, text) {
   if (old === text) return null;
   const limit = Math.min(old.length, text.length);
@@ -17,7 +17,7 @@ export function changeBetween(old, text) {
   return { from: start, to: old.length - end, insert: text.slice(start, text.length - end) };
 }
 
-/** The offset in a line, in UTF-16 units, of a column that counts characters from 1. */
+/** Return the offset in a line, in UTF-16 code units, of a column that counts characters from 1. */
 export function offsetInLine(line, column) {
   return [...line].slice(0, column - 1).join("").length;
 }

@@ -1,9 +1,9 @@
-// What a JSON Schema says of one place in a document that may be unfinished. Knows the parts of JSON Schema that describe
-// shapes ($ref, properties, items, oneOf, anyOf, allOf, if/then, const, enum); whether a document is valid is not asked.
+// Finds the parts of a JSON Schema for a position in a document, which may be incomplete. Supports the keywords that describe
+// structure ($ref, properties, items, oneOf, anyOf, allOf, if/then, const, enum); it does not validate.
 
 /**
- * All schemas for the place `path` (keys and indices) in `value`, without references, the most specific last.
- * Of alternatives only those are taken whose constants and types `value` does not contradict; all, if that leaves none.
+ * Return all schemas for the position `path` (keys and indices) in `value`, with references resolved, the most specific last.
+ * Alternatives whose constants or types contradict `value` are excluded, unless that excludes all.
  */
 export function schemasAt(root, value, path) {
   let here = resolve(root, root, value);
@@ -14,7 +14,7 @@ export function schemasAt(root, value, path) {
   return here;
 }
 
-/** The members that an object at a place may have: Map of key -> schemas. */
+/** Return the possible members of an object at a position: Map of key -> schemas. */
 export function membersOf(root, schemas, value) {
   const members = new Map();
   for (const { properties = {} } of schemas) {
@@ -26,7 +26,7 @@ export function membersOf(root, schemas, value) {
   return members;
 }
 
-/** The values that are named for a place, without doubles: constants, enums, true and false, the default. */
+/** Return the known values of a position without duplicates: constants, enums, true and false, the default. */
 export function valuesOf(schemas) {
   const named = schemas.flatMap((schema) => [
     ...("const" in schema ? [schema.const] : (schema.enum ?? [])),
@@ -36,7 +36,7 @@ export function valuesOf(schemas) {
   return [...new Set(named)];
 }
 
-/** What the schemas call a place: {title, description, type}, each "" where nothing is said. The title names the unit. */
+/** Return {title, description, type} of a position, each "" if missing. The title includes the unit. */
 export function wordsOf(schemas) {
   const last = (name) => schemas.map((schema) => schema[name]).findLast((word) => typeof word === "string") ?? "";
   const types = [...new Set(schemas.flatMap(({ type = [] }) => type))];
@@ -51,7 +51,7 @@ function resolve(root, schema, value) {
   const named = $ref ? resolve(root, target(root, $ref), value) : [];
   const conditions = schema.if && holds(schema.if, value) ? [schema.then] : [];
   const all = [...allOf, ...conditions].flatMap((part) => resolve(root, part, value));
-  // What stands beside a $ref or a choice, such as a title, belongs to this use of it.
+  // Keywords beside a $ref or a choice, such as a title, belong to this use.
   return [...named, ...all, ...choice(root, oneOf, value), ...choice(root, anyOf, value), own];
 }
 

@@ -14,13 +14,13 @@ import { placeOfNode } from "./tree.js";
 
 const ORIGIN = "json";
 const STATES = {
-  kept: "Saved in the draft.",
+  saved: "Saved in the draft.",
   changed: "Changed…",
-  sending: "Keeping…",
+  sending: "Saving…",
   conflict: "The draft changed elsewhere. Choose a text.",
 };
 
-/** Starts the tab in its element; gives the function that ends it. */
+/** Start the tab in its element; return the function that ends it. */
 export function startJsonTab(root) {
   const tab = new JsonTab(root);
   tab.start();
@@ -44,7 +44,7 @@ class JsonTab {
   newState(text, isReadOnly = this.isViewer) {
     const separator = separatorOf(text);
     return EditorState.create({
-      // Split by hand: CodeMirror would take every kind of line end for the same.
+      // Split here, because CodeMirror would treat all kinds of line ends alike.
       doc: Text.of(text.split(separator)),
       extensions: [
         looks(this.nonce, "The pipeline as JSON"),
@@ -83,7 +83,7 @@ class JsonTab {
     this.view.destroy();
   }
 
-  /** Scroll to the node of that id, if the text has one, and put the cursor there. */
+  /** Scroll to the node of that id, if the text has one, and move the cursor there. */
   reveal(id) {
     const place = id ? placeOfNode(this.view.state, id) : null;
     if (place !== null) this.view.dispatch({ selection: { anchor: place }, effects: EditorView.scrollIntoView(place, { y: "start", yMargin: 40 }) });
@@ -100,7 +100,7 @@ class JsonTab {
     if (isTyped) this.sync.edited();
   }
 
-  // --- what DraftSync says ---
+  // --- called by DraftSync ---
 
   getText() {
     return this.view.state.sliceDoc();
@@ -134,9 +134,9 @@ class JsonTab {
       theirs: text,
       mine: this.getText(),
       separator: EditorState.lineSeparator.of(this.view.state.lineBreak),
-      onKeep: (kept) => {
+      onKeep: (text) => {
         this.place.hidden = false;
-        this.replace({ text: kept });
+        this.replace({ text });
         this.sync.keep();
         this.view.focus();
       },
@@ -150,9 +150,9 @@ class JsonTab {
 
   state(name, refused) {
     this.status.dataset.state = name;
-    const counts = name === "kept" ? ` ${counted(this.faults)}` : "";
+    const counts = name === "saved" ? ` ${counted(this.faults)}` : "";
     this.status.textContent = refused ? [refused.message, refused.hint].filter(Boolean).join(" ") : `${STATES[name]}${counts}`;
-    if (this.isViewer && name === "kept") this.status.textContent = `Read-only: only editors can change this.${counts}`;
+    if (this.isViewer && name === "saved") this.status.textContent = `Read-only: only editors can change this.${counts}`;
   }
 
   async fix(patch) {
@@ -165,13 +165,13 @@ class JsonTab {
   }
 }
 
-/** The schema, or null: the editor works without completion. */
+/** Return the schema, or null: the editor also works without completion. */
 async function fetchSchema(url) {
   const answer = await fetch(url).catch(() => null);
   return answer?.ok ? answer.json() : null;
 }
 
-/** Calls `reveal` with the id of a node that the page chooses; gives the function that ends it. */
+/** Call `reveal` with the id of a node that the page selects; return the function that ends this. */
 function onSelected(reveal) {
   const heard = ({ detail }) => reveal(detail.id);
   document.addEventListener("flow:select-node", heard);

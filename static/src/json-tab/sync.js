@@ -1,18 +1,18 @@
-// Keeps an editor's text and the draft on the server in step. One request at a time; nothing is merged.
+// Synchronizes an editor's text with the draft on the server. One request at a time; nothing is merged.
 
 const WAIT_MS = 400;
 
 /**
- * `editor` is what the text is in: `getText()`, and what it is told:
- *   show(draft)            the text is the server's, with these diagnostics
- *   replace(draft)         take the server's text, which was changed elsewhere
- *   conflict(draft)        it was changed elsewhere and here; ends with `keep(text)` or `take()`
- *   state(name, refused?)  "kept", "changed", "sending", "conflict", "failed"
+ * `editor` contains the text. It has `getText()`, and these callbacks:
+ *   show(draft)            the text equals the server's; show its diagnostics
+ *   replace(draft)         show the server's text, which was changed elsewhere
+ *   conflict(draft)        the text was changed here and elsewhere; `keep()` or `take()` ends the conflict
+ *   state(name, refused?)  "saved", "changed", "sending", "conflict", "failed"
  */
 export class DraftSync {
   constructor(client, editor, announce) {
     Object.assign(this, { client, editor, announce });
-    this.known = null; // the draft as last answered
+    this.known = null; // the draft of the last response
     this.theirs = null; // the other draft, while a conflict is open
     this.isDirty = false;
     this.timer = 0;
@@ -23,15 +23,15 @@ export class DraftSync {
     this.known = await this.client.read();
     this.editor.replace(this.known);
     this.editor.show(this.known);
-    this.editor.state("kept");
+    this.editor.state("saved");
   }
 
-  /** Whether there is text that the server does not have. */
+  /** Return whether some text was not saved yet. */
   get isPending() {
     return this.isDirty || this.sending !== null;
   }
 
-  /** The text was changed by hand. */
+  /** The user has changed the text. */
   edited() {
     this.isDirty = true;
     if (this.theirs) return;
@@ -40,7 +40,7 @@ export class DraftSync {
     this.timer = setTimeout(() => this.flush(), WAIT_MS);
   }
 
-  /** Send what has not been sent; done when the server has it, or has refused it. */
+  /** Send unsent text; resolve when the server has accepted or refused it. */
   async flush() {
     clearTimeout(this.timer);
     while (this.sending) await this.sending;
@@ -65,12 +65,12 @@ export class DraftSync {
 
   accept(draft) {
     this.known = draft;
-    if (this.isDirty) return; // typed on meanwhile: the next answer shows what is wrong
+    if (this.isDirty) return; // the user has typed more: the next response has its diagnostics
     this.editor.show(draft);
-    this.editor.state("kept");
+    this.editor.state("saved");
   }
 
-  /** The draft moved on elsewhere. Only if its text is another one is there something to choose. */
+  /** The draft was changed elsewhere. It is a conflict only if its text differs. */
   async meet(text) {
     const before = this.known.text;
     let theirs;
@@ -102,7 +102,7 @@ export class DraftSync {
     }
     try {
       const draft = await this.client.read();
-      if (this.isDirty || this.sending) return; // sending that will meet the other change
+      if (this.isDirty || this.sending) return; // sending the text will find the other change
       this.known = draft;
       this.editor.replace(draft);
       this.accept(draft);
@@ -111,14 +111,14 @@ export class DraftSync {
     }
   }
 
-  /** End a conflict with a text that replaces theirs. */
+  /** End a conflict: replace the other text by the editor's. */
   async keep() {
     this.theirs = null;
     this.isDirty = true;
     await this.flush();
   }
 
-  /** End a conflict with their text. */
+  /** End a conflict with the other text. */
   take() {
     const draft = this.theirs;
     this.theirs = null;

@@ -92,7 +92,7 @@ test("two changes are a conflict, and neither text is lost before somebody choos
   await sync.flush();
   assert.equal(server.text, "theirs", "nothing is sent while the conflict is open");
   await sync.keep();
-  assert.deepEqual([server.text, editor.states.at(-1)], ["mine too", "kept"]);
+  assert.deepEqual([server.text, editor.states.at(-1)], ["mine too", "saved"]);
 });
 
 test("their text can be taken", async () => {

@@ -1,16 +1,16 @@
-// Places in JSON text that may be unfinished: from the editor's syntax tree to paths and values, and back.
+// Positions in JSON text, which may be incomplete: converts between nodes of the editor's syntax tree, paths and values.
 import { ensureSyntaxTree, syntaxTree } from "@codemirror/language";
 
 const VALUES = new Set(["Object", "Array", "String", "Number", "True", "False", "Null"]);
 
 const MOST_MS = 200;
 
-/** The tree of the whole text, which the editor else reads only as far as it shows it; less of it where that takes long. */
+/** Return the tree of the whole text, of which the editor only parses the visible part; after a time limit, an incomplete tree. */
 export function wholeTree(state) {
   return ensureSyntaxTree(state, state.doc.length, MOST_MS) ?? syntaxTree(state);
 }
 
-/** The value as far as it can be read. Numbers are for looking at only: large ones lose digits. */
+/** Return the readable part of the value. Use numbers for display only: large ones lose digits. */
 export function valueOf(node, slice) {
   if (node.name === "JsonText") return childrenOf(node).map((child) => valueOf(child, slice))[0];
   if (node.name === "Array") return childrenOf(node).map((child) => valueOf(child, slice));
@@ -24,7 +24,7 @@ export function valueOf(node, slice) {
   return read(slice(node));
 }
 
-/** The path (keys and indices) of a node. */
+/** Return the path (keys and indices) of a node. */
 export function pathOf(node, slice) {
   const path = [];
   for (; node.parent; node = node.parent) {
@@ -34,7 +34,7 @@ export function pathOf(node, slice) {
   return path;
 }
 
-/** The node at a path, or at as much of the path as there is. For a member it is the value. */
+/** Return the node at a path, or at the existing part of it. For a member it is the value. */
 export function nodeAt(top, path, slice) {
   let node = childrenOf(top)[0] ?? top;
   for (const step of path) {
@@ -45,7 +45,7 @@ export function nodeAt(top, path, slice) {
   return node;
 }
 
-/** Where the text of the pipeline's node of that id begins, or null. */
+/** Return the offset of the pipeline node with that id, or null. */
 export function placeOfNode(state, id) {
   const slice = ({ from, to }) => state.doc.sliceString(from, to);
   const list = nodeAt(wholeTree(state).topNode, ["nodes"], slice);
@@ -60,8 +60,8 @@ function stepInto(node, step, slice) {
 }
 
 /**
- * What can be completed at `pos`: {kind: "key" | "value", path, from, to}, or null. `path` is that of the object for a
- * key, and of the value itself for a value; `from` to `to` is the text that a completion replaces.
+ * Return what can be completed at `pos`: {kind: "key" | "value", path, from, to}, or null. `path` is the path of the object for a
+ * key, and of the value for a value; a completion replaces the text from `from` to `to`.
  */
 export function placeAt(tree, text, pos) {
   const slice = ({ from, to }) => text.slice(from, to);

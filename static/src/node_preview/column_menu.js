@@ -1,10 +1,10 @@
-// What can be done with a column of the preview: a menu at its name, or at a cell with the cell's value filled in.
+// The actions on a column of the preview: a menu at its name, or at a cell with the value of the cell.
 export function startColumnMenu(section, menu) {
   if (!menu) return;
   const form = menu.querySelector("form");
   const fields = form.elements;
 
-  /** `unusable` says why rows cannot be filtered by the value: it is "cut", or it has "returns". */
+  /** `unusable` is the reason why rows cannot be filtered by the value: "cut" or "returns". */
   function open(column, place, value, unusable = "") {
     form.reset();
     const result = section.querySelector("#node-preview-result");
@@ -26,7 +26,7 @@ export function startColumnMenu(section, menu) {
     (value === undefined || unusable ? fields.rename_value : fields.keep_value_value).focus();
   }
 
-  /** Where several nodes read from the node, a change is for one of them or for all, as the person says. */
+  /** If several nodes read from the node, the user chooses whether to change one branch or all. */
   function offerReaders(readers) {
     const options = readers.length ? [["", "– Choose –"], ...readers.map((id) => [id, id]), ["*", "All of them"]] : [];
     fields.reader.replaceChildren(...options.map(([value, text]) => new Option(text, value)));
@@ -42,17 +42,17 @@ export function startColumnMenu(section, menu) {
     const columns = section.querySelectorAll(".node-preview-column");
     open(columns[cell.cellIndex - 2], cell, cell.querySelector("[data-null]") ? null : cell.textContent, ["cut", "returns"].find((reason) => reason in cell.dataset));
   });
-  // Enter does what its own line says, not the first one. With Shift it breaks the line of a value.
+  // Enter triggers the action of its line, not the first one. Shift+Enter inserts a line break in a value.
   form.addEventListener("keydown", (event) => {
     if (event.key !== "Enter" || event.shiftKey || !event.target.matches("input:not([type=checkbox]), select, textarea")) return;
     event.preventDefault();
     event.target.closest(".node-preview-action").querySelector("button").click();
   });
-  // An edit is sent by htmx; then the menu has done its work.
+  // htmx sends the edit; close the menu.
   form.addEventListener("submit", () => setTimeout(() => menu.hidePopover()));
 }
 
-/** Beside a place, within the window. */
+/** Position the menu beside an element, within the window. */
 function settle(menu, place) {
   const { offsetWidth: width, offsetHeight: height } = menu;
   const below = place.bottom + 4;

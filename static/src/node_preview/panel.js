@@ -1,4 +1,4 @@
-// Opens and sizes the preview, as this browser remembers it, and asks for the rows of the selected node.
+// Opens and resizes the preview, stores both in this browser, and requests the rows of the selected node.
 import { startRuleCounts } from "./rule_counts.js";
 
 const REMEMBERED = "flow.nodePreview";
@@ -9,37 +9,37 @@ const WAIT = 350; // milliseconds: who types or walks along nodes asks once
 export function startPreview(section) {
   const find = (name) => section.querySelector(`#node-preview-${name}`);
   const [toggle, content, resizer, form] = ["toggle", "content", "resizer", "form"].map(find);
-  const kept = { open: false, height: 260, ...remembered() };
+  const settings = { open: false, height: 260, ...remembered() };
   let waiting = 0;
   let askedFor = null;
 
   const mostHeight = () => Math.max(LEAST_HEIGHT, Math.round(innerHeight * 0.7));
   function show() {
-    toggle.setAttribute("aria-expanded", kept.open);
-    for (const part of [content, resizer, section.querySelector(".node-preview-controls")]) part.hidden = !kept.open;
-    const height = Math.min(Math.max(kept.height, LEAST_HEIGHT), mostHeight());
+    toggle.setAttribute("aria-expanded", settings.open);
+    for (const part of [content, resizer, section.querySelector(".node-preview-controls")]) part.hidden = !settings.open;
+    const height = Math.min(Math.max(settings.height, LEAST_HEIGHT), mostHeight());
     content.style.height = `${height}px`;
     const range = { min: LEAST_HEIGHT, max: mostHeight(), now: height };
     for (const [name, value] of Object.entries(range)) resizer.setAttribute(`aria-value${name}`, value);
   }
   function keep(changes) {
-    Object.assign(kept, changes);
+    Object.assign(settings, changes);
     try {
-      localStorage.setItem(REMEMBERED, JSON.stringify(kept));
+      localStorage.setItem(REMEMBERED, JSON.stringify(settings));
     } catch {
-      // Without storage it is as on a first visit each time.
+      // Without storage, every visit starts with the defaults.
     }
     show();
   }
 
   const counts = startRuleCounts(section, { ask, showFailing });
 
-  /** Ask for the rows of the selected node, for the panel or for its rules, once nothing else changes for a moment. */
+  /** Request the rows of the selected node, for the panel or for its rules, after a short pause without changes. */
   function ask() {
     clearTimeout(waiting);
     waiting = setTimeout(() => {
       const node = form.elements.node.value;
-      if (!node || document.hidden || !(kept.open || counts.isWanted(node))) return;
+      if (!node || document.hidden || !(settings.open || counts.isWanted(node))) return;
       askedFor = node;
       counts.asked(node);
       section.dataset.node = node;
@@ -60,8 +60,8 @@ export function startPreview(section) {
   }
 
   toggle.addEventListener("click", () => {
-    keep({ open: !kept.open });
-    // What the panel now covers of the canvas may be the selected node.
+    keep({ open: !settings.open });
+    // The panel may now cover the selected node.
     const id = form.elements.node.value;
     if (id) document.dispatchEvent(new CustomEvent("flow:select-node", { detail: { id } }));
     ask();
@@ -90,7 +90,7 @@ export function startPreview(section) {
   select(form.elements.node.value);
 }
 
-/** Drag the upper edge, or move it by the arrow keys. */
+/** Resize by dragging the upper edge or with the arrow keys. */
 function startResizing(resizer, content, resize) {
   resizer.addEventListener("keydown", (event) => {
     const height = content.offsetHeight;

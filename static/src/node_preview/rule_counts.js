@@ -1,8 +1,8 @@
-// At each rule in the form of a validate node: what the draft's rule would do to the rows of the node's preview.
+// Shows at each rule in the form of a validate node what it would do to the rows of the node's preview.
 
-/** `ask` asks for a preview of the selected node, `showFailing` opens its failing rows. */
+/** `ask` requests a preview of the selected node, `showFailing` opens its failing rows. */
 export function startRuleCounts(section, { ask, showFailing }) {
-  /** How often the draft has changed, and how often it had when the newest preview was asked for. */
+  /** The number of changes of the draft, now and at the request of the newest preview. */
   let changes = 0;
   let changesAsked = -1;
   let nodeAsked = "";
@@ -45,7 +45,7 @@ export function startRuleCounts(section, { ask, showFailing }) {
   document.addEventListener("change", ({ target }) => {
     if (panel()?.contains(target)) isSent = true;
   });
-  // What was typed and taken back is not sent.
+  // Text that was typed and deleted again is not sent.
   document.addEventListener("focusout", ({ target }) => {
     if (!isTyped || isSent || !panel()?.contains(target)) return;
     isTyped = false;
