@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 from uuid import UUID
 
 from executors.target_database import StoredResult, read_replay_results
@@ -90,18 +89,3 @@ def _standing(run: Run, listed: Sequence[StoredResult]) -> dict[tuple[str | None
             rows[known[one.row_run]].append(one.row_id)
     entries = find_entries_of_runs(run.workspace, rows) if rows else ()
     return {(entry["runId"], entry["rowId"]): entry["status"] for entry in entries}
-
-
-def result_document(row: RowResult) -> dict[str, Any]:
-    """Return a result for the API and the command line, in the form of a check without a load plus the row's current
-    status."""
-    listed = row.listed
-    return {
-        "key": row.key,
-        "id": listed.entry,
-        "sourceFile": listed.source_file,
-        "sourceRecord": listed.source_record,
-        "result": listed.result,
-        "rules": list(listed.rules),
-        "status": row.now,
-    }
