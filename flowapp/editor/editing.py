@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import wraps
 from typing import Any
-from uuid import uuid4
 
-from django.contrib import messages
 from django.http import HttpResponse, QueryDict
 from django.shortcuts import render
 from django.urls import reverse
@@ -18,86 +15,24 @@ from django.views.decorators.http import require_GET, require_POST
 from django_htmx.http import HttpResponseClientRedirect, HttpResponseClientRefresh
 
 from flowapp.accounts.access import page
-from flowapp.accounts.roles import is_at_least
-from flowapp.editor.canvas import canvas_data
 from flowapp.editor.detecting import detect_source
-from flowapp.editor.listing import newest_runs
-from flowapp.editor.statements import checks_of, expressions_of, targets_of
-from flowapp.editor.tabs import next_fires, runs_of, violations_of
+from flowapp.editor.rendering import Editor, as_message, page_context, pane_context, render_conflict, render_update
 from flowapp.pipelines import drafts
-from flowapp.pipelines.checking import nodes_of, read_value
+from flowapp.pipelines.checking import read_value
 from flowapp.pipelines.diffs import side_by_side
-from flowapp.pipelines.drafts import DraftConflict, DraftView, Seen, read_seen
+from flowapp.pipelines.drafts import DraftConflict
 from flowapp.pipelines.edits import form_patch
-from flowapp.pipelines.history import history
-from flowapp.pipelines.lineage import pictures_of
-from flowapp.pipelines.models import Draft, Pipeline
-from flowapp.pipelines.panel import NodePanel, list_diagnostics, node_panel, settings_panel
-from flowapp.pipelines.pickers import list_column_choices, list_table_choices
-from flowapp.pipelines.schedule_form import schedule_form
-from flowapp.pipelines.selectors import get_pipeline, get_version
+from flowapp.pipelines.models import Draft
+from flowapp.pipelines.panel import list_diagnostics
+from flowapp.pipelines.selectors import get_version
 from flowapp.pipelines.services import VersionConflict, restore_version
 from flowapp.runs.load_units.new_files import has_loaded_all
 from flowapp.runs.models import RunKind, Trigger
 from flowapp.runs.services import QUEUES, read_run_kind
-from flowapp.uploads.selectors import list_folders
-from flowapp.watermarks.selectors import saved_watermark, saved_watermarks
-from flowapp.web.errors import status_of
-from flowapp.web.htmx import HtmxRequest, toast, trigger
+from flowapp.web.htmx import HtmxRequest, toast
 from ir.diagnostics import InvalidPipeline
 from ir.errors import FlowError
 from ir.json_edits import PatchRefused, UnreadableText
-from ir.nodes import NODES
-from ir.rules import RULES
-from ir.types import SIMPLE_TYPES
-
-TABS = (
-    ("visual", "Visual"),
-    ("json", "JSON"),
-    ("sql", "SQL"),
-    ("lineage", "Lineage"),
-    ("runs", "Runs"),
-    ("errors", "Errors"),
-    ("schedule", "Schedule"),
-    ("history", "History"),
-)
-ACTIONS = ("panel", "form", "detect", "fix", "undo", "redo", "discard", "save", "run", "keep", "restore")
-WITH_PANEL = ("visual", "json", "schedule")
-
-
-@dataclass(frozen=True)
-class Editor:
-    """A request to the editor of one pipeline, with the tab and the node whose form is open."""
-
-    request: HtmxRequest
-    pipeline: Pipeline
-    tab: str
-    node: str
-    at: str
-    seen: Seen
-
-    @classmethod
-    def of(cls, request: HtmxRequest, slug: str) -> Editor:
-        given = request.GET
-        tab = given.get("tab", "visual")
-        known = tab if tab in dict(TABS) else "visual"
-        pipeline, seen = get_pipeline(request.workspace, slug), read_seen(request.headers)
-        return cls(request, pipeline, known, given.get("node", ""), given.get("at", ""), seen)
-
-    @property
-    def user(self) -> Any:
-        return self.request.user
-
-    def draft(self) -> Draft:
-        return drafts.open_draft(self.pipeline, self.user)
-
-    @property
-    def can_edit(self) -> bool:
-        return is_at_least(self.request.role, "editor")
-
-    def view(self, draft: Draft) -> DraftView:
-        return drafts.view_draft(draft, looks_at_files=self.can_edit)
-
 
 EditorView = Callable[[HtmxRequest, str], HttpResponse]
 
@@ -110,7 +45,7 @@ def changes_draft(view: EditorView) -> EditorView:
         try:
             return view(request, slug)
         except DraftConflict as conflict:
-            return _refresh(Editor.of(request, slug), conflict)
+            return render_conflict(Editor.of(request, slug), conflict)
 
     return wrapped
 
@@ -120,7 +55,7 @@ def changes_draft(view: EditorView) -> EditorView:
 @page()
 def edit(request: HtmxRequest, slug: str) -> HttpResponse:
     editor = Editor.of(request, slug)
-    return render(request, "pipelines/edit.html", _context(editor, editor.view(editor.draft())))
+    return render(request, "pipelines/edit.html", page_context(editor, editor.view(editor.draft())))
 
 
 @require_GET
@@ -128,7 +63,7 @@ def edit(request: HtmxRequest, slug: str) -> HttpResponse:
 def panel(request: HtmxRequest, slug: str) -> HttpResponse:
     """Render the right pane and the bars again."""
     editor = Editor.of(request, slug)
-    return _update(editor, editor.draft(), announce=False)
+    return render_update(editor, editor.draft(), announce=False)
 
 
 @require_POST
@@ -145,7 +80,7 @@ def form(request: HtmxRequest, slug: str) -> HttpResponse:
     data["node"], data["at"] = editor.node, editor.at
     patch = form_patch(document, data)
     draft = drafts.patch_draft(draft, patch, _label(data), seen=editor.seen)
-    return _update(editor, draft, node=_node_after(data, editor.node, draft))
+    return render_update(editor, draft, node=_node_after(data, editor.node, draft))
 
 
 def _label(data: QueryDict) -> str:
@@ -173,7 +108,7 @@ def detect(request: HtmxRequest, slug: str) -> HttpResponse:
     """Show the detected settings of the source's newest file, with buttons that apply them to the draft."""
     editor = Editor.of(request, slug)
     view = editor.view(editor.draft())
-    context: dict[str, Any] = {"editor": editor, **_pane(editor, view, editor.node)}
+    context: dict[str, Any] = {"editor": editor, **pane_context(editor, view, editor.node)}
     try:
         if view.document is None:
             raise UnreadableText("The JSON text is invalid, so settings cannot be changed.")
@@ -193,7 +128,7 @@ def fix(request: HtmxRequest, slug: str) -> HttpResponse:
     except (ValueError, RecursionError):
         raise PatchRefused("The fix is not valid JSON.") from None
     editor = Editor.of(request, slug)
-    return _update(editor, drafts.patch_draft(editor.draft(), patch, "Fix", seen=editor.seen))
+    return render_update(editor, drafts.patch_draft(editor.draft(), patch, "Fix", seen=editor.seen))
 
 
 @require_POST
@@ -201,7 +136,7 @@ def fix(request: HtmxRequest, slug: str) -> HttpResponse:
 @changes_draft
 def undo(request: HtmxRequest, slug: str) -> HttpResponse:
     editor = Editor.of(request, slug)
-    return _update(editor, drafts.undo(editor.draft(), editor.seen))
+    return render_update(editor, drafts.undo(editor.draft(), editor.seen))
 
 
 @require_POST
@@ -209,7 +144,7 @@ def undo(request: HtmxRequest, slug: str) -> HttpResponse:
 @changes_draft
 def redo(request: HtmxRequest, slug: str) -> HttpResponse:
     editor = Editor.of(request, slug)
-    return _update(editor, drafts.redo(editor.draft(), editor.seen))
+    return render_update(editor, drafts.redo(editor.draft(), editor.seen))
 
 
 @require_POST
@@ -218,7 +153,7 @@ def redo(request: HtmxRequest, slug: str) -> HttpResponse:
 def discard(request: HtmxRequest, slug: str) -> HttpResponse:
     editor = Editor.of(request, slug)
     draft = drafts.discard(editor.draft(), editor.seen)
-    return toast(_update(editor, draft), "Draft discarded.", "info")
+    return toast(render_update(editor, draft), "Draft discarded.", "info")
 
 
 @require_POST
@@ -232,7 +167,7 @@ def keep(request: HtmxRequest, slug: str) -> HttpResponse:
         draft = drafts.put_on_version(draft, _version_number(request), editor.seen)
     except VersionConflict as conflict:
         return _conflict(editor, draft, conflict)
-    response = _update(editor, draft)
+    response = render_update(editor, draft)
     return toast(
         response, f"Your draft now follows version {draft.base_number}. Save it to replace that version.", "info"
     )
@@ -250,7 +185,7 @@ def save(request: HtmxRequest, slug: str) -> HttpResponse:
         return _conflict(editor, draft, conflict)
     except InvalidPipeline:
         return _not_saved(editor, draft)
-    response = _update(editor, _again(editor))
+    response = render_update(editor, _again(editor))
     return toast(response, f"Saved as version {version.number}.")
 
 
@@ -272,7 +207,7 @@ def _conflict(editor: Editor, draft: Draft, conflict: VersionConflict) -> HttpRe
         "newest": newest,
         "lines": side_by_side(drafts.json_text(newest.document), draft.text),
     }
-    return _as_message(render(editor.request, "pipelines/_conflict.html", context, status=412))
+    return as_message(render(editor.request, "pipelines/_conflict.html", context, status=412))
 
 
 def _not_saved(editor: Editor, draft: Draft) -> HttpResponse:
@@ -280,13 +215,7 @@ def _not_saved(editor: Editor, draft: Draft) -> HttpResponse:
     errors = [found for found in list_diagnostics(drafts.view_draft(draft)) if found.diagnostic.severity == "error"]
     edit_url = reverse("pipelines:edit", args=[editor.request.workspace.slug, editor.pipeline.slug])
     context = {"editor": editor, "errors": errors, "edit_url": edit_url}
-    return _as_message(render(editor.request, "pipelines/_not_saved.html", context, status=422))
-
-
-def _as_message(response: HttpResponse) -> HttpResponse:
-    response.headers["HX-Retarget"] = "#messages"
-    response.headers["HX-Reswap"] = "innerHTML show:top"
-    return response
+    return as_message(render(editor.request, "pipelines/_not_saved.html", context, status=422))
 
 
 @require_POST
@@ -313,7 +242,7 @@ def run(request: HtmxRequest, slug: str) -> HttpResponse:
                 "run_kind": kind.value,
                 "all_loaded": document is not None and has_loaded_all(editor.pipeline, document),
             }
-            return _as_message(render(request, "pipelines/_save_first.html", context))
+            return as_message(render(request, "pipelines/_save_first.html", context))
     queued = QUEUES[kind](editor.pipeline, Trigger.MANUAL, user=editor.user)
     return HttpResponseClientRedirect(reverse("runs:detail", args=[request.workspace.slug, queued.pk]))
 
@@ -332,116 +261,3 @@ def _version_number(request: HtmxRequest) -> int:
     if not number.isdecimal() or len(number) > 9:
         raise FlowError("version.unknown", f"{number!r} is no version.", hint="Choose a value from the list.")
     return int(number)
-
-
-# --- rendering ----------------------------------------------------------------------------------------------------
-
-
-def _update(
-    editor: Editor, draft: Draft, *, node: str | None = None, announce: bool = True, **more: Any
-) -> HttpResponse:
-    """Render the pane and the bars after a change. Tabs without a pane reload the page."""
-    if editor.tab not in WITH_PANEL:
-        return HttpResponseClientRefresh()
-    context = _context(editor, editor.view(draft), node=node)
-    response = render(editor.request, "pipelines/_update.html", {**context, **more, "is_update": True})
-    if announce:
-        trigger(response, "flow:draft-changed", origin="form", position=draft.position)
-    return response
-
-
-def _refresh(editor: Editor, conflict: DraftConflict) -> HttpResponse:
-    """Respond to a conflict with the current draft, the reason, and the text that the user entered, for copying."""
-    draft, typed = editor.draft(), [text for text in editor.request.POST.getlist("value") if text.strip()]
-    if not editor.request.htmx:
-        raise conflict
-    if editor.tab not in WITH_PANEL:
-        messages.warning(editor.request, f"{conflict.message} The page now shows the current draft.")
-        return HttpResponseClientRefresh()
-    response = _update(editor, draft, conflict=conflict, typed=typed)
-    response.status_code = status_of(conflict)
-    response.headers["HX-Retarget"] = "#flow-panel"
-    response.headers["HX-Reswap"] = "outerHTML show:top showTarget:#messages"
-    return response
-
-
-def _context(editor: Editor, view: DraftView, *, node: str | None = None) -> dict[str, Any]:
-    """Return the template context of the page and its fragments."""
-    pipeline = editor.pipeline
-    runs = newest_runs({pipeline.pk: None})[pipeline.pk] if editor.tab != "runs" else runs_of(pipeline)
-    context = {
-        "editor": editor,
-        "pipeline": pipeline,
-        "draft": view.draft,
-        "view": view,
-        "tabs": TABS,
-        "tab": editor.tab,
-        "page_id": uuid4().hex,
-        "read_only": not editor.can_edit or view.document is None,
-        "is_broken": view.document is None,
-        "runs": runs,
-        "last_run": runs[0] if runs else None,
-        "nodes": [(n.get("id"), n.get("kind")) for _, n in nodes_of(view.last_good)],
-        "node_kinds": list(NODES),
-        "connections": view.checked.found.known,
-        "column_types": SIMPLE_TYPES,
-        "rule_kinds": list(RULES),
-        "folders": list_folders(editor.pipeline.workspace),
-        "draft_url": reverse("api:draft", args=[pipeline.slug]),
-        "schema_url": reverse("api:pipeline_schema"),
-    }
-    return {**context, **_tab_context(editor, view), **_pane(editor, view, editor.node if node is None else node)}
-
-
-def _tab_context(editor: Editor, view: DraftView) -> dict[str, Any]:
-    if editor.tab == "visual" and not editor.request.htmx:
-        return {"canvas": canvas_data(editor.pipeline, next(iter(view.checked.found.known), ""))}
-    if editor.tab == "history":
-        return history(editor.pipeline, view, editor.request.GET)
-    if editor.tab == "sql":
-        return {
-            "sql_targets": targets_of(editor.pipeline, view),
-            "checks": checks_of(view),
-            "expressions": expressions_of(view),
-        }
-    if editor.tab == "lineage":
-        return {"pictures": pictures_of(view)}
-    if editor.tab == "runs":
-        return {"watermarks": saved_watermarks(editor.pipeline)}
-    if editor.tab == "errors":
-        return {"violations": violations_of(editor.pipeline)}
-    if editor.tab == "schedule":
-        return {"fires": next_fires(view)}
-    return {}
-
-
-def _choices(editor: Editor, view: DraftView, panel: NodePanel) -> dict[str, Any]:
-    """Return suggestions for names of tables and columns. Viewers get none: a file without a header would show them a
-    row as column names."""
-    if not editor.can_edit:
-        return {}
-    workspace = editor.pipeline.workspace
-    return {
-        "columns": list_column_choices(workspace, view, panel.at, panel.node),
-        "table_choices": list_table_choices(workspace, view.last_good, panel.node),
-    }
-
-
-def _pane(editor: Editor, view: DraftView, node: str) -> dict[str, Any]:
-    """Return the template context of the right pane: the form of a node, of the schedule, or of the pipeline."""
-    args = [editor.request.workspace.slug, editor.pipeline.slug]
-    query = QueryDict(mutable=True)
-    query["tab"] = editor.tab
-    pane: dict[str, Any] = {"pane": "settings", "node_id": ""}
-    if editor.tab == "schedule":
-        pane = {"pane": "schedule", "schedule": schedule_form(view, editor.request.POST.get("frequency", ""))}
-    elif node and any(n.get("id") == node for _, n in nodes_of(view.last_good)):
-        panel = node_panel(view, node)
-        query["node"], query["at"] = node, str(panel.at)
-        pane = {"pane": "node", "node_id": node, "panel": panel, **_choices(editor, view, panel)}
-        pane["watermark"] = saved_watermark(editor.pipeline, node)
-    else:
-        pane |= {"panel": settings_panel(view)}
-    suffix = f"?{query.urlencode()}"
-    urls = {f"{name}_url": reverse(f"pipelines:{name}", args=args) + suffix for name in ACTIONS}
-    return {**pane, **urls, "diagnostics": list_diagnostics(view), "edit_url": reverse("pipelines:edit", args=args)}

@@ -13,7 +13,7 @@ from flowapp.pipelines.checking import nodes_of
 from flowapp.pipelines.join_edits import drop_references, follow_reference, is_reference
 from flowapp.pipelines.schedule_form import read_schedule
 from flowapp.pipelines.skeletons import NEW_RULE, may_read, new_node
-from flowapp.web.schema_form import read_lines, read_map, read_value
+from flowapp.web.form_values import read_lines, read_map, read_value
 from flowapp.web.schema_tree import MISSING, Schema, SchemaTree
 from ir.connectors import CONNECTORS
 from ir.errors import FlowError

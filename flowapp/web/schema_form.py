@@ -1,6 +1,4 @@
-"""Convert a JSON Schema and a document to the fields of a form, and submitted text back to JSON.
-
-Nothing is refused here: invalid values are written to the document, and the parser reports them."""
+"""Convert a JSON Schema and a document to the fields of a form. `form_values` converts submitted text back to JSON."""
 
 from __future__ import annotations
 
@@ -10,6 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from flowapp.web.form_values import plain_text, text_of
 from flowapp.web.schema_tree import MISSING, Resolved, Schema, SchemaTree, properties_of
 from ir.diagnostics import Diagnostic
 from ir.pointers import Pointer
@@ -18,14 +17,10 @@ NAMING_FIELDS = ("field", "column", "name", "to")
 """Fields that distinguish the items of a list, in addition to their kind."""
 
 MANY_LISTS = 6
-TEXT_OR_OBJECT = ["string", "object"]
-"""The type of a value that is entered as text, or as JSON in braces."""
-
 ROW_WIDGETS = ("text", "select", "checkbox")
 ROW_FIELDS = 3
 """The number of fields in one row, and the widgets that can share a row."""
 FOLD = "More settings"
-_NUMBER = re.compile(r"-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?")
 
 
 @dataclass
@@ -229,7 +224,7 @@ class FormMaker:
     # --- by widget ------------------------------------------------------------------------------------------------
 
     def _make_text(self, made: Field, schema: Schema, resolved: Resolved, value: Any) -> None:
-        made.value = "" if value is MISSING else _typed(value, resolved.type)
+        made.value = "" if value is MISSING else text_of(value, resolved.type)
         made.suggestions = self.rules.suggestions(made.name, resolved.schema)
 
     def _make_select(self, made: Field, schema: Schema, resolved: Resolved, value: Any) -> None:
@@ -243,7 +238,7 @@ class FormMaker:
                 if self._is_offered(made.name, name, value)
             ]
         )
-        shown = "" if value is MISSING else _shown(value)
+        shown = "" if value is MISSING else plain_text(value)
         if shown and shown not in [option.value for option in options]:
             options.append(Option(shown, f"{shown} (unknown)"))
         if not made.required or not shown:
@@ -258,13 +253,13 @@ class FormMaker:
     def _make_lines(self, made: Field, schema: Schema, resolved: Resolved, value: Any) -> None:
         kind = resolved.type if resolved.or_many else self.tree.resolve(resolved.schema["items"]).type
         items = value if isinstance(value, list) else [value] if resolved.or_many and value is not MISSING else []
-        made.value = [_typed(item, kind) for item in items]
+        made.value = [text_of(item, kind) for item in items]
         made.suggestions = self.rules.suggestions(made.name, resolved.schema)
 
     def _make_map(self, made: Field, schema: Schema, resolved: Resolved, value: Any) -> None:
         inner = self.tree.resolve(resolved.schema["additionalProperties"])
         items = value.items() if isinstance(value, dict) else ()
-        made.value = [(key, _typed(item, inner.type)) for key, item in items]
+        made.value = [(key, text_of(item, inner.type)) for key, item in items]
         made.suggestions = self.rules.suggestions("", inner.schema)
         made.key_title = resolved.schema.get("keyTitle", "Column")
         made.value_title = resolved.schema.get("valueTitle", "Value")
@@ -339,62 +334,6 @@ def _fold_advanced(made: Field, fields: Sequence[Field]) -> None:
     made.fold = next((child.group for child in made.folded if child.group), FOLD)
 
 
-# --- from text to JSON --------------------------------------------------------------------------------------------
-
-
-def read_value(schema: Schema, text: str) -> Any:
-    """Return the value of a text field's content for a schema; MISSING if it is empty."""
-    if text == "":
-        return MISSING
-    kind = schema.get("type", "string")
-    if kind == "string":
-        return text
-    if kind in ("number", "integer"):
-        return _read_number(text)
-    if kind == "object" or (kind == TEXT_OR_OBJECT and text.startswith("{")):
-        return _read_json(text)
-    if kind == TEXT_OR_OBJECT:
-        return text
-    return _read_scalar(text)
-
-
-def read_lines(schema: Schema, lines: Iterable[str]) -> list[Any]:
-    """Return the values of the lines for the schema of the items. Empty lines are ignored."""
-    return [read_value(schema, line) for line in lines if line != ""]
-
-
-def read_map(schema: Schema, keys: Sequence[str], values: Sequence[str]) -> dict[str, Any]:
-    """Return the map of rows with key and value. Rows without a key are ignored."""
-    pairs = {key: read_value(schema, value) for key, value in zip(keys, values, strict=False) if key}
-    return {key: "" if value is MISSING else value for key, value in pairs.items()}
-
-
-def _read_number(text: str) -> Any:
-    trimmed = text.strip()
-    match = _NUMBER.fullmatch(trimmed)
-    if match is None or len(trimmed) > 400:
-        return text
-    return int(trimmed) if match[2] is None and match[3] is None else _finite(float(trimmed), text)
-
-
-def _finite(number: float, text: str) -> Any:
-    return number if abs(number) != float("inf") else text
-
-
-def _read_scalar(text: str) -> Any:
-    """Read a number, true or false; anything else, and anything in quotes, is text."""
-    if len(text) >= 2 and text[0] == text[-1] == '"':
-        return text[1:-1]
-    return {"true": True, "false": False}.get(text, _read_number(text))
-
-
-def _read_json(text: str) -> Any:
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        return text
-
-
 def _is_scalar(kind: str | list[str]) -> bool:
     return isinstance(kind, list) or kind in ("string", "number", "integer")
 
@@ -407,7 +346,7 @@ def _label(name: str, schema: Schema) -> str:
 
 def _named(schema: Schema, value: Any) -> str:
     """Return the label of a value in the form."""
-    shown = _shown(value)
+    shown = plain_text(value)
     return str(schema.get("labels", {}).get(shown, shown))
 
 
@@ -419,20 +358,3 @@ def _example(schema: Schema) -> str:
 
 def _first_line(schema: Schema) -> str:
     return str(schema.get("description", "")).partition("\n")[0]
-
-
-def _typed(value: Any, kind: str | list[str]) -> str:
-    """Return the text that `read_value` converts to this value."""
-    shown = _shown(value)
-    if (
-        kind != TEXT_OR_OBJECT
-        and isinstance(kind, list)
-        and isinstance(value, str)
-        and (value == "" or _read_scalar(shown) != value)
-    ):
-        return f'"{shown}"'
-    return shown
-
-
-def _shown(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
