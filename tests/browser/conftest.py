@@ -20,7 +20,7 @@ from flowapp.embedded.processes import end_child, wait_until
 # Playwright keeps an event loop in the main thread, where Django would refuse every query from then on.
 os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"
 
-# Tests wait for what must happen, not for how fast the machine is.
+# Tests wait for conditions, independently of the machine's speed.
 expect.set_options(timeout=30_000)
 
 NAMES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome", "google-chrome-stable")

@@ -1,4 +1,4 @@
-"""What a person does with mouse and keyboard, counted."""
+"""Count a user's actions with mouse and keyboard."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Hand:
         what.select_option(value)
 
     def choose_file(self, what: Locator, path: Path) -> None:
-        """The window in which a file is chosen is the system's: it counts as one click more."""
+        """Choose a file. The file dialog belongs to the operating system, so it counts as one more click."""
         self.clicks += 2
         what.set_input_files(path)
 

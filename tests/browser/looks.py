@@ -1,4 +1,4 @@
-"""What holds for every page in a browser: nothing for axe to find, nothing in the console, no scrolling sideways."""
+"""Checks for every page in a browser: no findings of axe, no console errors, no horizontal scrolling."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ LAYOUT = Path(__file__).parent / "layout.js"
 
 
 class Complaints(list[str]):
-    """What the browser complains of from now on: refused scripts and styles, missing files, uncaught errors."""
+    """The errors that the browser reports from now on: refused scripts and styles, missing files, uncaught errors."""
 
     def __init__(self, page: Page) -> None:
         super().__init__()
@@ -42,14 +42,14 @@ def show_as(page: Page, colours: Any, width: int) -> None:
 
 
 def find_barriers(page: Page, within: str = "html") -> list[str]:
-    """What axe finds in a part of the page, as "rule: places"."""
+    """Return the findings of axe in a part of the page, as "rule: places"."""
     page.evaluate(AXE.read_text())
     found: list[dict[str, Any]] = page.evaluate("within => axe.run(within).then(result => result.violations)", within)
     return [f"{rule['id']}: {[' '.join(node['target']) for node in rule['nodes'][:5]]}" for rule in found]
 
 
 def find_misplaced(page: Page) -> list[str]:
-    """What scrolls the page sideways, lies outside its container or over another control."""
+    """Return elements that make the page scroll sideways, leave their container or cover another control."""
     return page.evaluate(LAYOUT.read_text())
 
 

@@ -23,7 +23,7 @@ pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.spark]
 PICTURES = Path(__file__).parents[2] / "docs/img"
 SIZES = {"wide": (1280, 800), "narrow": (390, 844)}
 TALLEST = 1300
-"""Pixels; what is below is more of the same."""
+"""The maximum height of a picture in pixels."""
 COLOURS = ("light", "dark")
 FLAT_COLOURS, OTHER_COLOURS = 96, 96
 
@@ -132,7 +132,7 @@ def open_preview(page: Page) -> None:
 
 
 def make_previews() -> None:
-    """Make all previews that pages have asked for, as a worker does."""
+    """Make all requested previews, like a worker."""
     from flowapp.node_previews.executing import execute
     from flowapp.node_previews.store import take as next_preview
 
@@ -178,7 +178,8 @@ FILES: dict[str, tuple[str, Prepare]] = {
 
 
 def take(page: Page, name: str, address: str, prepare: Prepare | None = None) -> list[str]:
-    """The page in both colours and both sizes; tells what stands in anybody's way on it."""
+    """Take pictures of the page in both themes and both sizes; return its layout problems and accessibility
+    findings."""
     barriers: list[str] = []
     for size, (width, height) in SIZES.items():
         page.set_viewport_size({"width": width, "height": height})

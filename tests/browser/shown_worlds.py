@@ -1,4 +1,4 @@
-"""What the pictures of `docs/img/` show: the demo with some runs beside it, and loads that a person decides about."""
+"""The data of the pictures in `docs/img/`: the demo with some more runs, and loads that wait for a decision."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ DAYS = (100, 95, 10)
 
 
 def load_world(warehouse: Connection) -> dict[str, str]:
-    """The demo, and a pipeline whose file lacks a column; gives the ids of runs."""
+    """Load the demo and a pipeline whose file lacks a column; return the ids of runs."""
     from flowapp.accounts.models import User
     from flowapp.accounts.services import add_member, ensure_workspace
     from flowapp.connections.services import probe_connection
@@ -79,8 +79,7 @@ ORDERS: dict[str, Any] = {
 
 
 def load_decisions(warehouse: Connection) -> dict[str, str]:
-    """A hook that failed, a table put back, a load that is previewed and held, and a watermark; gives the ids of
-    runs."""
+    """Create a failed hook, a restored table, a previewed and a held load, and a watermark; return the ids of runs."""
     from flowapp.accounts.services import ensure_workspace
     from flowapp.backups.models import Backup
     from flowapp.backups.services import restore_backup
@@ -164,7 +163,7 @@ SALES = daily("sales", loadMode="incremental_watermark", watermarkColumn="update
 
 
 def load_join(warehouse: Connection) -> dict[str, str]:
-    """Orders that look up the names of their customers, some of whom nobody knows; gives the id of the run."""
+    """Load orders that look up the names of their customers, some of whom are missing; return the id of the run."""
     from flowapp.accounts.services import ensure_workspace
     from flowapp.pipelines.services import save_version
     from flowapp.runs.dispatch import run_inline
@@ -231,7 +230,7 @@ JOIN: dict[str, Any] = {
 
 
 def load_project(warehouse: Connection, folder: Path) -> list[Path]:
-    """A workspace that a project was applied to, and its files as they are now: one pipeline is new, one gone, one has
+    """Apply a project to a workspace and return its files with later changes: one pipeline is new, one removed, one has
     a new column, and one was edited in the browser."""
     from flowapp.accounts.services import ensure_workspace
     from flowapp.manifests.applying import Actor, Options

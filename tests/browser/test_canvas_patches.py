@@ -1,7 +1,6 @@
-"""The same edits by the canvas, by forms and as JSON: all give the same document, and touch nothing else.
+"""The same edits by canvas, forms and JSON result in the same document and change nothing else.
 
-The canvas is its own model, in a browser; the forms are those of the server. No page of Flow is opened.
-"""
+The canvas is its model in a browser; the forms are those of the server. No page of Flow is opened."""
 
 from __future__ import annotations
 
@@ -24,7 +23,7 @@ SOURCES = Path(__file__).parents[2] / "static/src/canvas"
 MODULES = ("plain.js", "summaries.js", "branches.js", "model.js")
 """Each imports those before it alone."""
 KINDS = describe_kinds("warehouse", "a")
-# What no action names stays, sign for sign: an integer that no double holds, spaces, an order of keys, escapes.
+# Parts that no action changes must stay byte for byte: a large integer, spaces, an order of keys, escapes.
 UNTOUCHED = '"metadata" :{"name": "\\u00e4", "limits":[12345678901234567890,1.0,   2e3]}'
 TEXT = f'{{"id": "a", "nodes": [\n  {{"kind": "source", "id": "a"}}\n], {UNTOUCHED}\n}}\n'
 

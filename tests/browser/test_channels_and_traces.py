@@ -29,7 +29,7 @@ ROWS = [{"id": n, "colour": ("red", "green")[n % 2], "day": f"2026-01-{n % 28 + 
 
 @pytest.fixture
 def pipeline(warehouse, schema):
-    """files → check → load, with a loaded row that tells where it came from, a sample and an alert."""
+    """files → check → load, with a loaded row that has origin columns, a sample and an alert."""
     from flowapp.accounts.services import ensure_workspace
     from flowapp.alerts.services import raise_alert
     from flowapp.pipelines.services import save_version
@@ -130,7 +130,7 @@ def test_an_accepted_rule_appears_in_the_form(page: Page, pipeline) -> None:
     expect(page.locator("#flow-panel")).to_contain_text("oneOf")
 
 
-@pytest.mark.slow  # test_every_page.py looks at these pages in the normal tier
+@pytest.mark.slow  # test_every_page.py checks these pages in the normal tier
 @in_all_looks
 def test_no_page_has_barriers_or_complaints_or_scrolls_sideways(page: Page, pipeline, colours: str, width: int) -> None:
     show_as(page, colours, width)
@@ -163,7 +163,7 @@ def test_no_page_has_barriers_or_complaints_or_scrolls_sideways(page: Page, pipe
 
 
 def give_up_a_message(pipeline) -> None:
-    """As if the mail server had refused what was told of an alert."""
+    """Record a message that the mail server has refused."""
     from flowapp.alerts.services import raise_alert
     from flowapp.channels.models import Delivery
 

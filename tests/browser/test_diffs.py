@@ -1,4 +1,4 @@
-"""Differences side by side, in the history and where somebody else saved meanwhile: both columns can be read."""
+"""Differences side by side, in the history and in conflicts: both columns are readable."""
 
 from __future__ import annotations
 

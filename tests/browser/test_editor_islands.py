@@ -52,7 +52,7 @@ class Editor:
         return self.page.locator(f".react-flow__node[data-id={ident}]")
 
     def focus(self, ident: str) -> None:
-        """Focus a node; the canvas hides nodes until it has measured them, and what is hidden takes no focus."""
+        """Focus a node. The canvas hides nodes until it has measured them, and hidden nodes take no focus."""
         expect(self.node(ident)).to_be_visible()
         self.node(ident).focus()
         expect(self.node(ident)).to_be_focused()

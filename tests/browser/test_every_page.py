@@ -37,15 +37,14 @@ NO_PAGES = {
     "starting:file": "needs a file; test_starting.py looks at it",
     "starting:table": "needs a table; test_starting.py looks at it",
 }
-"""Routes that are no page, or that other tests look at, and why."""
+"""Routes that are no page, or that other tests check, with the reason."""
 TABS = ("json", "sql", "lineage", "runs", "errors", "schedule", "history")
 POST_ONLY = 405
 
 
 @pytest.fixture
 def state(request: pytest.FixtureRequest, page: Page, warehouse: Connection) -> dict[str, object]:
-    """Somebody has signed in, to a workspace in the state that the test names; gives its things by the names that
-    addresses have for them."""
+    """Sign in to a workspace in the state that the test names; return its objects by the names of URL arguments."""
     from flowapp.accounts.models import User
     from flowapp.accounts.services import ensure_workspace
     from flowapp.connections.fields import ConnectionFields
@@ -73,7 +72,7 @@ def addresses(things: dict[str, object]) -> Iterator[str]:
 
 
 def find_faults(page: Page, looks: Iterable[tuple[str, tuple[int, str]]]) -> list[str]:
-    """What is wrong with pages, each with its address, its width and its theme."""
+    """Return the problems of pages, each with its URL, its width and its theme."""
     complaints, faults = Complaints(page), []
     for address, (width, colours) in looks:
         show_as(page, colours, width)
@@ -82,7 +81,7 @@ def find_faults(page: Page, looks: Iterable[tuple[str, tuple[int, str]]]) -> lis
             continue
         found = [*find_barriers(page), *find_misplaced(page)]
         faults += [f"{address} {width} {colours}: {fault}" for fault in found]
-    # A page of what failed has a status that the browser reports.
+    # The browser reports the error status of such a page.
     return faults + [complaint for complaint in complaints if "Failed to load resource" not in complaint]
 
 

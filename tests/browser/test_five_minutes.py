@@ -1,4 +1,4 @@
-"""The first five minutes: from a file on the desktop to a correct, scheduled load, by somebody who is new to Flow."""
+"""The first five minutes of a new user: from a file on the desktop to a correct, scheduled load."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def desktop(tmp_path: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def spark() -> Iterator[None]:
-    """The session of a worker, which is warm before somebody comes."""
+    """Start the session of a worker before the user's first action."""
     from executors.spark import session
 
     session.get_session("inline")
@@ -85,7 +85,7 @@ def team(transactional_db: None, warehouse: Connection) -> None:
 
 @pytest.fixture
 def kept(warehouse: Connection, schema: str) -> Any:
-    """What the table holds: the five columns of the file, by order number."""
+    """Return the rows of the table by order number: the five columns of the file."""
 
     def read() -> dict[int, tuple[Any, ...]]:
         query = sql.SQL("SELECT auftrag_nr, kunde, betrag, bestellt_am, geliefert FROM {}")

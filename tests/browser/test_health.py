@@ -1,4 +1,4 @@
-"""What the web process says of itself, as a browser gets it."""
+"""The health endpoint of the web process in a browser."""
 
 from __future__ import annotations
 

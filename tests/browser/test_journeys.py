@@ -21,7 +21,7 @@ from tests.browser.people import sign_in_by_link
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.spark]
 HERE = "/w/alices-team"
 PATIENCE = 120_000
-"""Milliseconds to wait for what takes a moment on a quiet machine: a worker that starts Spark, say."""
+"""Milliseconds to wait for slow steps, such as a worker that starts Spark."""
 GOOD = "id,name\n1,Ada\n2,\n3,Grace\n"
 BAD = "number,name\n4,Edsger\n"
 
@@ -132,7 +132,8 @@ def add_node(page: Page, kind: str, ident: str) -> None:
 
 
 def be_stopped_and_fix(page: Page) -> None:
-    """The missing key stands at the mode's card, on the canvas and in the text; nothing is saved until it is set."""
+    """The missing key is reported at the mode's card, on the canvas and in the text; nothing is saved until it is
+    set."""
     page.locator("#mode-upsert").check()
     settled(page, "1 error")
     expect(page.locator(".flow-mode-fields")).to_contain_text("upsert needs an upsertKey")
@@ -176,7 +177,7 @@ def follow_to_the_rejected_row(page: Page) -> None:
 
 
 def fail_and_acknowledge(page: Page, folder: Path) -> None:
-    """A file without the key: the run says so, and somebody takes on the alert."""
+    """A file without the key: the run reports it, and a user acknowledges the alert."""
     upload(page, folder, "bad.csv", BAD)
     page.goto(f"{HERE}/pipelines/people/")
     run(page)

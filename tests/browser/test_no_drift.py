@@ -18,7 +18,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 STEPS = examples(40)
 TRIES = 100
-"""Looks at the page, 200 ms apart, until all that was asked for has arrived."""
+"""The number of checks of the page, 200 ms apart, until all requests have ended."""
 KINDS = ("Source", "Transform", "Validate", "Target")
 
 # All that the page shows of the draft, whichever tab is open.
@@ -36,7 +36,7 @@ TYPED = "() => [...document.querySelectorAll('.cm-line')].map(line => line.textC
 
 
 class Surfaces:
-    """The editor with what each of its three surfaces can do and shows."""
+    """The editor with the actions and the display of each of its three surfaces."""
 
     def __init__(self, page: Page, rng: random.Random) -> None:
         self.page, self.rng = page, rng
@@ -80,7 +80,7 @@ class Surfaces:
         self.page.keyboard.press(self.rng.choice(("Alt+ArrowDown", "Alt+ArrowRight")))
 
     def by_deleting(self) -> None:
-        """A node less, with the edges at it; what the forms are tried on stays."""
+        """Delete a node with its edges; the nodes that the forms use stay."""
         self.open("visual")
         rest = [ident for ident in self.ids if ident not in ("files", "load")]
         if rest:
@@ -107,7 +107,7 @@ class Surfaces:
         if button.is_enabled():
             button.click()
 
-    # --- looks --------------------------------------------------------------------------------------------------
+    # --- comparison ---------------------------------------------------------------------------------------------------
 
     def settle(self, before: tuple[int, str], may_stay: bool) -> None:
         """Until the draft has moved on and the page shows it, or the patience is over."""
@@ -119,7 +119,7 @@ class Surfaces:
         raise AssertionError(self.drift() or "the edit did not arrive")
 
     def drift(self) -> dict[str, Any]:
-        """Where a surface shows something else than the draft: {what: (draft, shown)}."""
+        """Return the differences between a surface and the draft: {what: (draft, shown)}."""
         text = self.draft.text
         document = json.loads(text)
         shown = self.page.evaluate(SHOWN)
@@ -135,7 +135,7 @@ class Surfaces:
 
 
 def drawn(document: dict[str, Any]) -> dict[str, list[str]]:
-    """What the canvas has to show."""
+    """Return what the canvas must show."""
     ids = [node["id"] for node in document["nodes"]]
     edges = [
         f"{given}>{node['id']}:{i}" for node in document["nodes"] for i, given in enumerate(node.get("inputs", []))
@@ -144,7 +144,7 @@ def drawn(document: dict[str, Any]) -> dict[str, list[str]]:
 
 
 def value_of(document: Any, ident: str) -> Any:
-    """What stands at the place that a form's field is named after, None if nothing does."""
+    """Return the value at the position of a form's field; None if there is none."""
     for step in ident.removeprefix("f_2f_").split("_2f_"):
         if isinstance(document, list):
             document = document[int(step)]

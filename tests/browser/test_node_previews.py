@@ -39,7 +39,7 @@ def editor(page: Page, settings: Any, tmp_path: Path, warehouse: Connection, spa
     from flowapp.pipelines.services import create_pipeline
     from ir.json_edits import write_json
 
-    while take(seconds=1):  # previews that the forms of other tests have asked for
+    while take(seconds=1):  # previews that the forms of other tests have requested
         pass
     sign_in(page, "editor")
     settings.FILES_ROOT = tmp_path
@@ -57,7 +57,7 @@ def editor(page: Page, settings: Any, tmp_path: Path, warehouse: Connection, spa
 
 
 def make_preview() -> None:
-    """Make the preview that the page has asked for, as a worker does."""
+    """Make the preview that the page has requested, like a worker."""
     from flowapp.node_previews.executing import execute
     from flowapp.node_previews.store import take
 
@@ -155,7 +155,7 @@ def test_the_answer_to_a_new_request_follows_a_state_that_was_replaced_while_it_
     open_preview(editor, "check")
     editor.get_by_role("button", name="Refresh").click()
     expect(editor.locator("#node-preview-state")).to_have_attribute("aria-busy", "true")
-    # The body of the next answer arrives once the state that it was asked to replace has gone.
+    # The response arrives after the state that it replaces was removed.
     editor.evaluate("""() => {
         const text = Response.prototype.text;
         const form = document.getElementById("node-preview-form");

@@ -1,4 +1,4 @@
-"""Runs, rejected rows, files, health and connections in a browser: what changes by itself, and what all pages share."""
+"""Runs, rejected rows, files, health and connections in a browser: polling parts, and checks that all pages share."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def finish(run) -> None:
     )
 
 
-@pytest.mark.slow  # test_every_page.py looks at these pages in the normal tier
+@pytest.mark.slow  # test_every_page.py checks these pages in the normal tier
 @in_all_looks
 def test_no_page_has_barriers_or_complaints_or_scrolls_sideways(page: Page, running, colours: str, width: int) -> None:
     show_as(page, colours, width)
@@ -119,7 +119,7 @@ def keep_and_restore(run):
 TABS = ("visual&node=load", "json", "sql", "lineage", "runs", "errors", "schedule", "history", "history&version=1")
 
 
-@pytest.mark.slow  # test_every_page.py looks at these pages in the normal tier
+@pytest.mark.slow  # test_every_page.py checks these pages in the normal tier
 @in_all_looks
 def test_no_tab_of_the_editor_has_barriers_or_scrolls_sideways(page: Page, running, colours: str, width: int) -> None:
     show_as(page, colours, width)

@@ -1,4 +1,4 @@
-"""The Plan pages in a browser: files are uploaded, looked at, approved and applied."""
+"""The Plan pages in a browser: files are uploaded, reviewed, approved and applied."""
 
 from __future__ import annotations
 

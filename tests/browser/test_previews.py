@@ -18,7 +18,7 @@ LIMITS = "The table would change from 336,776 to 84,194 rows, 75.0 % fewer; 50 %
 
 @pytest.fixture
 def world(page: Page, warehouse: Connection) -> dict[str, str]:
-    """A preview and a held run, as engines without Spark tell of them; gives their addresses."""
+    """Create a preview and a held run with engines without Spark; return their URLs."""
     sign_in(page)
     return make_world(warehouse)
 

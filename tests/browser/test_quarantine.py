@@ -1,4 +1,4 @@
-"""The workbench for rejected rows: a whole way through it with a real engine and table, and what it looks like."""
+"""The workbench for rejected rows: a complete pass with a real engine and table, and its layout."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.spark]
 ERRORS = "/w/alices-team/errors/"
 HOSTILE = "<img src=x onerror=alert(1)>"
 PICTURES = os.environ.get("FLOW_TEST_PICTURES")
-"""A folder for pictures of what the test has seen."""
+"""A folder for screenshots of the test."""
 
 
 @pytest.fixture
 def people(settings: Any, tmp_path: Path, warehouse: Connection, schema: str, page: Page) -> Callable[[], list[Any]]:
-    """A run has loaded one of four rows into a table with a key; gives what the table holds."""
+    """Load one of four rows into a table with a key; return a function that reads the table."""
     from flowapp.accounts.services import ensure_workspace
     from flowapp.connections.fields import ConnectionFields
     from flowapp.connections.services import add_connection
@@ -66,7 +66,7 @@ def people(settings: Any, tmp_path: Path, warehouse: Connection, schema: str, pa
 
 
 def work_off() -> None:
-    """Do what a worker would do next."""
+    """Execute the next queued run, like a worker."""
     from flowapp.runs.dispatch import run_to_end
     from flowapp.runs.models import Run, State
 
@@ -75,7 +75,7 @@ def work_off() -> None:
 
 
 def look(page: Page, name: str) -> None:
-    """Nothing for axe to find and nothing wider than the window, wide and narrow, light and dark."""
+    """Check the page with axe and for horizontal scrolling: wide and narrow, light and dark."""
     for width in (1280, 390):
         for colours in ("light", "dark"):
             show_as(page, colours, width)

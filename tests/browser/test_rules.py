@@ -81,6 +81,6 @@ def test_a_rule_with_a_list_a_condition_and_a_limit_is_built_by_hand(editor: Pag
 
 
 def _type(field: Any, text: str) -> None:
-    """As a person does, who then goes on to the next field."""
+    """Type like a user, who then moves to the next field."""
     field.fill(text)
     field.press("Tab")

@@ -1,4 +1,4 @@
-"""The shell in a browser: signing in, the theme, the search, toasts, and what all its pages have in common."""
+"""The shell in a browser: sign-in, theme, search, toasts, and checks that all its pages share."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def test_a_result_is_reported_by_a_toast_that_goes_away(page: Page) -> None:
 
 def test_what_cannot_be_taken_back_asks_first(page: Page) -> None:
     sign_in(page, "viewer")
-    page.goto("about:blank")  # the page left behind asks for news, and an answer may bring cookies
+    page.goto("about:blank")  # the previous page polls, and a response may set cookies
     page.context.clear_cookies()
     sign_in(page)
     page.goto(SETTINGS)

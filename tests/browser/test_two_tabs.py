@@ -1,4 +1,4 @@
-"""Two tabs of one person over one draft: neither overwrites what the other has changed, on any surface."""
+"""Two tabs of one user with one draft: neither overwrites changes of the other, on any surface."""
 
 from __future__ import annotations
 

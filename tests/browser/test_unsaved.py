@@ -1,4 +1,4 @@
-"""Text that was entered is not lost: by another button, by leaving, by a session that ends, by an error page."""
+"""Entered text is not lost: by another button, by leaving the page, by an expired session, by an error page."""
 
 from __future__ import annotations
 

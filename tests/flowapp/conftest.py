@@ -1,4 +1,4 @@
-"""What tests of the control plane share: a workspace, a connection to the warehouse, and a small pipeline into it."""
+"""Fixtures for tests of the control plane: a workspace, a connection to the warehouse, and a small pipeline into it."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def make_document(slug: str = "numbers", schema: str = "public", **changes: Any)
 
 @pytest.fixture(autouse=True)
 def described_api(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every answer of the API that a test asks for is held against `/api/schema/`."""
+    """Validate every API response of a test against `/api/schema/`."""
     from django.test import Client
 
     from tests.flowapp.described import require_described

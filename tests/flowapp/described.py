@@ -1,4 +1,4 @@
-"""Holds what the API answers against its own description, `/api/schema/`."""
+"""Compare API responses with their description in `/api/schema/`."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def api_schema() -> dict[str, Any]:
 
 
 def forget() -> None:
-    """Make the description anew: a test has registered a kind, or removed it again."""
+    """Render the description again, because a test has registered or removed a kind."""
     api_schema.cache_clear()
     _validator.cache_clear()
     _load_enum_name_overrides.cache_clear()
@@ -50,7 +50,7 @@ def require_described(response: HttpResponse) -> None:
 
 
 def _declared(path: str, method: str, status: int) -> dict[str, Any] | None:
-    """What is said about that status; None for addresses and methods that there are not."""
+    """Return the description of that status; None for unknown paths and methods."""
     try:
         route = resolve(path).route
     except Resolver404:

@@ -1,4 +1,4 @@
-"""Reading pages as people do, and a text that would do harm where a page holds it as it stands."""
+"""Helpers to read pages like a user, and a text that is harmful if a page does not escape it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a process loads before it knows what it is to do."""
+"""The modules that a process loads at start."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the web process loads, and what it does not."""
+"""The modules that the web process loads."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from ir.errors import FlowError
 
 
 def at_once(*calls: Callable[[], Any]) -> list[Any]:
-    """Make the calls in threads that start together; returns what they gave."""
+    """Make the calls in threads that start together; return their results."""
     barrier = threading.Barrier(len(calls))
 
     def call(function: Callable[[], Any]) -> Any:

@@ -97,7 +97,7 @@ def alice(boss):
 
 
 def while_joining(team, member: Membership, act):
-    """What `act` gives that begins when the account has joined the team, and nobody knows of it yet."""
+    """Return the result of `act` that begins when the account has joined the team but the change is not visible yet."""
     has_joined = threading.Event()
 
     def join() -> None:

@@ -1,4 +1,4 @@
-"""Whoever made links for an account does not get into the workspaces that it joins later."""
+"""Makers of login links for an account cannot enter workspaces that it joins later."""
 
 from __future__ import annotations
 
@@ -164,7 +164,7 @@ def test_the_person_is_informed_once_at_the_next_sign_in(stolen, defender):
 
 @pytest.fixture
 def owner(attacker) -> Client:
-    """The person, signed in by a link of the server, with a password that nobody else knows."""
+    """The user, signed in with a link of the server and a password that nobody else knows."""
     session = sign_in_by(server_link())
     session.post("/password/", {"password": PASSWORD, "again": PASSWORD})
     return session

@@ -1,4 +1,4 @@
-"""Guessing passwords: how many guesses are looked at, and who is locked out by them."""
+"""Password guessing: how many guesses are checked, and which users they lock out."""
 
 from __future__ import annotations
 
@@ -178,7 +178,7 @@ def test_wrong_passwords_for_many_accounts_do_not_lock_known_networks(alice):
 
 
 def test_signing_in_does_not_give_the_others_of_a_network_more_guesses(alice, person):
-    """Else whoever has one account could guess at all others for ever."""
+    """Otherwise every user could guess the passwords of all others without limit."""
     guess("nobody@example.com", 3)
     before = sorted(FailedAttempts.objects.values_list("count", flat=True))
     sign_in(alice.email)

@@ -1,4 +1,4 @@
-"""API tokens: shown once, kept as a hash, gone after their time."""
+"""API tokens: shown once, stored as a hash, invalid after their expiry."""
 
 from __future__ import annotations
 

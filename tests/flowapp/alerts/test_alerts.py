@@ -1,4 +1,4 @@
-"""Alerts: the same trouble is one alert, and each kind knows what ends it."""
+"""Alerts: a repeated problem is one alert, and each kind has an event that resolves it."""
 
 from __future__ import annotations
 

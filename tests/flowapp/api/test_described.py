@@ -64,7 +64,7 @@ def test_no_component_is_a_free_form_object() -> None:
 
 
 def free_forms(part: Any, at: str) -> Iterator[str]:
-    """Objects of which neither the properties nor the kind of their values are told, and what has no type at all."""
+    """Yield objects without described properties or value types, and parts without a type."""
     if isinstance(part, list):
         for number, one in enumerate(part):
             yield from free_forms(one, f"{at}/{number}")

@@ -26,7 +26,7 @@ def things(workspace, person):
 
 @pytest.fixture
 def ask(client, workspace):
-    """As a program with an admin's token."""
+    """Send requests like a program with an admin's token."""
     key, _ = add_token(workspace, "writer", "admin", days=1)
     headers = {"Authorization": f"Token {key}", "If-Match": '"1"'}
 
@@ -100,7 +100,7 @@ def test_half_a_character_in_a_body_is_a_problem(ask, things):
 
 
 def test_a_draft_whose_expression_spark_does_not_know_can_be_looked_at(as_, ask, things):
-    """The page of such a draft stayed broken."""
+    """Such a draft must not break its page."""
     ops = [{"op": "filter", "where": "CAST(x AS DECIMAL(MAX)) > 1"}]
     nodes = [{"id": "x", "kind": "transform", "inputs": ["s"], "ops": ops}]
     text = json.dumps({"kind": "pipeline", "version": "1.0", "id": "numbers", "nodes": nodes})

@@ -1,4 +1,4 @@
-"""What every route of the API shares: who asks, for which workspace, and how trouble is told."""
+"""Behaviour that all API routes share: authentication, workspace and errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Backups in the control plane: kept in mind when a load has taken one, restored by a run, dropped in time."""
+"""Backups in the control plane: recorded after a load, restored by a run, dropped when they expire."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ PAGE = "/w/alices-team/backups/"
 
 @pytest.fixture
 def loaded(connected, document, target, settings, tmp_path) -> Run:
-    """A run that has added three rows to an empty table, which it kept before."""
+    """A run that has added three rows to an empty table, after a backup."""
     settings.FILES_ROOT = tmp_path
     folder = tmp_path / connected.slug / "in"
     folder.mkdir(parents=True)

@@ -23,7 +23,7 @@ USER, PASSWORD = "flow", "mail-PASSW0RD"
 
 @dataclass
 class MailServer:
-    """`refuses` are recipients that are answered 550, `answer` is what a whole mail is answered with."""
+    """`refuses` are recipients that are answered with 550, `answer` is the response to a complete mail."""
 
     host: str = "localhost"
     port: int = 0

@@ -1,4 +1,4 @@
-"""Sending a message again that was given up: once, in order, and with a note of who asked."""
+"""Resending a failed message: once, in order, and with a record of the user."""
 
 from __future__ import annotations
 

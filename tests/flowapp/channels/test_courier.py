@@ -1,4 +1,4 @@
-"""The scheduler's thread that sends: all channels at once, and none holds up the others."""
+"""The sending thread of the scheduler: all channels at once, without blocking each other."""
 
 from __future__ import annotations
 

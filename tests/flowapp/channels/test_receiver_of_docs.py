@@ -1,4 +1,4 @@
-"""The receiver that docs/operations/health.md gives to copy: run as it stands there, on what a channel really sends."""
+"""The receiver in docs/operations/health.md, executed as printed with real messages of a channel."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def snippet() -> str:
 
 @pytest.fixture
 def running(certificates, tmp_path, monkeypatch) -> Iterator[tuple[int, Path]]:
-    """The snippet as a program of its own: its port, and what it has printed."""
+    """The snippet as a separate program: its port, and its output."""
     home = tmp_path / "receiver"
     home.mkdir()
     shutil.copy(certificates.chain, home / "cert.pem")

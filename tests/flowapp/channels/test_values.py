@@ -1,4 +1,4 @@
-"""What leaves the installation holds counts and places, never a value of a row."""
+"""Messages that leave the installation contain counts and locations, never values of rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Alerts by signed webhook: what is sent, when it is resent, and what can never be sent."""
+"""Alerts by signed webhook: the content, retries, and refused addresses."""
 
 from __future__ import annotations
 

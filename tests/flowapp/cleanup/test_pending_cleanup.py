@@ -1,4 +1,4 @@
-"""What a deleted pipeline leaves in the databases of its targets: told before, cleared up at once or later."""
+"""Data of a deleted pipeline in the databases of its targets: shown before, deleted at once or later."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def keep_beside(warehouse, schema, pipeline, run: str) -> None:
 
 
 def kept(warehouse, tenant: str, slug: str = "numbers") -> dict[str, int]:
-    """How many rows are kept of a pipeline in each of Flow's own tables; backups by their tables too."""
+    """Return the number of rows of a pipeline in each of Flow's own tables, and the tables of backups."""
     counts = {}
     with connect(warehouse, autocommit=True) as database:
         for name in KEPT:

@@ -28,7 +28,7 @@ Flow = Callable[..., Finished]
 
 @pytest.fixture
 def flow(capfd: pytest.CaptureFixture[str]) -> Flow:
-    """Call `flow(*arguments)`; gives status and both outputs."""
+    """Return a function that calls `flow(*arguments)` and returns status and both outputs."""
 
     def call(*arguments: str) -> Finished:
         status = main(arguments)

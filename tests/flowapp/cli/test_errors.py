@@ -19,7 +19,7 @@ pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.spark]
 
 @pytest.fixture
 def people(settings, tmp_path, warehouse, schema, flow):
-    """A run has loaded one of three rows; gives what the table holds."""
+    """Load one of three rows; return a function that reads the table."""
     settings.FILES_ROOT = tmp_path
     workspace = ensure_workspace("default")
     w = warehouse

@@ -1,4 +1,4 @@
-"""`flow hooks`, and what `flow runs list` tells of hooks."""
+"""`flow hooks`, and hooks in `flow runs list`."""
 
 from __future__ import annotations
 

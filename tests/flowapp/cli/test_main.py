@@ -1,4 +1,4 @@
-"""The frame of the command line: usage errors, interrupts, crashes, and what goes to which output."""
+"""The frame of the command line: usage errors, interrupts, crashes, and which output receives what."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What people are shown by commands."""
+"""The output of commands for people."""
 
 from __future__ import annotations
 

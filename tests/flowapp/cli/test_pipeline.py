@@ -1,4 +1,4 @@
-"""`flow pipeline` and `flow runs`: saved documents, their versions, and runs that were asked for."""
+"""`flow pipeline` and `flow runs`: saved documents, their versions, and requested runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`flow run` where the run ends before it reads anything, and the exit status of every ending."""
+"""`flow run` that ends before it reads anything, and the exit status of every outcome."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a run's numbers are told."""
+"""The counts of a run in command output."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ VALID = files("flowapp.demo").joinpath("nyc-flights.json").read_text()
 
 @pytest.fixture
 def save(tmp_path):
-    """Write a document and give its path."""
+    """Return a function that writes a document and returns its path."""
 
     def write(name: str, text: str) -> str:
         (tmp_path / name).write_text(text)

@@ -1,4 +1,4 @@
-"""What admins allow queries over a connection, by page, API and service, and where it is felt."""
+"""Query permissions of connections: set by page, API and service, and their effect."""
 
 from __future__ import annotations
 

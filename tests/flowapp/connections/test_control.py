@@ -1,4 +1,4 @@
-"""The control database and its role are refused, by address and by who answers."""
+"""The control database and its role are refused, by address and by the server that responds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How connection URLs are read, and that what cannot be read is refused without being repeated."""
+"""Parsing of connection URLs; errors never repeat the URL."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Testing a connection: what is told, and that the password never is."""
+"""Connection tests: the reported facts, and that the password is never among them."""
 
 from __future__ import annotations
 

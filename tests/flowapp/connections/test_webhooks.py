@@ -1,4 +1,4 @@
-"""Webhook connections: stored encrypted, shown without what may be a secret, tested, and used by hooks alone."""
+"""Webhook connections: stored encrypted, shown without secrets, tested, and used only by hooks."""
 
 from __future__ import annotations
 

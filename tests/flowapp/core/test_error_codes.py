@@ -32,7 +32,7 @@ RAISERS = {
     "refuse",
     "_condition",
 }
-"""What takes a code, beside the classes below FlowError."""
+"""Functions that receive a code, besides the classes derived from FlowError."""
 MADE = re.compile(r"(mail|webhook|source)\..+|run\.(discarded|expired)|source\.(delimiter|quote)_unusable")
 """Codes that the source puts together from two parts."""
 CATALOGUES = {"codes", "error_codes"}
@@ -41,7 +41,7 @@ WARNS = {"RunWarning"}
 ALERTS = {"raise_alert", "alert"}
 WARNS_AND_ALERTS = {"_alert_and_warn"}
 PASSED_ON = {"kind", "error.code"}
-"""What passes the code of an alert on, and gives a warning the code of an error."""
+"""Expressions that forward the code of an alert, or use the code of an error for a warning."""
 
 
 @cache
@@ -64,7 +64,7 @@ def subclasses_of_flow_error() -> set[str]:
 
 
 def used() -> Iterator[tuple[str, str]]:
-    """Codes that are given to what takes one, with their places."""
+    """Yield all codes that are passed to such functions, with their positions."""
     names = RAISERS | subclasses_of_flow_error() | {"kind"}
     for path, tree in trees().items():
         for call in (node for node in ast.walk(tree) if isinstance(node, ast.Call)):
@@ -157,7 +157,7 @@ def test_each_code_that_is_declared_is_used() -> None:
 
 
 def test_each_layer_declares_what_it_raises() -> None:
-    """What the executors raise they declare; what is left is raised above them."""
+    """The executors declare the codes that they raise; all others are raised in higher layers."""
     raised = {code for code, place in used() if place.startswith("executors/")}
     assert raised - set(OF_RUNS) - set(CODES) == set()
     assert {code for code in OF_RUNS if not MADE.fullmatch(code)} <= {

@@ -1,4 +1,4 @@
-"""`flow demo` on a machine of its own: what it says it loaded is what another tool finds in the file and the tables."""
+"""`flow demo` in a home of its own: its reported numbers equal those of other tools for the file and the tables."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ FROM flights WHERE year = 2013 AND tailnum IS NOT NULL
 
 @dataclass(frozen=True)
 class Machine:
-    """A home with nothing in it but what `flow demo` made there."""
+    """A home that contains only what `flow demo` created."""
 
     home: Path
 
@@ -53,7 +53,7 @@ class Machine:
 
 @pytest.fixture(scope="module")
 def machine() -> Iterator[Machine]:
-    """A short path outside pytest's folders: root runs the servers as somebody who must be able to reach it."""
+    """A short path outside pytest's folders: root runs the servers as another user, who must be able to access it."""
     home = Path(tempfile.mkdtemp(prefix="flow-demo-"))
     home.chmod(0o711)
     yield Machine(home)
@@ -62,7 +62,7 @@ def machine() -> Iterator[Machine]:
 
 @pytest.fixture(scope="module")
 def first(machine: Machine) -> dict[str, Any]:
-    """What the first `flow demo` printed."""
+    """The output of the first `flow demo`."""
     done = machine.flow("demo", "--json")
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
@@ -148,7 +148,7 @@ def test_the_same_rows_are_listed_by_the_command_line(machine, first):
 
 @pytest.fixture(scope="module")
 def second(machine, first) -> subprocess.CompletedProcess[str]:
-    """What the command says the next time, before any other run."""
+    """The output of the second call, before any other run."""
     return machine.flow("demo")
 
 

@@ -37,6 +37,6 @@ def read_blocks(page: str) -> list[Block]:
 
 
 def is_printed(line: str, output: str) -> bool:
-    """Whether the output contains the line; spaces may differ, and `…` stands for any text."""
+    """Return whether the output contains the line. Spaces may differ, and `…` matches any text."""
     pattern = ".*".join(re.escape(part) for part in " ".join(line.split()).split("…"))
     return any(re.search(pattern, " ".join(printed.split())) for printed in output.splitlines())

@@ -29,7 +29,7 @@ LONG_AGO = 1_700_000_000
 
 @dataclass(frozen=True)
 class Reader:
-    """Does what a page says, with files in a folder of the test and tables in its schema."""
+    """Executes the examples of a page, with files in a folder of the test and tables in its schema."""
 
     folder: Path
     files: Path

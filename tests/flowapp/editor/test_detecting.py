@@ -1,4 +1,4 @@
-"""Detecting the settings of a source in the editor: what would change, and the draft after it."""
+"""Detecting the settings of a source in the editor: the proposed changes, and the draft after them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The editor's page and fragments: what it shows, and that its forms change the draft."""
+"""The editor's page and fragments: their content, and changes of the draft by its forms."""
 
 from __future__ import annotations
 
@@ -589,7 +589,7 @@ def test_a_connector_from_elsewhere_has_a_form_of_its_own(act, draft):
 
 
 def test_groups_of_one_kind_of_node_are_not_taken_for_those_of_another(web, url):
-    """The browser keeps what a person opened or closed, by the group's id."""
+    """The browser stores by the group's id whether the user has opened it."""
     target, source = (web.get(url(node=node)).content.decode() for node in ("load", "files"))
 
     assert 'id="group-target-load-settings" open' in target

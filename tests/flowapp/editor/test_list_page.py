@@ -1,4 +1,4 @@
-"""The list of pipelines: what it shows, how it is narrowed, and that its work does not grow with the number of rows."""
+"""The list of pipelines: its content, its filters, and that its cost does not grow with the number of rows."""
 
 from __future__ import annotations
 

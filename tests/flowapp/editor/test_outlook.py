@@ -1,4 +1,4 @@
-"""What the editor's strip tells of files and tables: open rejected rows, and whether there is a new file."""
+"""The editor's strip: open rejected rows, and whether there is a new file."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from flowapp.embedded.service_supervisor import ServiceSupervisor
 
 @pytest.fixture
 def home() -> Iterator[Home]:
-    """A short path outside pytest's folders: root runs the servers as somebody who must be able to reach it."""
+    """A short path outside pytest's folders: root runs the servers as another user, who must be able to access it."""
     with tempfile.TemporaryDirectory(prefix="flow-home-", ignore_cleanup_errors=True) as folder:
         Path(folder).chmod(0o711)
         home = Home(Path(folder))

@@ -177,7 +177,7 @@ def test_a_killed_supervisor_leaves_nothing_that_blocks_the_next_start(root: Pat
     for supervisor in supervisors:
         os.kill(supervisor, signal.SIGKILL)
     kill(holder)
-    # A server that has not heard of its supervisor's end yet would answer whoever joins it now.
+    # A server that has not noticed the end of its supervisor would still accept connections.
     assert wait_until(lambda: not any(map(is_running, supervisors)), 20)
     with Services.start(root) as services:
         assert ask(services) == "flow_control"

@@ -23,7 +23,7 @@ Start = Callable[..., subprocess.Popen[str]]
 
 
 def supervise(logs: str, *sources: str) -> None:
-    """What the child process runs."""
+    """The program of the child process."""
     programs = [Program(f"p{n}", (sys.executable, "-c", source)) for n, source in enumerate(sources)]
     clean = Supervisor(programs, Path(logs)).run(lambda: True)
     print("ended", "clean" if clean else "killed", flush=True)

@@ -66,7 +66,7 @@ def wait_for(process: subprocess.Popen[str], pattern: str) -> re.Match[str]:
 
 
 def made_link(root: Path) -> str:
-    """The link that `flow user link` prints for somebody new."""
+    """Return the link that `flow user link` prints for a new user."""
     settings = {k: v for k, v in os.environ.items() if not k.startswith("FLOW_")} | {"FLOW_HOME": str(root)}
     for command in (["add", "--role", "viewer"], ["link"]):
         flow = [Path(sys.executable).parent / "flow", "user", *command, "ann@example.org", "--json"]

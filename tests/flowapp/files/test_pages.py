@@ -1,4 +1,4 @@
-"""The Files page: what pipelines have seen, loading again, uploading."""
+"""The Files page: known files, loading again, uploading."""
 
 from __future__ import annotations
 

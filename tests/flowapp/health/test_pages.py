@@ -74,7 +74,7 @@ def test_a_silent_broker_shows_unknown(workspace, alive, widget, settings):
 
 
 def test_a_silent_database_shows_unknown(workspace, widget, monkeypatch):
-    """Not even who is looking."""
+    """Not even the user can be read."""
 
     def fail(*args: object) -> None:
         raise OperationalError("password=secretword")

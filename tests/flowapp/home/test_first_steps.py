@@ -1,4 +1,4 @@
-"""The first steps on the list of pipelines: what marks each as done, and who sees them."""
+"""The first steps on the list of pipelines: when each is done, and which users see them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ CONNECT, CREATE, RUN, LOOK = range(4)
 
 @pytest.fixture
 def member(workspace, person):
-    """Read anew at each call, as a request does."""
+    """Read the member again at each call, like a request."""
     return lambda role="editor": Membership.objects.get(workspace=workspace, user=person(role))
 
 

@@ -22,7 +22,7 @@ PASSWORD = "WAREHOUSE_PASSWORD"
 
 @dataclass
 class ProjectFiles:
-    """The texts of a project, and what a workspace makes of them."""
+    """The files of a project, and functions to plan and apply them."""
 
     workspace: Workspace
     schema: str

@@ -57,7 +57,7 @@ def test_the_record_says_what_was_applied_from_which_file(project: ProjectFiles)
 
 
 class Killed(BaseException):
-    """As a kill, it is caught by nobody."""
+    """Like a kill, it is not caught."""
 
 
 def killed_at(number: int) -> Callable[[str], None]:
@@ -71,7 +71,7 @@ def killed_at(number: int) -> Callable[[str], None]:
 
 
 def test_an_apply_that_was_killed_at_any_step_converges(project: ProjectFiles) -> None:
-    """Each round is killed one report later than the one before, until one comes to its end."""
+    """Each round is killed one report later than the previous one, until a round completes."""
     for number in range(40):
         try:
             project.apply(report=killed_at(number % 3))

@@ -1,4 +1,4 @@
-"""The Plan pages: who may propose, approve, apply, discard and revert, and what the pages show."""
+"""The Plan pages: their content, and which roles may propose, approve, apply, discard and revert."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A plan says what applying would change, and nothing else."""
+"""A plan contains the changes of an apply, and no others."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ def checked(save: Callable[..., Any], schema: str) -> Pipeline:
 
 
 def shown(job: NodePreviewJob, rows: int = 2, name: str = "Ann") -> NodePreview:
-    """What the engine might answer."""
+    """A possible answer of the engine."""
     columns = (ColumnPreview("id", "integer", rows, 1, rows - 1), ColumnPreview("name", "string", rows, 0, 1))
     broken = Violation("notNull", "id", "is empty", "skip")
     return NodePreview(
@@ -62,7 +62,7 @@ def shown(job: NodePreviewJob, rows: int = 2, name: str = "Ann") -> NodePreview:
 
 @pytest.fixture
 def engine(monkeypatch: pytest.MonkeyPatch) -> list[NodePreviewJob]:
-    """Stands in for Spark: the jobs that it was given."""
+    """Replaces Spark; returns the jobs that it received."""
     from flowapp.node_previews import executing
 
     jobs: list[NodePreviewJob] = []
@@ -91,7 +91,7 @@ def work(redis_url: str, engine: list[NodePreviewJob]) -> Callable[[], None]:
 
 @pytest.fixture
 def api(as_: Callable[[str], Any], redis_url: str) -> Callable[..., Any]:
-    """Asks as somebody of that role."""
+    """Return a function that sends requests with a role."""
 
     def ask(role: str, method: str, path: str, data: Any = None) -> Any:
         more = {} if method == "get" else {"content_type": "application/json"}

@@ -1,4 +1,4 @@
-"""Previews of nodes by the API: of the draft, for who may see rows, kept for minutes and encrypted."""
+"""Previews of nodes by API: of the draft, for users who may see rows, stored encrypted for minutes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The panel below the canvas: what it shows of a preview, and what it says where there is none."""
+"""The panel below the canvas: a preview, and the messages without one."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def start(client, node="check", **more):
 
 
 def look(client, asked, query=""):
-    """What the panel asks for next."""
+    """Send the next request of the panel."""
     path = re.search('hx-get="([^"]+)"', asked.content.decode())[1]
     return client.get(path + query, headers={"HX-Request": "true"})
 

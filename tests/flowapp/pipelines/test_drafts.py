@@ -143,7 +143,7 @@ def test_a_page_may_edit_on_before_the_answer_to_its_last_edit_has_come(pipeline
     with pytest.raises(DraftConflict):
         patch_draft(draft, RENAME, seen=other)
     with pytest.raises(DraftConflict):
-        replace_text(draft, "{}", seen=mine)  # a whole text would undo what the form has changed
+        replace_text(draft, "{}", seen=mine)  # a whole text would undo changes of the form
 
 
 def test_a_draft_that_was_discarded_and_begun_anew_is_another_one(pipeline, editor):

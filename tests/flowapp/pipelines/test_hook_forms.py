@@ -1,4 +1,4 @@
-"""Hooks in the editor's form: each kind can be added and filled in, with what may be chosen."""
+"""Hooks in the editor's form: each kind can be added and filled in."""
 
 from __future__ import annotations
 

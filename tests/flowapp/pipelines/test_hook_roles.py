@@ -1,4 +1,4 @@
-"""Who may write SQL hooks into a version: admins, on every way to save one."""
+"""Only admins may add SQL hooks to a version, in every way of saving one."""
 
 from __future__ import annotations
 

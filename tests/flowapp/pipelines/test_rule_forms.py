@@ -1,4 +1,4 @@
-"""Rules and checks in the editor: each kind can be added and filled in, says what it is, and stands in the SQL tab."""
+"""Rules and checks in the editor: each kind can be added and filled in, has a description, and is in the SQL tab."""
 
 from __future__ import annotations
 

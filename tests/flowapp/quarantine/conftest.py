@@ -1,4 +1,4 @@
-"""A workspace with a pipeline whose rejects stand in a table with a difficult name, and its people."""
+"""A workspace with a pipeline whose rejects are stored in a table with a difficult name, and its users."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ DEMO = json.loads(files("flowapp.demo").joinpath("nyc-flights.json").read_text()
 
 
 def connect_to(workspace: Workspace, warehouse: Connection) -> Workspace:
-    """Give the workspace a connection `warehouse`."""
+    """Add a connection `warehouse` to the workspace."""
     from flowapp.connections.fields import ConnectionFields
     from flowapp.connections.services import add_connection
 
@@ -95,7 +95,7 @@ def keep(
 
 
 def list_entries(workspace: Workspace, *, limit: int = 50, **filters: Any) -> list[dict[str, Any]]:
-    """The newest entries, as `page_entries` gives them first."""
+    """Return the newest entries, in the order of `page_entries`."""
     from flowapp.quarantine.selectors import page_entries
 
     return page_entries(workspace, limit=limit, **filters).entries

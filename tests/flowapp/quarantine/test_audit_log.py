@@ -1,4 +1,4 @@
-"""The journal: what was asked for, beside what was done."""
+"""The audit log: requested rows and changed rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Fixing, ignoring and taking either back: only where nobody else was faster, and noted without values."""
+"""Fixing, ignoring and undoing either: only rows that nobody has changed, and recorded without values."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def table(schema) -> str:
 
 @pytest.fixture
 def kept(alices, orders, warehouse: Connection, table):
-    """Three rejected rows of one run, the first with two entries; gives their keys."""
+    """Store three rejected rows of one run, the first with two entries; return their keys."""
     run = keep(warehouse, orders, table, "r1", n=3, row={"id": "1", "name": None}, field="name")
     keep(warehouse, orders, table, "r2", run, rowId="r1-0", row={"id": "1", "name": None})
     return [f"{run}:r1-{n}" for n in range(3)]

@@ -1,4 +1,4 @@
-"""The boxes that entry_query_of rejected rows down: by rule, field and day, kept in the address."""
+"""The filters of rejected rows: by rule, field and day, stored in the URL."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which rejected rows a run is about, as it is stored."""
+"""The stored rows of a run over rejected rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows past their time go by each connection that answers; the others are told."""
+"""Expired rows are deleted over each connection that responds; errors of the others are reported."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Asking for runs over rejected rows: which runs, of what, and what is refused at once."""
+"""Requests of runs over rejected rows: the resulting runs, their input, and refusals."""
 
 from __future__ import annotations
 

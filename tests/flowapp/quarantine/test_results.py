@@ -1,4 +1,4 @@
-"""What became of each row of a replay: on its page and by API."""
+"""The result of each row of a replay: on its page and by API."""
 
 from __future__ import annotations
 
@@ -99,11 +99,11 @@ def test_what_a_replay_rejected_leads_to_these_rows_and_to_no_others(as_, replay
     replay, client = replayed("loaded", "loaded", "fails"), as_("viewer")
     url = f"/w/alices-team/errors/rows/?run={replay.pk}"
     assert client.get(url)["Location"] == f"{RUNS}{replay.pk}/?result=fails#one-by-one"
-    # Several results count as rejected: the page tells which row has which.
+    # Several results count as rejected: the page shows the result of each row.
     mixed = replayed("loaded", "fails", "exists")
     answer = client.get(f"/w/alices-team/errors/rows/?run={mixed.pk}")
     assert answer["Location"] == f"{RUNS}{mixed.pk}/#one-by-one"
-    # What breaks a rule here is no list of its own: each row says by which rule.
+    # Rows that violate a rule have no list of their own: each row shows its rule.
     assert "&amp;rule=" not in client.get(f"{RUNS}{replay.pk}/").content.decode()
 
 

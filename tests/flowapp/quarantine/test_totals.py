@@ -102,7 +102,7 @@ class World:
 
 
 def summed(workspace: Workspace, by: str, days: int) -> list[tuple[Any, ...]]:
-    """What `count_violations` answers, from the counts of the runs alone."""
+    """Return the result of `count_violations`, computed from the counts of the runs alone."""
     first = timezone.localdate() - timedelta(days=days - 1)
     violations, runs, newest = Counter[Any](), dict[Any, set[Any]](), dict[Any, Any]()
     for rule in RuleCount.objects.filter(workspace=workspace, violations__gt=0).select_related("run__pipeline"):

@@ -44,7 +44,7 @@ def test_ticked_rows_become_a_selection_with_their_cells(as_, chosen):
 
 
 def test_only_what_was_put_in_can_be_taken_back(as_, orders, warehouse, table, run, chosen):
-    """A row of a run that loaded nothing is fixed by the next good one, and nobody has fixed it."""
+    """A row of a run that loaded nothing is fixed by the next successful run, not by a user."""
     keep(warehouse, orders, table, "r2", run, disposition="not_loaded", status="fixed", rowId="r2-0")
     client = as_("editor")
     both = client.post(f"{ERRORS}rows/select/", {"all": "1", "run": run})["Location"]
@@ -60,7 +60,7 @@ def test_cells_stand_in_the_order_of_the_source(as_, orders, warehouse, table):
     client = as_("editor")
     chosen = client.post(f"{ERRORS}rows/select/", {"row": f"{run}:r1-0"})["Location"]
     page = client.get(chosen).content.decode()
-    # What failed comes first.
+    # Failing fields come first.
     assert re.findall(rf'name="cell\|{run}:r1-0\|(\w+)"', page) == ["beta", "gamma", "alpha"]
 
 

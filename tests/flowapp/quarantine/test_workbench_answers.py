@@ -1,4 +1,4 @@
-"""What the workbench answers to what cannot be done: where it was asked for, with what was typed."""
+"""Errors of the workbench: shown beside the action, with the entered values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A table to load into, and time that passes at once."""
+"""A target table, and a clock that passes at once."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def target(warehouse: Connection, schema: str) -> Iterator[Callable[[], int]]:
 
 @pytest.fixture
 def expire() -> Callable[[Run], None]:
-    """Let the lease of a run end now."""
+    """Return a function that lets the lease of a run expire."""
     from flowapp.clock import from_now
     from flowapp.runs.models import Run
 

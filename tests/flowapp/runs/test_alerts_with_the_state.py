@@ -1,4 +1,4 @@
-"""The state of a run that somebody must know of and its alert are written in one transaction."""
+"""The state of a failed run and its alert are written in one transaction."""
 
 from __future__ import annotations
 

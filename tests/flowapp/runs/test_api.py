@@ -16,7 +16,7 @@ HERE = {"X-Flow-Workspace": "alices-team"}
 
 @pytest.fixture
 def api(as_):
-    """Asks as somebody of that role."""
+    """Return a function that sends requests with a role."""
 
     def ask(role: str, method: str, path: str, data=None):
         more = {} if method == "get" else {"content_type": "application/json"}

@@ -1,4 +1,4 @@
-"""How attempts end: loaded, tried again, put back, failed, cancelled; and what is known afterwards."""
+"""Outcomes of attempts: loaded, retried, requeued, failed, cancelled; and the stored results."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def raising(error: BaseException):
 
 
 def attempt(run: Run, engine: TableEngine) -> Run:
-    """Claim the run, make one attempt at it, and give it as it stands afterwards."""
+    """Claim the run, make one attempt, and return its state afterwards."""
     Run.objects.filter(pk=run.pk).update(due_at=from_now(0))
     claim = claim_run(run.pk, "worker")
     assert claim
@@ -172,7 +172,7 @@ def test_cancelling_a_queued_run_ends_it_at_once(pipeline):
 
 
 def closing(function):
-    """The function, for a thread of its own, with its database connections closed in the end."""
+    """Return the function for a separate thread; it closes its database connections at the end."""
 
     def call(*args):
         try:
@@ -202,7 +202,7 @@ def test_an_engine_that_cannot_be_interrupted_does_not_end_the_renewer_of_a_leas
 
 
 def wait_for_interrupt(job, ports):
-    """What an engine does that is busy until somebody interrupts it."""
+    """An engine that is busy until it is interrupted."""
     interrupted = threading.Event()
     ports.cancellation.on_cancel(interrupted.set)
     assert interrupted.wait(timeout=60)
@@ -344,7 +344,7 @@ def test_if_finishing_fails_too_the_markers_numbers_stand(pipeline, target):
     "engine", [TableEngine(), TableEngine(at={"finish": raising(Terminal("files.stuck", "Stuck."))})]
 )
 def test_files_that_no_commit_holds_do_not_count_as_loaded(pipeline, target, engine):
-    """As when a file that an earlier attempt had claimed is gone when the next one looks."""
+    """For example, a file that an earlier attempt had claimed no longer exists in the next attempt."""
 
     def claim(job, ports):
         ports.units.claim("files", {sha * 64: SourceFile(0, f"/in/{sha}", f"in/{sha}", 1, 1) for sha in "ab"})

@@ -39,7 +39,7 @@ def worker() -> None:
 
 @pytest.fixture
 def taking(worker, monkeypatch) -> Iterator[list[str]]:
-    """What it does with the runs that are sent to it: takes them, by an engine without Spark."""
+    """A worker that claims the runs sent to it, with an engine without Spark; yields their ids."""
     from flowapp.celery import app
 
     threads, ids = [], []

@@ -57,7 +57,7 @@ def test_a_queued_run_is_taken_by_a_worker_and_loads(worker, pipeline, target, m
 
 
 def test_a_worker_leaves_logging_as_settings_have_it(redis_url, settings):
-    """Celery's own handlers would write what ours redact."""
+    """Celery's own handlers would write unredacted logs."""
     settings.WARM_SPARK = False
     before = root_logging()
     with start_worker(app, pool="threads", concurrency=1, perform_ping_check=False, loglevel="CRITICAL"):
@@ -107,7 +107,7 @@ def test_a_message_about_a_run_that_is_not_there_harms_nothing(worker, pipeline,
 
 @pytest.fixture
 def may_leave(monkeypatch):
-    """What a worker that is to end has noted of it is forgotten after the test."""
+    """Forget after the test that the worker is shutting down."""
     monkeypatch.setattr(worker_state, "should_stop", None)
     monkeypatch.setattr(broker, "_held", [])
 
@@ -125,7 +125,7 @@ def test_a_worker_whose_spark_is_gone_puts_its_run_back_and_leaves(pipeline, tar
 
 
 def test_a_worker_that_is_to_end_leaves_runs_to_the_next(pipeline, target, monkeypatch, sent, may_leave):
-    """Whatever it is still handed, and what it puts back, is resent once it takes nothing more."""
+    """Messages that it still receives, and runs that it requeues, are resent once it accepts no more."""
 
     def lost(job, ports):
         raise Transient("spark.lost", "The JVM is gone.")

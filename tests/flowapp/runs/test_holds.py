@@ -1,4 +1,4 @@
-"""Held runs: what waits for them, who decides, and that it is decided once."""
+"""Held runs: other runs wait for them, and exactly one decision is made."""
 
 from __future__ import annotations
 

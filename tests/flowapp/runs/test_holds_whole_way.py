@@ -1,4 +1,4 @@
-"""Held loads with the real engine: what approving loads, and what discarding leaves."""
+"""Held loads with the real engine: the effect of approving and discarding."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A hook that failed after its load: what the run is then, and how the hook is run again."""
+"""A hook that failed after its load: the state of the run, and rerunning the hook."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def states(run: Run) -> list[str]:
 
 
 def again(run: Run, slug: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Ask for a hook and let a worker run it at once."""
+    """Request a hook and let a worker run it at once."""
     sent: list[tuple[str, ...]] = []
     with monkeypatch.context() as patched:
         patched.setattr(hooks, "send_hook", lambda *args: sent.append(args))

@@ -1,4 +1,4 @@
-"""What is old goes, what must be answered for stays, and staging of dead attempts is dropped."""
+"""Old data is deleted, records of loads stay, and staging tables of dead attempts are dropped."""
 
 from __future__ import annotations
 

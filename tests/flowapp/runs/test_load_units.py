@@ -1,4 +1,4 @@
-"""Files by their bytes: what was seen, left out, and asked for again."""
+"""Files by their bytes: found, skipped and requested again."""
 
 from __future__ import annotations
 
@@ -172,7 +172,7 @@ def test_the_last_commit_must_be_found_in_the_target_before_the_next_run(run, co
 
 
 def test_after_a_target_went_back_only_what_it_lost_is_loaded_again(run, committed, pipeline):
-    """What it still holds stands in its own commit markers, and must not be forgotten."""
+    """The commit markers of the target contain what it still has, and must not be forgotten."""
     Run.objects.update(state=State.FAILED, error_code="target.went_back", ended_at=run.queued_at)
     queue_run(pipeline, Trigger.MANUAL, load_again="The warehouse was restored.", send=False)
     assert last_commit(run, "load") is None

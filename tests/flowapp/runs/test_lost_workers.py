@@ -41,7 +41,7 @@ def forks(process_environment: dict[str, str]) -> multiprocessing.context.ForkSe
 
 @pytest.fixture
 def start_worker(forks: multiprocessing.context.ForkServerContext) -> Iterator[Start]:
-    """Starts a worker process that is hit by a signal at a step; all are gone after the test."""
+    """Return a function that starts a worker process, which receives a signal at a step. All end after the test."""
     started = []
 
     def start(run: Run, step: str, number: signal.Signals) -> BaseProcess:
@@ -59,7 +59,7 @@ def start_worker(forks: multiprocessing.context.ForkServerContext) -> Iterator[S
 
 @pytest.fixture
 def kill_worker(start_worker, expire):
-    """Lets a worker die at a step, and its lease end."""
+    """Return a function that lets a worker die at a step, and its lease expire."""
 
     def kill(run: Run, step: str) -> None:
         process = start_worker(run, step, signal.SIGKILL)

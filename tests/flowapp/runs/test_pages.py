@@ -34,7 +34,7 @@ def queued(pipeline) -> Run:
 
 
 def load(run: Run, **changes: int) -> Run:
-    """Let a run end well, with the numbers of its target."""
+    """Let a run succeed with these counts of its target."""
     counts = {
         "rows_read": 1010,
         "rows_loaded": 1000,
@@ -133,7 +133,7 @@ def test_a_run_without_numbers_is_listed_as_having_none(as_, queued):
 
 @pytest.mark.parametrize(("kept", "violated", "shown"), [(5, 7, "5"), (0, 0, "0"), (0, 7, "–")])
 def test_a_run_that_failed_before_its_load_reports_what_it_rejected(as_, queued, kept, violated, shown):
-    """Where rules were violated and no row was kept, nobody knows how many rows it were."""
+    """If rules were violated and no row was stored, the number of rows is unknown."""
     RuleCount.objects.create(
         workspace=queued.workspace,
         run=queued,
@@ -416,7 +416,7 @@ def test_a_viewer_neither_starts_nor_cancels(as_, queued, address):
 
 @pytest.mark.parametrize("address", ["{run}/", "{run}/cancel/"])
 def test_a_run_of_another_workspace_is_not_there(as_, queued, address):
-    """Asked for in a workspace of the stranger's own."""
+    """The request names a workspace of the other user."""
     client, mine = as_("stranger"), RUNS.replace("alices-team", "bobs-team")
 
     ask = client.post if address.endswith("cancel/") else client.get

@@ -1,4 +1,4 @@
-"""A run of several targets of which some are loaded: what it says, and loading what is missing."""
+"""A run of several targets of which some are loaded: its report, and loading the missing ones."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ def files_root(tmp_path, settings):
 
 @pytest.fixture
 def start(process_environment, files_root):
-    """Starts a process with its children in a group of their own; all are gone after the test."""
+    """Return a function that starts a process in its own process group. All end after the test."""
     environment = process_environment | {
         "FLOW_FILES_ROOT": str(files_root),
         "DJANGO_SETTINGS_MODULE": "flowapp.settings",
@@ -57,7 +57,7 @@ def wait_for(condition, seconds):
 
 @pytest.fixture
 def put_rows(pipeline, files_root):
-    """Writes a file of so many rows where the pipeline looks."""
+    """Return a function that writes a file with this number of rows for the pipeline."""
     folder = files_root / pipeline.workspace.slug / "in"
     folder.mkdir(parents=True)
     return lambda rows: (folder / "a.csv").write_text("id\n" + "\n".join(map(str, range(rows))) + "\n")

@@ -1,4 +1,4 @@
-"""Asking for runs: what is sent, and when."""
+"""Requests of runs: which messages are sent, and when."""
 
 from __future__ import annotations
 

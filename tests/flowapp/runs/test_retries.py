@@ -1,4 +1,4 @@
-"""Which failures are tried again, how long later, and what is shown of them."""
+"""Which failures are retried, after which wait, and how pages show them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What people call a rule: its own id, else its type and its column."""
+"""The names of rules for people: the id, else type and column."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The whole way with the real engine: a file, Spark, one transaction in PostgreSQL, and what is known afterwards."""
+"""Runs with the real engine: a file, Spark, one transaction in PostgreSQL, and the stored results."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.spark, pytest
 
 @pytest.fixture
 def put_file(settings, tmp_path, connected):
-    """Writes a file where the pipeline looks."""
+    """Return a function that writes a file for the pipeline."""
     settings.FILES_ROOT = tmp_path
     folder = tmp_path / connected.slug / "in"
     folder.mkdir(parents=True)

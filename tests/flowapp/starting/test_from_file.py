@@ -28,7 +28,7 @@ def orders(root) -> str:
 
 
 def fields_of(answer) -> dict[str, list[str]]:
-    """What a browser would send of the form, as it is shown."""
+    """Return what a browser would send for the displayed form."""
     page = answer.content.decode()
     form = page[page.index('id="start-form"') :]
     found: dict[str, list[str]] = {}

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
 
 def move(pipeline: Pipeline, file: Path, warehouse: Connection, change: tuple[str, str] = ("\n", "\n")) -> Pipeline:
-    """Export; then begin anew with an empty control database, the same connections and documents. `change` replaces
-    text in them."""
+    """Export, then start with an empty control database and the same connections and documents. `change` replaces text
+    in the documents."""
     from flowapp.accounts.models import Workspace
     from flowapp.pipelines.models import Pipeline
     from flowapp.pipelines.services import save_version

@@ -1,4 +1,4 @@
-"""Proposals from a kept sample, taken into the draft one by one, and rules tried on samples."""
+"""Proposals from a stored sample, added to the draft one by one, and rules tested on samples."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def test_the_page_shows_evidence_takes_a_rule_and_tries_those_that_are_there(che
 
 
 def test_a_rule_never_goes_into_a_node_that_took_the_place_of_another(checked, person):
-    """Another tab removes the source between the look at the draft and the edit, so that all positions change."""
+    """Another tab removes the source between reading and editing the draft, so that all positions change."""
     stale, current = (open_draft(checked, person("editor")) for _ in range(2))
     other = {"id": "other", "kind": "validate", "inputs": ["files"], "rowLevel": []}
     patch_draft(current, [{"op": "add", "path": "/nodes/1", "value": other}])

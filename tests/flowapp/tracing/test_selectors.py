@@ -1,4 +1,4 @@
-"""Where a row went: what is seen in each place, and what is said of places that could not be searched."""
+"""Where a row went: the result of each location, and of locations that could not be searched."""
 
 from __future__ import annotations
 

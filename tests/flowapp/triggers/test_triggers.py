@@ -34,7 +34,7 @@ def made(pipeline, sent) -> tuple[EventTrigger, str]:
 
 
 def send(trigger: EventTrigger | uuid.UUID, secret: str, body: bytes = BODY, **changes: Any) -> Any:
-    """Call a trigger with a signature of what is sent, unless `changes` say otherwise."""
+    """Call a trigger with a valid signature, unless `changes` override it."""
     key, now = changes.get("key", uuid.uuid4().hex), str(changes.get("now", int(time.time())))
     digest = hmac.digest(
         secret.encode(), b".".join([key.encode(), now.encode(), changes.get("signed", body)]), "sha256"

@@ -1,4 +1,4 @@
-"""Listing the workspace's folder for a person who chooses a file."""
+"""Listing the workspace's folder for choosing a file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is known of uploaded files: they came in one piece, and run at once."""
+"""Uploaded files are complete, so that runs read them at once."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def upload(workspace, root) -> Callable[[str], Path]:
 
 
 def listed(workspace, root: Path) -> tuple[list[str], tuple[str, ...]]:
-    """What a run of the source would take at once, and what it would wait for."""
+    """Return the files that a run of the source would read at once, and those that it would wait for."""
     handler = load_file_source(SOURCE, SourceContext(root, Claimant("orders", frozenset(["files"]))))
     listing = handler.list_files(time.time(), lambda files: uploaded_whole(workspace, files))
     return [file.name for file in listing.files], tuple(file.name for file in listing.unsettled)

@@ -62,6 +62,6 @@ def down(following: Pipeline) -> Callable[[], None]:
 
 @pytest.fixture
 def changing(following: Pipeline, sql: Callable[[str], Any]) -> None:
-    """A trigger of the table changes what is loaded, and no key tells its rows apart."""
+    """A trigger of the table changes loaded values, and the table has no unique key."""
     sql("create function loud() returns trigger language plpgsql as $$begin return new; end$$")
     sql("create trigger loud before insert on numbers for each row execute function loud()")

@@ -1,4 +1,4 @@
-"""The page of a watermark, and what the editor says of it."""
+"""The page of a watermark, and the watermark in the editor."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Watermarks where they stand, their copies, and changing them."""
+"""Watermarks in target databases, their copies, and their changes."""
 
 from __future__ import annotations
 

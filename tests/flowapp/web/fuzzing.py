@@ -1,8 +1,7 @@
-"""Hostile requests to every address, with every parameter that a view has asked for.
+"""Hostile requests to every URL, with every parameter that a view reads.
 
-Nothing is listed here: routes come from the resolver, parameters from the OpenAPI document and from what the views look
-up in a request, so that a new one is tried without a word.
-"""
+Nothing is listed here: routes come from the resolver, parameters from the OpenAPI document and from the names that
+views read, so that new ones are tested automatically."""
 
 from __future__ import annotations
 
@@ -26,7 +25,7 @@ from tests.flowapp.web.routes import Route
 from tests.flowapp.web.test_access import allowed
 
 SECONDS = 1.0
-"""Of the processor, for one request; checking a text has as much, and there is what a page needs around it."""
+"""CPU seconds for one request. Checking a text may take as much, plus the cost of the page."""
 SLACK = 1.5
 
 
@@ -103,7 +102,7 @@ TEXTS = (
     "é",
 )
 RAW = ("%FF", "%ED%A0%80", "%C0%80")
-"""What is no UTF-8, as it stands in an address."""
+"""Invalid UTF-8 in URLs."""
 VALUES: tuple[Any, ...] = (
     None,
     True,
@@ -151,7 +150,7 @@ JSON = "application/json"
 
 
 class Heard:
-    """The names that views have looked up, by route and by the place where they looked."""
+    """The names that views have read, by route and source."""
 
     def __init__(self) -> None:
         self.names: dict[tuple[str, str], dict[str, None]] = defaultdict(dict)
@@ -166,7 +165,7 @@ class Heard:
 
 
 def listening(kind: type, heard: Heard, where: str) -> type:
-    """A kind of mapping that notes which names it is asked for."""
+    """Return a mapping class that records the names that are read."""
 
     class Listening(kind):  # type: ignore[misc]
         def get(self, name: Any, *default: Any) -> Any:
@@ -190,7 +189,7 @@ def listening(kind: type, heard: Heard, where: str) -> type:
 
 
 def listen(heard: Heard, monkeypatch: Any) -> None:
-    """Hear what views look up in queries, forms and JSON bodies."""
+    """Record the names that views read from queries, forms and JSON bodies."""
     query, form, body = (
         listening(kind, heard, where) for kind, where in ((QueryDict, "query"), (QueryDict, "form"), (dict, "body"))
     )
@@ -235,7 +234,7 @@ def declared(heard: Heard, routes: list[Route]) -> None:
 
 
 class Fuzzer:
-    """Asks one workspace's addresses as its admin. What a request changes is undone."""
+    """Sends requests to one workspace as its admin. Changes by a request are undone."""
 
     def __init__(self, client: Client, things: dict[str, object], heard: Heard, seed: int) -> None:
         self._client, self._things, self._heard = client, things, heard

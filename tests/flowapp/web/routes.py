@@ -1,4 +1,4 @@
-"""All addresses of the web process, from its resolver: what is added later is tested as well."""
+"""All routes of the web process, from its resolver, so that new ones are tested too."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def _walk(resolver: URLResolver, namespace: str, before: str, arguments: dict[st
 
 
 def _arguments(entry: URLPattern | URLResolver) -> dict[str, str]:
-    """The arguments that stand in the pattern. Django adds those of outer patterns to `converters`, which all empty
+    """Return the arguments in the pattern. Django adds those of outer patterns to `converters`, which all empty
     patterns share."""
     kinds = {type(converter): name for name, converter in get_converters().items()}
     found = getattr(entry.pattern, "converters", {})

@@ -1,8 +1,7 @@
-"""An argument of each kind that addresses take. A page or route with a new kind of argument adds a sample here;
-`test_access.py` then asks it as a stranger, as nobody, and in each role.
+"""A value of each kind of URL argument. A route with a new kind of argument adds a value here; `test_access.py` then
+requests it as a stranger, without a session, and in each role.
 
-A sample need not exist: whether a thing is missing or belongs to others must look the same.
-"""
+The object need not exist: missing objects and those of other users must have the same response."""
 
 from __future__ import annotations
 
@@ -31,7 +30,7 @@ PUBLIC = {
     "api:pipeline_schema",
     "api:trigger_call",
 }
-"""What anybody may ask, signed in or not."""
+"""Routes without a sign-in."""
 
 OUTSIDE = {"start", "workspaces", "docs", "docs_index", "accounts:password"}
-"""What whoever has signed in may ask, in no workspace."""
+"""Routes for every signed-in user, outside of workspaces."""

@@ -1,4 +1,4 @@
-"""Who gets in where, for every address there is."""
+"""Access rights of every route."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def allowed(route: Route) -> list[str]:
 
 
 def test_every_address_is_a_page_of_a_workspace_or_of_the_api_or_named_here():
-    """A page outside all of these would be tested by nobody."""
+    """No test would cover a page outside of these."""
     covered = {route.name for route in (*PAGES, *API)} | PUBLIC | OUTSIDE
     assert {route.name for route in ROUTES} == covered
 
@@ -93,7 +93,7 @@ def test_a_viewer_changes_nothing_by_the_api(workspace, as_, route):
 
 
 VIEWERS_MAY = {"api:validate"}
-"""What changes nothing although it is no GET."""
+"""POST routes that change nothing."""
 
 
 @pytest.mark.parametrize("name", sorted(OUTSIDE))

@@ -17,7 +17,7 @@ SMALL = {"BODY_BYTES": 1_000, "REQUESTS_AT_ONCE": 2, "REQUESTS_WAITING": 2, "REQ
 
 
 class Django:
-    """Reads the body as Django does, then takes as long as it is told."""
+    """Reads the body like Django, then takes the given time."""
 
     def __init__(self, seconds: float = 0.0) -> None:
         self.seconds, self.read, self.present, self.most_present = seconds, 0, 0, 0
@@ -42,7 +42,7 @@ def scope_of(path="/nowhere/", method="POST", **headers):
 
 
 async def ask(app, scope, chunks=(b"",)):
-    """The status, the headers and the body of an answer; `chunks` are those of the request's body."""
+    """Return the status, the headers and the body of a response. `chunks` are those of the request's body."""
     left, sent = list(chunks), []
 
     async def receive():

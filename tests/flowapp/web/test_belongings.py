@@ -34,7 +34,7 @@ WITH_AN_ID = [route for route in (*PAGES, *API) if set(route.arguments) - OF_NOB
 MAKES_IT_HERE = {"api:ir"}
 """Puts a document under an id that this workspace has not: it becomes a pipeline of this one."""
 BODIES: dict[str, object] = {"api:restore": '{"version": 1}', "pipelines:fix": {"patch": "[]"}}
-"""What is looked at before the thing itself is looked for."""
+"""Bodies that are validated before the object is looked up."""
 OWNED = (
     Pipeline,
     PipelineVersion,
@@ -75,7 +75,7 @@ def owned(workspace) -> list[object]:
 
 
 def test_every_id_in_an_address_has_a_thing_here(ids):
-    """A new kind of thing is added to `ids`, or it is tested by nobody."""
+    """No test would cover a new kind of object that is not in `ids`."""
     assert {name for route in WITH_AN_ID for name in route.arguments} - {"workspace"} <= set(ids)
 
 

@@ -59,7 +59,7 @@ def test_nobody_is_believed_by_default() -> None:
 
 
 def test_a_header_that_the_server_has_followed_already_makes_the_address_unknown() -> None:
-    """uvicorn believes everybody on the loopback address, unless it is told not to."""
+    """uvicorn trusts every sender on the loopback address by default."""
     with serving([], server_reads_headers=True) as seen:
         assert seen() == LOOPBACK
         assert {seen(FORGED), seen(f"{FORGED}:8080"), seen(f"[{FORGED}]:8080"), seen("anything")} == {"unknown"}

@@ -1,4 +1,4 @@
-"""The pages of the documentation: what is in the index, and that every link, code and form field leads somewhere."""
+"""The pages of the documentation: the index, and that every link, code and form field has a target."""
 
 from __future__ import annotations
 

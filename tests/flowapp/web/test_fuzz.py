@@ -24,7 +24,7 @@ LONG_SECONDS = float(os.environ.get("FLOW_FUZZ_SECONDS", "600"))
 
 @pytest.fixture
 def quiet():
-    """Ten minutes of refused requests would fill the memory with what pytest captures of the log."""
+    """Ten minutes of refused requests would fill the memory with the log that pytest captures."""
     logging.disable(logging.CRITICAL)
     yield
     logging.disable(logging.NOTSET)

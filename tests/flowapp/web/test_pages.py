@@ -1,4 +1,4 @@
-"""What all pages share: fragments, errors, the search, headers and static files."""
+"""Behaviour that all pages share: fragments, errors, the search, headers and static files."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_the_menu_of_a_viewer_has_no_page_of_higher_roles(viewer):
 
 @pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.label)
 def test_no_page_holds_a_script_or_style_of_its_own(as_, entry):
-    """The policy would refuse them: the page would look right in a test and be broken in a browser."""
+    """The content security policy would refuse them: the page would pass in a test and be broken in a browser."""
     page = as_("admin").get(reverse(entry.url, args=["alices-team"])).content.decode()
 
     assert not re.findall(r"<script(?![^>]*\b(?:src=|type=\"application/json\"))[^>]*>", page)
