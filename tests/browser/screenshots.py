@@ -188,9 +188,9 @@ def take(page: Page, name: str, address: str, prepare: Prepare | None = None) ->
         if prepare is None:
             page.wait_for_load_state("networkidle")
         else:
-            prepare(page)  # an open preview asks again and again, so that the network is never idle
-        # A window as high as the page: what is fixed to the window stands as it does for somebody who scrolls.
-        # The editor fills whatever window it gets.
+            prepare(page)  # an open preview polls, so the network is never idle
+        # The window has the height of the page, so that fixed elements are where a user who scrolls sees them.
+        # The editor fills any window.
         if "editor" not in name:
             tall = min(TALLEST, page.evaluate("document.documentElement.scrollHeight"))
             page.set_viewport_size({"width": width, "height": max(height, tall)})

@@ -102,7 +102,7 @@ def test_a_watermark_moves_unless_the_one_here_is_newer(following, sql, file, wa
     assert totals(import_state(new.workspace, file)) == [(0, 0, 0, 1)]
     set_watermark(here, "2026-01-02T10:00:00", "later", "ann")
     [done] = import_state(new.workspace, file)
-    assert done.notes[0].endswith("is newer here and was kept.")
+    assert done.notes[0].endswith("is newer here and was not changed.")
     assert get_watermark(here).value == "2026-01-02 10:00:00"
 
 
