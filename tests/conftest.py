@@ -14,7 +14,6 @@ from collections.abc import Generator, Iterator
 from pathlib import Path
 from urllib.parse import quote, unquote, urlsplit
 
-import psycopg
 import pytest
 from hypothesis import settings
 from psycopg import sql
@@ -24,6 +23,7 @@ from flowapp.embedded.home import Home, load_secrets
 from flowapp.embedded.ports import LOOPBACK, free_port
 from flowapp.embedded.postgres import ADMIN, CONTROL
 from flowapp.embedded.services import ServiceAddresses, Services
+from tests.databases import connect_to
 from tests.order import in_pieces
 from tests.properties import examples
 from tests.roles import new_role
@@ -131,7 +131,7 @@ def server() -> Iterator[Connection]:
         return
     for addresses in _claim("postgres"):
         admin = Connection("server", LOOPBACK, addresses.ports["postgres"], "postgres", ADMIN, addresses.secrets.admin)
-        with _connect(admin) as connection:
+        with connect_to(admin) as connection:
             connection.execute("ALTER SYSTEM SET fsync = off")
             connection.execute("SELECT pg_reload_conf()")
             connection.execute("ALTER ROLE flow_control CREATEDB")
@@ -139,7 +139,7 @@ def server() -> Iterator[Connection]:
             connection.execute("GRANT CONNECT ON DATABASE postgres TO flow_control")
             # Half of the time that a connection takes is the hash of its password, and tests make thousands of them.
             connection.execute("ALTER ROLE flow_admin SET scram_iterations = 1")
-        with _connect(admin) as connection:
+        with connect_to(admin) as connection:
             for role, password in ((ADMIN, addresses.secrets.admin), (CONTROL, addresses.secrets.control)):
                 connection.execute(sql.SQL("ALTER ROLE {} PASSWORD {}").format(sql.Identifier(role), password))
         yield admin
@@ -156,7 +156,7 @@ def redis_url() -> Iterator[str]:
 def warehouse(server: Connection) -> Iterator[Connection]:
     """A database of this session, owned by the role of the connection, which has no other rights."""
     name, password = f"flow_test_{secrets.token_hex(4)}", secrets.token_hex(16)
-    with _connect(server) as admin, new_role(admin, name, password):
+    with connect_to(server) as admin, new_role(admin, name, password):
         database = sql.Identifier(name)
         admin.execute(sql.SQL("CREATE DATABASE {} OWNER {}").format(database, database))
         yield Connection("warehouse", server.host, server.port, name, name, password)
@@ -167,7 +167,7 @@ def warehouse(server: Connection) -> Iterator[Connection]:
 def schema(warehouse: Connection) -> Iterator[str]:
     """The name of an empty schema in the warehouse, dropped after the test with all that is in it."""
     name = f"t_{secrets.token_hex(4)}"
-    with _connect(warehouse) as connection:
+    with connect_to(warehouse) as connection:
         connection.execute(sql.SQL("CREATE SCHEMA {}").format(sql.Identifier(name)))
         yield name
         connection.execute(sql.SQL("DROP SCHEMA IF EXISTS {} CASCADE").format(sql.Identifier(name)))
@@ -247,10 +247,4 @@ def _parse(url: str) -> Connection:
         unquote(parts.path.lstrip("/")) or "postgres",
         unquote(parts.username or "postgres"),
         unquote(parts.password or ""),
-    )
-
-
-def _connect(to: Connection) -> psycopg.Connection:
-    return psycopg.connect(
-        host=to.host, port=to.port, dbname=to.database, user=to.user, password=to.password, autocommit=True
     )

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 
-import psycopg
 import pytest
 from playwright.sync_api import Page, expect
 
@@ -14,20 +13,14 @@ from flowapp.accounts.services import add_member, make_login_link
 from flowapp.pipelines.models import Draft, Pipeline
 from flowapp.pipelines.services import create_pipeline
 from tests.browser.looks import sideways
+from tests.databases import connect_to
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
 @pytest.fixture
 def table(warehouse):
-    with psycopg.connect(
-        host=warehouse.host,
-        port=warehouse.port,
-        dbname=warehouse.database,
-        user=warehouse.user,
-        password=warehouse.password,
-        autocommit=True,
-    ) as connection:
+    with connect_to(warehouse) as connection:
         connection.execute("CREATE TABLE IF NOT EXISTS public.airlines (carrier text PRIMARY KEY, name text)")
 
 

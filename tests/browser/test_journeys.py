@@ -10,13 +10,13 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-import psycopg
 import pytest
 from playwright.sync_api import Page, expect
 
 from executors.model import Connection
 from tests.browser.looks import Complaints
 from tests.browser.people import sign_in_by_link
+from tests.databases import connect_to
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.spark]
 HERE = "/w/alices-team"
@@ -44,13 +44,7 @@ def worker(process_environment: dict[str, str]) -> Iterator[None]:
 @pytest.fixture
 def table(warehouse: Connection, schema: str) -> str:
     """The name of an empty table of people, which has a key."""
-    with psycopg.connect(
-        host=warehouse.host,
-        port=warehouse.port,
-        dbname=warehouse.database,
-        user=warehouse.user,
-        password=warehouse.password,
-    ) as connection:
+    with connect_to(warehouse) as connection:
         connection.execute(f"CREATE TABLE {schema}.people (id integer PRIMARY KEY, name text)")
     return f"{schema}.people"
 

@@ -14,6 +14,7 @@ from executors.hooks.base import Interruption
 from executors.model import Connection, HookReport, RunJob, WebhookConnection
 from executors.target_hooks import run_hook
 from ir import parsePipelineIR
+from tests.databases import connect_to
 
 Answer = tuple[HookReport, Failure | None]
 
@@ -72,15 +73,7 @@ def run(warehouse: Connection, schema: str) -> Run:
 def db(warehouse: Connection, schema: str) -> Iterator[psycopg.Connection]:
     """A session whose search path is the test's schema."""
     w = warehouse
-    with psycopg.connect(
-        host=w.host,
-        port=w.port,
-        dbname=w.database,
-        user=w.user,
-        password=w.password,
-        autocommit=True,
-        options=f"-c search_path={schema}",
-    ) as session:
+    with connect_to(w, schema) as session:
         yield session
 
 

@@ -6,11 +6,11 @@ import secrets
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-import psycopg
 import pytest
 
 from executors.model import Connection
 from flowapp.connections.fields import ConnectionFields
+from tests.databases import connect_to
 from tests.flowapp.web.conftest import as_, person
 from tests.roles import new_role
 
@@ -32,13 +32,6 @@ def alices(db: None) -> Workspace:
 def awkward(server: Connection, warehouse: Connection) -> Iterator[ConnectionFields]:
     """Fields of a connection to the warehouse as a role that may do nothing there."""
     role = f"awkward_{secrets.token_hex(4)}"
-    admin = psycopg.connect(
-        host=server.host,
-        port=server.port,
-        dbname=server.database,
-        user=server.user,
-        password=server.password,
-        autocommit=True,
-    )
+    admin = connect_to(server)
     with admin, new_role(admin, role, PASSWORD):
         yield ConnectionFields("postgres", server.host, server.port, warehouse.database, role, PASSWORD)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 
-import psycopg
 import pytest
 
 from flowapp.accounts.services import ensure_workspace
@@ -17,6 +16,7 @@ from flowapp.connections.webhook_fields import WebhookFields
 from flowapp.pipelines.checking import check_text
 from flowapp.pipelines.services import save_version
 from ir import InvalidPipeline
+from tests.databases import connect_to
 from tests.flowapp.reading import words
 
 pytestmark = pytest.mark.django_db
@@ -136,14 +136,7 @@ def test_the_test_of_a_connection_reports_a_role_s_rights_over_the_server(alices
     assert probe_connection(alices, "shop").last_test["serverRights"] == []
     assert codes(alices, plain) == []
 
-    with psycopg.connect(
-        host=server.host,
-        port=server.port,
-        dbname=server.database,
-        user=server.user,
-        password=server.password,
-        autocommit=True,
-    ) as admin:
+    with connect_to(server) as admin:
         if admin.execute("SELECT rolsuper FROM pg_roles WHERE rolname = current_user").fetchone() != (True,):
             pytest.skip("only a superuser may grant this, and the server's user is none")
         admin.execute(f"GRANT pg_execute_server_program, pg_read_server_files TO {awkward.user}")

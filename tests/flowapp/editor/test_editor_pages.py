@@ -17,6 +17,7 @@ from flowapp.runs.models import CommitRecord, Trigger
 from flowapp.runs.services import queue_run
 from ir.schedules import EverySchedule, jitter_of
 from tests.connectors.zip_archive.storage import register
+from tests.databases import connect_to
 from tests.flowapp.conftest import make_document
 from tests.flowapp.reading import words
 
@@ -447,16 +448,8 @@ def test_the_missing_condition_of_cdc_mirror_appears_at_its_card_before_any_save
 
 
 def test_a_missing_key_is_an_error_at_its_field_with_a_fix_before_any_save(act, web, url, warehouse, schema, draft):
-    import psycopg
 
-    with psycopg.connect(
-        host=warehouse.host,
-        port=warehouse.port,
-        dbname=warehouse.database,
-        user=warehouse.user,
-        password=warehouse.password,
-        autocommit=True,
-    ) as connection:
+    with connect_to(warehouse) as connection:
         connection.execute(f"CREATE TABLE {schema}.numbers (id int PRIMARY KEY, note text)")
     page = act("set", "/nodes/1/loadMode", value="upsert").content.decode()
     assert "upsert needs an upsertKey" in page
@@ -639,16 +632,8 @@ def test_columns_of_the_file_that_waits_are_suggested_to_those_who_fill_forms_in
 def test_tables_and_the_columns_of_a_source_table_are_suggested(
     web, url, save, document, warehouse, schema, person, sign_in
 ):
-    import psycopg
 
-    with psycopg.connect(
-        host=warehouse.host,
-        port=warehouse.port,
-        dbname=warehouse.database,
-        user=warehouse.user,
-        password=warehouse.password,
-        autocommit=True,
-    ) as connection:
+    with connect_to(warehouse) as connection:
         connection.execute(f"CREATE TABLE {schema}.people (id int, surname text)")
     load = document()["nodes"][1]
     config = {"table": {"schema": schema, "name": "people"}}

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 
 import jsonpatch
-import psycopg
 import pytest
 from django.core.cache import cache
 from hypothesis import HealthCheck, given, settings
@@ -32,6 +31,7 @@ from flowapp.pipelines.services import VersionConflict, create_pipeline, save_ve
 from ir.diagnostics import InvalidPipeline
 from ir.errors import FlowError
 from ir.json_edits import UnreadableText
+from tests.databases import connect_to
 from tests.properties import examples
 
 pytestmark = pytest.mark.django_db
@@ -276,14 +276,7 @@ def test_random_edits_on_all_surfaces_never_drift(pipeline, editor, changes):
 @pytest.fixture
 def table(warehouse, schema):
     """The destination, with a unique key."""
-    with psycopg.connect(
-        host=warehouse.host,
-        port=warehouse.port,
-        dbname=warehouse.database,
-        user=warehouse.user,
-        password=warehouse.password,
-        autocommit=True,
-    ) as connection:
+    with connect_to(warehouse) as connection:
         connection.execute(f"CREATE TABLE {schema}.numbers (id int PRIMARY KEY, note text)")
 
 
@@ -315,14 +308,7 @@ def test_how_the_rows_of_a_table_would_be_replaced_is_reported_before_any_save(
     draft = patch_draft(open_draft(pipeline, editor), patch)
     assert view_draft(draft).checked.warnings == []
     cache.clear()
-    with psycopg.connect(
-        host=warehouse.host,
-        port=warehouse.port,
-        dbname=warehouse.database,
-        user=warehouse.user,
-        password=warehouse.password,
-        autocommit=True,
-    ) as connection:
+    with connect_to(warehouse) as connection:
         connection.execute(f"CREATE MATERIALIZED VIEW {schema}.m AS SELECT * FROM {schema}.numbers")
     (reported,) = view_draft(draft).checked.warnings
     assert reported.code == "blue_green.in_place"

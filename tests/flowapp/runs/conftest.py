@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
-import psycopg
 import pytest
 from psycopg import sql
 
 from executors.model import Connection
+from tests.databases import connect_to
 from tests.flowapp.web.conftest import as_, person
 
 if TYPE_CHECKING:
@@ -22,14 +22,7 @@ __all__ = ["as_", "person"]
 @pytest.fixture
 def target(warehouse: Connection, schema: str) -> Iterator[Callable[[], int]]:
     """The empty target table; calling it counts its rows."""
-    connection = psycopg.connect(
-        host=warehouse.host,
-        port=warehouse.port,
-        dbname=warehouse.database,
-        user=warehouse.user,
-        password=warehouse.password,
-        autocommit=True,
-    )
+    connection = connect_to(warehouse)
     table = sql.Identifier(schema, "numbers")
     with connection:
         connection.execute(sql.SQL("CREATE TABLE {} (id integer)").format(table))

@@ -26,6 +26,7 @@ from flowapp.runs.hooks import ask_for_hook, run_hook_again
 from flowapp.runs.models import CommitRecord, Run, RunLog, State
 from flowapp.runs.selectors import run_document
 from ir.errors import FlowError
+from tests.databases import connect_to
 from tests.flowapp.conftest import make_document
 from tests.flowapp.reading import words
 from tests.flowapp.runs.table_engine import TableEngine
@@ -53,15 +54,7 @@ class HookedEngine(TableEngine):
 
 @pytest.fixture
 def db_(warehouse: Connection, schema: str):
-    with psycopg.connect(
-        host=warehouse.host,
-        port=warehouse.port,
-        dbname=warehouse.database,
-        user=warehouse.user,
-        password=warehouse.password,
-        autocommit=True,
-        options=f"-c search_path={schema}",
-    ) as session:
+    with connect_to(warehouse, schema) as session:
         yield session
 
 

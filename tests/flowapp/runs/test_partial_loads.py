@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import psycopg
 import pytest
 from psycopg import sql
 
@@ -16,6 +15,7 @@ from flowapp.runs.dispatch import run_inline, run_to_end
 from flowapp.runs.models import Run, State, Trigger
 from flowapp.runs.services import retry_missing
 from ir.errors import FlowError
+from tests.databases import connect_to
 from tests.flowapp.reading import words
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("sent")]
@@ -25,14 +25,7 @@ HERE = {"X-Flow-Workspace": "alices-team"}
 @pytest.fixture
 def execute(warehouse: Connection, schema: str) -> Callable[[str], list[tuple[Any, ...]]]:
     def call(statement: str) -> list[tuple[Any, ...]]:
-        with psycopg.connect(
-            host=warehouse.host,
-            port=warehouse.port,
-            dbname=warehouse.database,
-            user=warehouse.user,
-            password=warehouse.password,
-            autocommit=True,
-        ) as conn:
+        with connect_to(warehouse) as conn:
             conn.execute(sql.SQL("SET search_path = {}").format(sql.Identifier(schema)))
             cursor = conn.execute(statement)  # type: ignore[call-overload]
             return cursor.fetchall() if cursor.description else []

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-import psycopg
 import pytest
 
 from executors.model import Connection
+from tests.databases import connect_to
 from tests.flowapp.conftest import make_document
 from tests.flowapp.web.conftest import as_, person
 
@@ -30,15 +30,7 @@ def sql(warehouse: Connection, schema: str) -> Callable[[str], list[tuple[Any, .
 
     def run(statement: str) -> list[tuple[Any, ...]]:
         w = warehouse
-        with psycopg.connect(
-            host=w.host,
-            port=w.port,
-            dbname=w.database,
-            user=w.user,
-            password=w.password,
-            autocommit=True,
-            options=f"-c search_path={schema}",
-        ) as conn:
+        with connect_to(w, schema) as conn:
             cursor = conn.execute(statement)
             return cursor.fetchall() if cursor.description else []
 
