@@ -1,10 +1,10 @@
-"""`flow errors`: list rejected rows, and decide about them."""
+"""`flow errors`: rejected rows. This module decides about them, exports and purges them."""
 
 from __future__ import annotations
 
 import shutil
 import sys
-from argparse import ArgumentParser, Namespace
+from argparse import Namespace
 from itertools import chain, islice
 from tempfile import SpooledTemporaryFile
 from typing import IO, TYPE_CHECKING, Any
@@ -13,43 +13,16 @@ from rich.console import Console
 
 from flowapp.accounts.cli.workspace import current_workspace
 from flowapp.cli.exits import UsageError
-from flowapp.cli.outcome import Outcome, show_lines, show_table, text_outcome
+from flowapp.cli.outcome import Outcome, show_lines, text_outcome
 from flowapp.cli.parser import add_command, add_group, add_run, positive
-from flowapp.runs.cli.run_report import ROW_RESULTS, STATUS_BY_STATE, row_lines
+from flowapp.quarantine.cli.listing import list_errors, show_results, show_row
+from flowapp.quarantine.cli.selecting import add_filters, add_selection, filters_of, selection_of
+from flowapp.runs.cli.run_report import STATUS_BY_STATE, row_lines
 from ir.words import counted
 
 if TYPE_CHECKING:
-    from flowapp.quarantine.models import Selection
-    from flowapp.quarantine.results import RowResults
-    from flowapp.quarantine.selectors import EntryFilter
     from flowapp.runs.models import Run, RunKind
 
-COLUMNS = {
-    "id": "ID",
-    "run": "RUN",
-    "ruleName": "RULE",
-    "field": "FIELD",
-    "message": "MESSAGE",
-    "place": "FILE:RECORD",
-    "disposition": "OUTCOME",
-    "status": "STATUS",
-}
-ENTRY_COLUMNS = {
-    "ruleName": "RULE",
-    "ruleId": "RULE ID",
-    "nodeId": "NODE",
-    "field": "FIELD",
-    "message": "MESSAGE",
-    "severity": "ON FAIL",
-}
-CELL_COLUMNS = {"name": "FIELD", "value": "VALUE", "fixed": "FIXED"}
-RESULT_COLUMNS = {
-    "row": "ROW",
-    "place": "FILE:RECORD",
-    "result": "OUTCOME",
-    "rules": "BY RULE",
-    "status": "IS NOW",
-}
 MEMORY_BYTES = 16 << 20
 """The size up to which an export is held in memory; a larger one is written to a temporary file."""
 
@@ -57,7 +30,7 @@ MEMORY_BYTES = 16 << 20
 def add_parser(commands: Any) -> None:
     group = add_group(commands, "errors", "rows in quarantine")
     listing = add_command(group, "list", list_errors, "list violations, newest first; --json shows complete rows")
-    _add_filters(listing)
+    add_filters(listing)
     listing.add_argument("--limit", type=positive, default=50, metavar="N", help="how many (default: 50)")
     showing = add_command(group, "show", show_row, "show a complete row with every rule that it failed")
     showing.add_argument("row", metavar="ROW", help="its key, or the number of one of its entries")
@@ -67,7 +40,7 @@ def add_parser(commands: Any) -> None:
         fix_row,
         "edit values of a row, or compute a value for many rows; original values are not changed",
     )
-    _chosen(fixing)
+    add_selection(fixing)
     fixing.add_argument("--set", action="append", default=[], metavar="FIELD=VALUE", help="a value; may be repeated")
     fixing.add_argument(
         "--null", action="append", default=[], metavar="FIELD", help="set a field to NULL; may be repeated"
@@ -76,13 +49,13 @@ def add_parser(commands: Any) -> None:
     fixing.add_argument("--expression", metavar="EXPR", help="a Spark SQL expression, such as trim(name)")
     fixing.add_argument("--replace-typed", action="store_true", help="also replace manually edited values")
     ignoring = add_command(group, "ignore", ignore_rows, "ignore rows")
-    _chosen(ignoring)
+    add_selection(ignoring)
     reopening = add_command(group, "reopen", reopen_rows, "reopen ignored rows")
-    _chosen(reopening)
+    add_selection(reopening)
     checking = add_command(group, "recheck", recheck, "show which rows still fail, without loading")
-    _chosen(checking)
+    add_selection(checking)
     replaying = add_command(group, "replay", replay, "load rows that pass the current rules, each once")
-    _chosen(replaying)
+    add_selection(replaying)
     replaying.add_argument("--overwrite", action="store_true", help="let rows replace newer rows with the same key")
     replaying.add_argument("--detach", action="store_true", help="queue it for a worker and return")
     results = add_command(group, "results", show_results, "show the outcome of each row of a replay, loaded rows last")
@@ -90,167 +63,15 @@ def add_parser(commands: Any) -> None:
     results.add_argument("--result", metavar="RESULT", help="only rows with this outcome, such as fails")
     results.add_argument("--limit", type=positive, default=50, metavar="N", help="how many (default: 50)")
     exporting = add_command(group, "export", export, "export entries with their values to standard output")
-    _add_filters(exporting)
+    add_filters(exporting)
     exporting.add_argument("--format", choices=("csv", "json"), default="csv")
     purging = add_command(group, "purge", purge_rows, "delete old entries permanently, whatever their status")
-    _add_filters(purging)
+    add_filters(purging)
     purging.add_argument(
         "--older-than-days", type=int, required=True, metavar="N", help="only entries that are at least N days old"
     )
     purging.add_argument("--reason", required=True, metavar="TEXT", help="the reason; it is stored")
     purging.add_argument("--dry-run", action="store_true", help="count the entries, delete nothing")
-
-
-def _add_filters(command: ArgumentParser) -> None:
-    command.add_argument("--pipeline", metavar="ID")
-    add_run(command, "--run")
-    for name in ("rule", "status", "search"):
-        command.add_argument(f"--{name}", metavar="TEXT" if name == "search" else name.upper())
-
-
-def _chosen(command: ArgumentParser) -> None:
-    command.add_argument("rows", nargs="*", metavar="ROW", help="keys of rows, or numbers of entries")
-    command.add_argument("--reason", default="", metavar="TEXT", help="the reason; it is stored")
-    _add_filters(command)
-
-
-def _filters(args: Namespace) -> EntryFilter:
-    from flowapp.pipelines.selectors import get_pipeline
-    from flowapp.quarantine.selectors import EntryFilter
-    from flowapp.runs.selectors import find_run
-
-    workspace = current_workspace()
-    return EntryFilter(
-        pipeline=get_pipeline(workspace, args.pipeline) if args.pipeline else None,
-        run=find_run(workspace, args.run) if args.run else None,
-        rule=args.rule,
-        status=args.status,
-        search=args.search,
-    )
-
-
-def _selection(args: Namespace) -> Selection:
-    from flowapp.quarantine.choosing import choose_alike, choose_by_keys, keys_of_entries
-    from flowapp.runs.holds import Decider
-
-    workspace, by = current_workspace(), Decider("the command line")
-    narrowed = [name for name in ("pipeline", "run", "rule", "status", "search") if getattr(args, name)]
-    if bool(args.rows) == bool(narrowed):
-        raise UsageError("give rows or filters: --pipeline, --run, --rule …", command="flow errors")
-    if args.rows:
-        return choose_by_keys(workspace, keys_of_entries(workspace, [_by_id(row) for row in args.rows]), by)
-    return choose_alike(workspace, _filters(args), by)
-
-
-def _by_id(row: str) -> str:
-    """Return the row's key with the run's id in place of a run name such as `nyc-flights/5`."""
-    from flowapp.runs.selectors import find_run
-
-    run, _, row_id = row.partition(":")
-    return f"{find_run(current_workspace(), run).pk}:{row_id}" if "/" in run else row
-
-
-# --- list ---------------------------------------------------------------------------------------------------------
-
-
-def list_errors(args: Namespace) -> Outcome:
-    from flowapp.quarantine.selectors import page_filtered
-    from flowapp.quarantine.values import entry_document
-
-    found = page_filtered(current_workspace(), _filters(args), limit=args.limit)
-    entries = [entry_document(entry, "admin") for entry in found.entries]
-    document = {"errors": entries, **({"partial": True} if found.is_partial else {})}
-    return Outcome(document, lambda console: _show_entries(console, entries, args.limit, found.is_partial))
-
-
-def _show_entries(console: Console, entries: list[dict[str, Any]], limit: int, is_partial: bool) -> None:
-    if not entries:
-        show_lines(console, ["No rejected rows." if not is_partial else "No matches among the newest entries."])
-        return
-    names = _rule_names(entries)
-    runs = _run_names(entries)
-    rows = [
-        {
-            **entry,
-            "id": str(entry["id"]),
-            "run": runs.get(entry["runId"], entry["runId"]),
-            "ruleName": names.get(entry["ruleId"], entry["ruleId"]),
-            "place": f"{entry['sourceFile']} record {entry['sourceRecord']}",
-        }
-        for entry in entries
-    ]
-    show_table(console, COLUMNS, rows)
-    tables = ", ".join(sorted({f"{entry['table']} (connection {entry['connection']})" for entry in entries}))
-    show_lines(console, ["", f"Stored in {tables}. For a complete row: flow errors show ID"])
-    if is_partial:
-        show_lines(console, ["The search did not reach the oldest entries. Filter by --run or --rule."])
-    elif len(entries) == limit:
-        show_lines(console, [f"There may be more: --limit {limit * 10}"])
-
-
-def _rule_names(entries: list[dict[str, Any]]) -> dict[str, str]:
-    """Return names for rules without an id of their own, from type and field. `--rule` accepts ids, which `flow errors
-    show` prints."""
-    from flowapp.runs.rule_names import names_of
-
-    return names_of(current_workspace(), {e["runId"] for e in entries}, {e["ruleId"] for e in entries})
-
-
-def _run_names(entries: list[dict[str, Any]]) -> dict[str, str]:
-    from flowapp.runs.models import Run
-
-    runs = Run.objects.filter(pk__in={e["runId"] for e in entries}).select_related("pipeline")
-    return {str(run.pk): run.name for run in runs}
-
-
-def show_row(args: Namespace) -> Outcome:
-    from flowapp.quarantine.choosing import key_of_entry
-    from flowapp.quarantine.selectors import list_entries_of_row
-    from flowapp.quarantine.values import entry_document
-    from flowapp.runs.load_units.selectors import line_of
-    from flowapp.runs.selectors import get_run
-    from ir.errors import FlowError
-
-    workspace = current_workspace()
-    key = key_of_entry(workspace, _by_id(args.row))
-    run_id, _, row_id = key.partition(":")
-    run = get_run(workspace, run_id)
-    entries = list_entries_of_row(workspace, run, row_id)
-    if not entries:
-        raise FlowError(
-            "errors.unknown",
-            f"Unknown rejected row {args.row!r} here.",
-            hint="`flow errors list` shows the newest rows.",
-        )
-    documents = [entry_document(entry, "admin") for entry in entries]
-    line = line_of(run, documents[0]["sourceFile"], documents[0]["sourceRecord"])
-    return Outcome(
-        {"row": key, "line": line, "entries": documents}, lambda console: _show_row(console, documents, line)
-    )
-
-
-def _entry_line(entry: dict[str, Any], names: dict[str, str]) -> dict[str, Any]:
-    from ir.rules import ON_FAIL_LABELS
-
-    named = names.get(entry["ruleId"], entry["ruleId"])
-    return {**entry, "ruleName": named, "severity": ON_FAIL_LABELS[entry["severity"]]}
-
-
-def _show_row(console: Console, entries: list[dict[str, Any]], line: int | None) -> None:
-    first = entries[0]
-    position = f"{first['sourceFile']}, record {first['sourceRecord']}{f' (line {line})' if line else ''}"
-    run = _run_names(entries).get(first["runId"], first["runId"])
-    state = f"outcome {first['disposition']}; status {first['status']}"
-    show_lines(console, [f"Row {first['key']}", f"Run {run}; {position}; {state}", ""])
-    names = _rule_names(entries)
-    show_table(console, ENTRY_COLUMNS, [_entry_line(e, names) for e in entries])
-    fixed = first["fixedRow"] or {}
-    cells = [
-        {"name": name, "value": value, "fixed": fixed[name] if name in fixed and fixed[name] != value else ""}
-        for name, value in first["row"].items()
-    ]
-    show_lines(console, [""])
-    show_table(console, CELL_COLUMNS, cells)
 
 
 # --- decide -------------------------------------------------------------------------------------------------------
@@ -289,7 +110,7 @@ def _decide(args: Namespace, verb: Any, cells: dict[str, str | None] | None = No
     from flowapp.quarantine.deciding import decide, keys_of
     from flowapp.runs.holds import Decider
 
-    selection = _selection(args)
+    selection = selection_of(args)
     by_row = None if cells is None else dict.fromkeys(keys_of(selection), cells)
     done = decide(selection, verb, Decider("the command line"), args.reason, by_row)
     left = f" {counted(done.excluded, 'row')} unchanged: their status does not allow it." if done.excluded else ""
@@ -319,7 +140,7 @@ def _run_over(args: Namespace, kind: RunKind, **options: Any) -> Outcome:
     from flowapp.runs.models import Trigger
     from flowapp.runs.serializers import run_json
 
-    selection, detach = _selection(args), getattr(args, "detach", False)
+    selection, detach = selection_of(args), getattr(args, "detach", False)
     runs = ask_for_runs(
         kind, selection, Trigger.CLI, Decider("the command line"), reason=args.reason, send=detach, **options
     )
@@ -352,51 +173,6 @@ def _show_runs(console: Console, runs: list[Run]) -> None:
                 show_lines(console, [f"  rule {name}: {counted(rule['violations'], 'row')}"])
 
 
-def show_results(args: Namespace) -> Outcome:
-    from flowapp.api.serializers import represent_all
-    from flowapp.quarantine.results import page_results
-    from flowapp.quarantine.serializers import RowResultSerializer
-    from flowapp.runs.rule_names import names_of
-    from flowapp.runs.selectors import find_run
-
-    workspace = current_workspace()
-    run = find_run(workspace, args.run)
-    found = page_results(run, result=args.result, limit=args.limit)
-    rows = represent_all(RowResultSerializer, found.rows)
-    names = names_of(workspace, [str(run.pk)], {rule for row in rows for rule in row["rules"]})
-    document = {"run": str(run.pk), "counts": found.counted, "listed": found.listed, "results": rows}
-    return Outcome(document, lambda console: _show_results(console, found, rows, names, args.limit))
-
-
-def _show_results(
-    console: Console, found: RowResults, rows: list[dict[str, Any]], names: dict[str, str], limit: int
-) -> None:
-    if found.unlisted:
-        show_lines(
-            console,
-            [
-                f"The outcome is no longer stored for {counted(found.unlisted, 'row')} that the run "
-                "has counted: it is too long ago."
-            ],
-        )
-    if not rows:
-        show_lines(console, ["No such rows."])
-        return
-    shown = [
-        {
-            "row": row["key"] or f"entry {row['id']}",
-            "place": f"{row['sourceFile']} record {row['sourceRecord']}",
-            "result": ROW_RESULTS.get(row["result"], (row["result"],))[0],
-            "rules": ", ".join(names.get(rule, rule) for rule in row["rules"] if row["result"] == "fails"),
-            "status": row["status"] or "purged",
-        }
-        for row in rows
-    ]
-    show_table(console, RESULT_COLUMNS, shown)
-    if found.next:
-        show_lines(console, [f"There are more: --limit {limit * 10}"])
-
-
 # --- export and purge ---------------------------------------------------------------------------------------------
 
 
@@ -404,7 +180,7 @@ def export(args: Namespace) -> Outcome:
     from flowapp.quarantine.exporting import FORMATS, Sending, fields_of, list_all
     from flowapp.runs.holds import Decider
 
-    workspace, filters = current_workspace(), _filters(args)
+    workspace, filters = current_workspace(), filters_of(args)
     entries = list_all(workspace, filters)
     # Query before recording: without a response from the databases there is no export.
     first, fields = list(islice(entries, 1)), fields_of(workspace, filters)
@@ -431,7 +207,7 @@ def purge_rows(args: Namespace) -> Outcome:
     from flowapp.quarantine.purging import counted_document, purge, rows_to_purge
     from flowapp.runs.holds import Decider
 
-    workspace, filters = current_workspace(), _filters(args)
+    workspace, filters = current_workspace(), filters_of(args)
     if args.dry_run:
         counted = rows_to_purge(workspace, filters, args.older_than_days)
         text = f"{counted.entries:,} entries would be purged."
