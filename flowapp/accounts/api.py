@@ -68,7 +68,7 @@ class TokenList(generics.ListAPIView[Token]):
             raise AccountError(
                 "token.no_creator",
                 "A token made on the server cannot make other tokens, because they would outlive it.",
-                hint="Make the token on the server: `flow token add`.",
+                hint="Create the token on the server: `flow token add`.",
             )
         key, token = add_token(request.workspace, **given.validated_data, created_by=author)
         made = NewTokenSerializer(token, context={"key": key})

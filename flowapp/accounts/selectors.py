@@ -79,5 +79,5 @@ def get_workspace_token(workspace: Workspace, **which: object) -> Token:
     except Token.DoesNotExist:
         named = which.get("name") or which.get("pk")
         raise FlowError(
-            "token.unknown", f"There is no token {str(named)!r} here.", hint="The Settings page lists those there are."
+            "token.unknown", f"There is no token {str(named)!r} here.", hint="The Settings page lists all tokens."
         ) from None

@@ -153,7 +153,7 @@ def _refuse_unless(changed: int, alert: Alert, action: str) -> None:
         raise FlowError(
             "alert.state",
             f"Cannot {action} alert {alert.pk}: it is {alert.state}.",
-            hint="An alert goes from open to acknowledged to resolved. The same problem later opens a new alert.",
+            hint="An alert is open, then acknowledged, then resolved. The same problem later opens a new alert.",
         )
 
 

@@ -47,7 +47,7 @@ def get_delivery(channel: Channel, key: UUID | str) -> Delivery:
         raise FlowError(
             "delivery.unknown",
             f"Channel {channel.name} has no message {str(key)!r}.",
-            hint=f"Its log names those of the last {RETENTION_DAYS} days.",
+            hint=f"Its log has the messages of the last {RETENTION_DAYS} days.",
         ) from None
 
 

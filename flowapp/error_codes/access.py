@@ -55,8 +55,8 @@ CODES = (
     ErrorCode("request.bad", "The request cannot be understood.", "Go back and try again.", status=400),
     ErrorCode(
         "request.half_character",
-        "The request has half of a surrogate pair.",
-        "Take it out of the address or of what was typed.",
+        "The request contains a lone surrogate.",
+        "Remove it from the URL or from the entered text.",
         status=400,
     ),
     ErrorCode(
@@ -70,7 +70,7 @@ CODES = (
     ),
     ErrorCode(
         "request.method",
-        "The address does not answer this method.",
+        "The URL does not support this method.",
         "Go back and use the page's own links and buttons.",
         status=405,
     ),
@@ -89,31 +89,32 @@ CODES = (
     ErrorCode(
         "request.not_authenticated",
         "The request has no credentials.",
-        "Send the header `Authorization: Token KEY`; `flow token add` or the Settings page makes a key.",
+        "Send the header `Authorization: Token KEY`; `flow token add` or the Settings page creates a token.",
         status=401,
     ),
-    ErrorCode(
-        "request.not_found", "There is nothing at this address.", "Check the address and the workspace.", status=404
-    ),
+    ErrorCode("request.not_found", "There is no resource at this URL.", "Check the URL and the workspace.", status=404),
     ErrorCode(
         "request.nul",
         "The request has a NUL character.",
-        "Take it out of the address or of what was typed.",
+        "Remove it from the URL or from the entered text.",
         status=400,
     ),
     ErrorCode(
-        "request.too_deep", "The request's JSON is nested too deeply.", "Send a body with less nesting.", status=400
+        "request.too_deep",
+        "The JSON of the request is nested too deeply.",
+        "Send a body with less nesting.",
+        status=400,
     ),
     ErrorCode(
         "request.too_large",
         "The request is too large.",
-        "Files are sent by those who may, through Files → Upload a file or POST /api/files/upload/.",
+        "Upload files with Files → Upload a file or POST /api/files/upload/, which requires the role editor.",
         status=413,
     ),
     ErrorCode(
         "request.too_many",
         "There are too many requests at once.",
-        "Wait for their answers, then send this request again.",
+        "Wait for their responses, then send this request again.",
         status=429,
     ),
     ErrorCode(
@@ -133,29 +134,27 @@ CODES = (
     ErrorCode(
         "token.invalid",
         "The token is unknown or has expired.",
-        "Send the header `Authorization: Token KEY`; `flow token add` or the Settings page makes a key.",
+        "Send the header `Authorization: Token KEY`; `flow token add` or the Settings page creates a token.",
         status=401,
     ),
     ErrorCode("token.name_taken", "Another token has this name.", "Choose another name.", status=409),
     ErrorCode(
         "token.no_creator",
-        "A token made on the server cannot make tokens.",
-        "Make the token on the server: `flow token add`.",
+        "A token made on the server cannot create tokens.",
+        "Create the token on the server: `flow token add`.",
         status=403,
     ),
     ErrorCode(
         "token.role_too_high", "The token would have a higher role than you.", "Give it your own role or a lower one."
     ),
-    ErrorCode(
-        "token.unknown", "The token does not exist here.", "The Settings page lists those there are.", status=404
-    ),
+    ErrorCode("token.unknown", "The token does not exist here.", "The Settings page lists all tokens.", status=404),
     ErrorCode("user.email_invalid", "The text is not an e-mail address.", "Write it like name@example.com."),
     ErrorCode("user.inactive", "The account is deactivated.", "Ask the administrator of the server."),
     ErrorCode("user.unknown", "The account does not exist.", "Add the user with `flow user add EMAIL --role ROLE`."),
     ErrorCode(
         "workspace.name_invalid",
         "The name cannot be used for a workspace.",
-        "A name begins with a small letter and holds up to 63 small letters, digits and -.",
+        "A name begins with a lowercase letter and has up to 63 lowercase letters, digits and -.",
     ),
     ErrorCode("workspace.name_taken", "Another workspace has this name.", "Choose another name.", status=409),
     ErrorCode(

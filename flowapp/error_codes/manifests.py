@@ -31,7 +31,7 @@ CODES = (
     ErrorCode(
         "plan.drift",
         "A pipeline or connection was changed in the browser since the project was last applied.",
-        "Take the change over with `flow export`, or overwrite it with --force.",
+        "Accept the change with `flow export`, or overwrite it with --force.",
         status=409,
     ),
     ErrorCode(

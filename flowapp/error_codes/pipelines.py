@@ -51,23 +51,23 @@ CODES = (
     ErrorCode(
         "pipeline.id_changed",
         "The document has the id of another pipeline.",
-        "Set the id back. For a pipeline with another id, create a new pipeline.",
+        "Restore the id. For a pipeline with another id, create a new pipeline.",
     ),
     ErrorCode(
         "pipeline.id_malformed",
         "The text cannot be the id of a pipeline.",
-        "An id begins with a small letter and holds up to 63 small letters, digits, - and _.",
+        "An id begins with a lowercase letter and has up to 63 lowercase letters, digits, - and _.",
     ),
     ErrorCode("pipeline.no_version", "The pipeline has no saved version.", "Save one."),
     ErrorCode(
         "pipeline.unknown",
         "The pipeline does not exist.",
-        "`flow pipeline list` shows those there are; `flow pipeline save FILE` adds one.",
+        "`flow pipeline list` shows all pipelines; `flow pipeline save FILE` adds one.",
         status=404,
     ),
     ErrorCode("rule.invalid", "The row rule is not valid.", "See the schema of the rule."),
     ErrorCode("rule.type_unknown", "The type of rule does not exist.", "Use a type that the message lists."),
-    ErrorCode("preview.cancelled", "The preview was cancelled.", "Ask for a new one.", status=409),
+    ErrorCode("preview.cancelled", "The preview was cancelled.", "Request a new one.", status=409),
     ErrorCode(
         "preview.edit_refused",
         "The draft cannot be changed in this way from a preview.",
@@ -95,13 +95,13 @@ CODES = (
     ErrorCode(
         "preview.too_slow",
         "The preview took too long.",
-        "Choose the first rows. A query or a view that takes long to give its first rows can be the cause.",
+        "Choose the first rows. A query or a view that returns its first rows slowly can be the cause.",
         status=503,
     ),
     ErrorCode(
         "preview.unknown",
         "The preview does not exist or has expired.",
-        "Previews are stored for 10 minutes. Ask for a new one.",
+        "Previews are stored for 10 minutes. Request a new one.",
         status=404,
     ),
     ErrorCode(

@@ -13,7 +13,7 @@ CODES = (
     ErrorCode(
         "backup.unknown",
         "The backup does not exist here.",
-        "The Backups page and `flow backups list` name those there are.",
+        "The Backups page and `flow backups list` show all backups.",
         status=404,
     ),
     ErrorCode(
@@ -48,7 +48,7 @@ CODES = (
     ErrorCode(
         "errors.too_many_rows",
         "More rows match than can be changed at once.",
-        "Narrow the rows down, and repeat the action for the rest.",
+        "Filter the rows, and repeat the action for the others.",
     ),
     ErrorCode("errors.too_many_runs", "Too many runs of that day rejected rows.", "Name a pipeline or a run."),
     ErrorCode(
@@ -59,10 +59,10 @@ CODES = (
     ),
     ErrorCode(
         "fence.ahead",
-        "The target knows a newer claim than the control database.",
+        "The target has a newer fence token than the control database.",
         "Find out which installation is the right one before anything is loaded.",
     ),
-    ErrorCode("file.unknown", "The file does not exist here.", "The Files page lists those there are.", status=404),
+    ErrorCode("file.unknown", "The file does not exist here.", "The Files page lists all files.", status=404),
     ErrorCode("file.unreadable", "A file cannot be read.", "Check the path and the permissions of the file."),
     ErrorCode(
         "transforms.node_missing",
@@ -100,7 +100,7 @@ CODES = (
     ErrorCode(
         "purge.search",
         "Rows cannot be deleted by a text search.",
-        "Narrow them down by pipeline, run, rule, field or status.",
+        "Filter them by pipeline, run, rule, field or status.",
     ),
     ErrorCode(
         "replay.elsewhere",
@@ -161,7 +161,7 @@ CODES = (
     ErrorCode(
         "upload.not_deletable",
         "The upload cannot be deleted.",
-        "Only uploads that are as they were sent and that no pipeline has loaded can be deleted.",
+        "Only unchanged uploads that no pipeline has loaded can be deleted.",
         status=409,
     ),
     ErrorCode(
@@ -183,7 +183,7 @@ CODES = (
     ),
     ErrorCode(
         "state.malformed",
-        "A file does not hold state that this release reads.",
+        "The file does not contain state in a format of this release.",
         "Export the state again with the same release of Flow.",
     ),
     ErrorCode(
@@ -223,6 +223,6 @@ CODES = (
         "The run may need more memory than the workers have. Check their logs.",
     ),
     ErrorCode(
-        "worker.stopping", "The worker is stopping.", "Nothing to do: another worker takes up the run.", status=503
+        "worker.stopping", "The worker is stopping.", "Nothing to do: another worker continues the run.", status=503
     ),
 )

@@ -8,7 +8,7 @@ CODES = (
     ErrorCode(
         "alert.state",
         "The alert's state does not allow this.",
-        "An alert goes from open to acknowledged to resolved; the same trouble again opens a new one.",
+        "An alert is open, then acknowledged, then resolved. The same problem later opens a new alert.",
         status=409,
     ),
     ErrorCode("alert.unknown", "The alert does not exist here.", "`flow alerts list` shows the open ones.", status=404),
@@ -31,7 +31,7 @@ CODES = (
     ErrorCode(
         "channel.name_invalid",
         "The name cannot be used for a channel.",
-        "A name begins with a small letter and holds up to 63 small letters, digits, - and _.",
+        "A name begins with a lowercase letter and has up to 63 lowercase letters, digits, - and _.",
     ),
     ErrorCode("channel.name_taken", "Another channel has this name.", "Choose another name.", status=409),
     ErrorCode(
@@ -42,7 +42,7 @@ CODES = (
     ErrorCode(
         "channel.password_in_clear",
         "The mail server's password would be sent without encryption.",
-        "Use starttls or tls, or a server that takes mails from here without a password.",
+        "Use starttls or tls, or a server that accepts mail from this machine without a password.",
     ),
     ErrorCode(
         "channel.recipients_invalid",
@@ -57,7 +57,7 @@ CODES = (
     ErrorCode(
         "channel.secret_invalid",
         "The signing secret is too short.",
-        "Make one up, such as by `openssl rand -base64 24`, and give it to the receiver as well.",
+        "Generate one, for example with `openssl rand -base64 24`, and configure it in the receiver too.",
     ),
     ErrorCode("channel.too_many", "The workspace has as many channels as it may have.", "Remove one first."),
     ErrorCode("channel.unknown", "The channel does not exist.", "Use a name from the list of channels.", status=404),
@@ -90,7 +90,7 @@ CODES = (
     ErrorCode(
         "connection.name_invalid",
         "The name cannot be used for a connection.",
-        "A name begins with a small letter and holds up to 63 small letters, digits, - and _.",
+        "A name begins with a lowercase letter and has up to 63 lowercase letters, digits, - and _.",
     ),
     ErrorCode(
         "connection.name_taken",
@@ -217,7 +217,7 @@ CODES = (
     ErrorCode(
         "secrets.unreadable",
         "A stored secret cannot be decrypted.",
-        "Put the key that it was stored under back into FLOW_ENCRYPTION_KEYS, or store the secret again.",
+        "Add the key that encrypted it to FLOW_ENCRYPTION_KEYS, or store the secret again.",
     ),
     ErrorCode(
         "server.busy",

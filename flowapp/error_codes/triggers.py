@@ -10,14 +10,14 @@ CODES = (
     ErrorCode("trigger.name_taken", "The pipeline has a trigger of this name.", "Choose another name.", status=409),
     ErrorCode(
         "trigger.outdated",
-        "The timestamp of a call is too old, or lies in the future.",
+        "The timestamp of a call is too old or in the future.",
         "Sign each call when it is sent, and check the clocks of both machines.",
         status=401,
     ),
     ErrorCode(
         "trigger.rate_limited",
         "A trigger was called too often.",
-        "Wait a minute. Call it once for several events: a run loads all that is new.",
+        "Wait a minute. Call it once for several events: a run loads all new data.",
         status=429,
     ),
     ErrorCode(

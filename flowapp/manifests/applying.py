@@ -253,7 +253,7 @@ _REFUSALS: dict[Need | Literal["other_project"], tuple[str, str, str]] = {
     "force": (
         "plan.drift",
         "It was changed in the browser since the project was last applied.",
-        "Take the change over with `flow export`, or overwrite it with --force.",
+        "Accept the change with `flow export`, or overwrite it with --force.",
     ),
     "other_project": (
         "plan.other_project",

@@ -62,7 +62,7 @@ def _read_preview(owner: Owner, preview: str) -> tuple[PreviewRequest, Answer]:
         raise FlowError(
             "preview.unknown",
             "This preview does not exist or has expired.",
-            hint="Previews are stored for 10 minutes. Ask for a new one.",
+            hint="Previews are stored for 10 minutes. Request a new one.",
         )
     return request, _as_it_is_now(request, answer)
 
