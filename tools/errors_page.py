@@ -1,4 +1,4 @@
-"""Makes docs/reference/errors.md from the catalogues of codes; with --check only says whether it is current."""
+"""Generate docs/reference/errors.md from the catalogues of codes. With --check, only report whether it is current."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from tests.ir.cases import Case, list_cases
 PAGE = Path(__file__).parents[1] / "docs" / "reference" / "errors.md"
 HEAD = """# Error codes
 
-Every error has a code. Programs branch on it; the message, the hint and the log are for people. The API sends the code
-in a problem body (RFC 9457), whose `type` leads to the section below; the command line prints it in brackets, and with
-`--json` as `error.code`; a failed run keeps it in `error.code`.
+Every error has a code for programs; the message and the hint are for people. The API returns the code in a problem body
+(RFC 9457), whose `type` is the URL of the section below. The command line prints it in brackets, and with `--json` as
+`error.code`. A failed run has it in `error.code`.
 
-The HTTP status is that of an API response. 503 means that trying again may help. A run that fails has no HTTP status.
-Diagnostics of pipeline documents, warnings of runs and kinds of alert come at the end.
+The HTTP status is the status of an API response; failed runs have none. 503 means that a retry may help.
+Diagnostics of documents, warnings of runs and kinds of alert are listed at the end.
 """
 DIAGNOSTICS = """## Diagnostics of documents
 
@@ -47,8 +47,8 @@ compiled transforms.
 """
 WARNINGS = """## Warnings of runs
 
-A run that goes on says by these codes what to look at, in `warnings` of its report. A failure after a load was
-committed, such as that of a hook, is a warning with the code of its error above.
+These codes are in `warnings` of a run that continues. An error after a committed load, such as a failed hook, is a
+warning with the code of the error above.
 """
 ALERTS = """## Kinds of alert
 
