@@ -1,6 +1,6 @@
 """Keeps a workspace as the files of a project say: plans and applies when files change, and at times without a change.
 
-A change in the browser is left alone unless `Options.force` is set, as with `flow apply`.
+A change made in the browser is not overwritten unless `Options.force` is set, as with `flow apply`.
 """
 
 from __future__ import annotations

@@ -46,7 +46,9 @@ def add_folder(command: Any) -> None:
 def add_consents(command: Any) -> None:
     """Add the options for what is not done without a person's word."""
     command.add_argument("--force", action="store_true", help="overwrite changes that were made in the browser")
-    command.add_argument("--yes", action="store_true", help="archive pipelines and remove connections that are gone")
+    command.add_argument(
+        "--yes", action="store_true", help="archive undeclared pipelines, remove undeclared connections"
+    )
 
 
 def plan_folder(args: Namespace) -> Outcome:

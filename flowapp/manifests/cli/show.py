@@ -35,7 +35,7 @@ def show_plan(console: Console, plan: Plan) -> None:
     if plan.unmanaged:
         show_lines(console, [f"Not in the project: {', '.join(plan.unmanaged)}. To write them into it: flow export"])
     if plan.others:
-        show_lines(console, [f"Of other projects, and left alone: {', '.join(plan.others)}."])
+        show_lines(console, [f"Of other projects, and not changed: {', '.join(plan.others)}."])
     show_lines(console, ["No changes." if plan.is_empty else "To make these changes: flow apply"])
 
 
