@@ -50,12 +50,12 @@ def require_all_arrived(path: Path, reading: Reading, result: PassResult) -> int
     """Return how many rows were read. Raises Terminal `rows.lost` unless every row was filtered or validated."""
     read = reading.records if reading.records is not None else _read_by_tasks(path, reading, result)
     arrived, filtered = result.total("rows_arrived"), result.at_nodes("filtered_at").total()
-    elsewhere = result.at_nodes("elsewhere_at").total()
-    if read != arrived + filtered + elsewhere:
+    elsewhere, grouped = result.at_nodes("elsewhere_at").total(), result.at_nodes("grouped_at").total()
+    if read != arrived + filtered + elsewhere + grouped or grouped != result.total("in_groups"):
         raise Terminal(
             "rows.lost",
-            f"{counted(read, 'row')} read; {arrived:,} arrived, {filtered:,} were filtered and {elsewhere:,} went to "
-            "other branches.",
+            f"{counted(read, 'row')} read; {arrived:,} arrived, {filtered:,} were filtered, {elsewhere:,} went to "
+            f"other branches and {grouped:,} into groups.",
             node=path.source.id,
             hint="The target was not loaded. Please report this with the kind and size of the source.",
         )
@@ -159,12 +159,16 @@ def node_reports(path: Path, read: int, result: PassResult) -> list[NodeReport]:
     """Return the counts of the nodes before the target. A node passes on every row that it neither filters nor
     rejects."""
     rejected, filtered = result.at_nodes("dropped_at"), result.at_nodes("filtered_at")
-    elsewhere = result.at_nodes("elsewhere_at")
+    elsewhere, grouped = result.at_nodes("elsewhere_at"), result.at_nodes("grouped_at")
     reports: list[NodeReport] = []
     nodes: list[Source | Transform | Validate] = [path.source, *path.transforms, *path.validates]
     for node in nodes:
-        left = read - rejected[node.id] - filtered[node.id] - elsewhere[node.id]
-        counts: dict[str, Any] = {"rows_filtered": filtered[node.id], "rows_rejected_here": rejected[node.id]}
+        left = read - rejected[node.id] - filtered[node.id] - elsewhere[node.id] - grouped[node.id]
+        counts: dict[str, Any] = {
+            "rows_filtered": filtered[node.id],
+            "rows_grouped": grouped[node.id],
+            "rows_rejected_here": rejected[node.id],
+        }
         joins = tuple(_join_counts(node, result)) if isinstance(node, Transform) else ()
         reports.append(NodeReport(node.id, node.kind, rows_in=read, rows_out=left, joins=joins, **counts))
         taken = taken_of(node) if isinstance(node, Transform) else None

@@ -105,6 +105,7 @@ class InputCounts:
     rows_read: int | None = None
     rows_filtered: int | None = None
     rows_elsewhere: int | None = None
+    rows_grouped: int | None = None
     rows_rejected: int | None = None
     rows_rejected_here: int | None = None
     rows_warned: int | None = None

@@ -295,8 +295,9 @@ class TaskCount:
     `dropped_at` counts rejected rows by the first node on the path (source, transform and validate nodes in order, then
     the target) with a rule that rejected them. `filtered_at` counts filtered rows by node. `matched_at` and
     `unmatched_at` count looked-up rows of joins, by `join_key`. `elsewhere_at` counts the rows that go to other
-    branches of a node, `routed_at` the rows of each branch, by `branch_key`. `rows_read` and `parts_read` come from
-    readers that count what they read.
+    branches of a node, `routed_at` the rows of each branch, by `branch_key`. `grouped_at` counts the rows that
+    aggregates took into groups, less one for each group; the groups report the same number as `in_groups`. `rows_read`
+    and `parts_read` come from readers that count what they read.
     """
 
     task: int
@@ -313,6 +314,8 @@ class TaskCount:
     parts_read: int = 0
     elsewhere_at: Mapping[str, int] = field(default_factory=dict)
     routed_at: Mapping[str, int] = field(default_factory=dict)
+    grouped_at: Mapping[str, int] = field(default_factory=dict)
+    in_groups: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -384,9 +387,10 @@ class NodeReport:
 
     On a target, `rows_rejected` counts all rows rejected by rules on its path; `rows_rejected_here` counts the rows
     rejected by this node, and its sum over the path is `rows_rejected`. `rows_filtered` is the sum of the path on a
-    target, and the node's own count elsewhere. `rows_elsewhere` counts rows that go to other branches. `rows_in` is the
-    output of the node before. On a branch node, `branches` counts the rows of each branch, and `taken` names the branch
-    of the target's rows. `is_partial` means that the target of another branch counts the rows rejected by this node.
+    target, and the node's own count elsewhere. `rows_elsewhere` counts rows that go to other branches, `rows_grouped`
+    rows that aggregates took into groups, less one for each group. `rows_in` is the output of the node before. On a
+    branch node, `branches` counts the rows of each branch, and `taken` names the branch of the target's rows.
+    `is_partial` means that the target of another branch counts the rows rejected by this node.
     """
 
     id: str
@@ -396,6 +400,7 @@ class NodeReport:
     rows_read: int | None = None
     rows_filtered: int | None = None
     rows_elsewhere: int | None = None
+    rows_grouped: int | None = None
     rows_rejected: int | None = None
     rows_rejected_here: int | None = None
     rows_staged: int | None = None

@@ -18,11 +18,15 @@ REJECT_SCHEMA = pa.schema(
         pa.field("severity", pa.string(), nullable=False),  # skip | warn | abort
         pa.field("disposition", pa.string(), nullable=False),  # dropped | loaded
         pa.field("row", pa.string(), nullable=False),  # a JSON object that jsonb accepts
-        pa.field("row_from", pa.string(), nullable=False),  # source | input
+        pa.field("row_from", pa.string(), nullable=False),  # source | input | group
         pa.field("source_file", pa.string(), nullable=False),
     ]
 )
 """One row per violated rule of a row. The entries of one row share `row_id`."""
+
+
+SOURCE, INPUT, GROUP = "source", "input", "group"
+"""`row_from`: the row as the source gave it, as it reached the target, or a group that an aggregate has made."""
 
 
 def row_id(run_id: str, target: str, sha256: str, record: int) -> str:

@@ -190,6 +190,14 @@ _OPS = (
     _error("window.column_required", "Name the column that the function takes."),
     _error("window.field_unused", "Remove it."),
     _warning("window.part_of_rows", "You can keep it. To compute over all rows, use truncate or blue_green."),
+    _error("aggregate.column_required", "Name the column that the function takes."),
+    _error("aggregate.part_of_rows", "Use truncate or blue_green, which load the groups of all rows anew in each run."),
+    _error("aggregate.values_lost", "Set onTypeMismatch to abort or skip."),
+    _error("aggregate.not_last", "Move it to a transform node of its own, after this one."),
+    _error("aggregate.op_after", "Move it before the aggregate, or load the groups and read them in another pipeline."),
+    _error("aggregate.branch", "Use a filter instead of the branch node, or aggregate in a pipeline of its own."),
+    _error("aggregate.reference", "Load the groups into a table, and join with that."),
+    _error("aggregate.type", "Cast the column before the aggregate: floats to a decimal, other types to text."),
     _error("sql.malformed", "Write SELECT, columns and expressions, FROM input, and a WHERE if needed."),
 )
 

@@ -13,6 +13,7 @@ from ir.expressions.select import Item
 from ir.nodes import Source, Transform
 from ir.nodes.branch import Take
 from ir.ops import (
+    Aggregate,
     Cast,
     Deduplicate,
     Derive,
@@ -205,6 +206,15 @@ def _window(traces: Traces, op: Window) -> Traces:
     return traces
 
 
+def _aggregate(traces: Traces, op: Aggregate) -> Traces:
+    within = ", ".join(op.by)
+    known = {name: traces.of(name) for name in op.by}
+    for column in op.columns:
+        read = traces.of(column.column) if column.column is not None else Trace(())
+        known[column.as_] = read.then(f"= {column.function}({column.column or '*'}) by {within}")
+    return replace(traces, known=known, has_others=False)
+
+
 def _query(traces: Traces, op: SqlQuery) -> Traces:
     """Every expression reads the columns before this op."""
     query = op.parsed()
@@ -237,6 +247,7 @@ FLOWS: dict[type[Op], Callable[..., Traces]] = {
     Flatten: _flatten,
     Deduplicate: _rows_only,
     Window: _window,
+    Aggregate: _aggregate,
     Join: _join,
     SqlQuery: _query,
     Take: _rows_only,

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from ir.aggregates import check_aggregates, check_types
 from ir.allowances import Allowances
 from ir.branches import check_branches
 from ir.budget import spend
@@ -171,6 +172,7 @@ def _check_columns(subject: _Subject) -> Findings:
         for name, pointer, columns in _reads(node, arriving[node.at]):
             yield from _check_column(name, pointer, columns, "The rows", subject.document)
         yield from _check_added(node, arriving[node.at])
+        yield from check_types(node, arriving[node.at])
         for join in joins_of(node, subject.graph, arriving, subject.sources):
             yield from check_join_columns(join)
             for name, pointer in join.reads():
@@ -267,6 +269,10 @@ def _check_windows(subject: _Subject) -> Findings:
     yield from check_windows(subject.graph)
 
 
+def _check_aggregates(subject: _Subject) -> Findings:
+    yield from check_aggregates(subject.graph)
+
+
 RULES: tuple[Callable[[_Subject], Findings], ...] = (
     _check_schedule,
     _check_graph,
@@ -279,5 +285,6 @@ RULES: tuple[Callable[[_Subject], Findings], ...] = (
     _check_order,
     _check_empty,
     _check_windows,
+    _check_aggregates,
     _check_targets,
 )

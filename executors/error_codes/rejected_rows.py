@@ -13,6 +13,12 @@ CODES = (
         "Name another table in the validate node, or rename this one and let Flow create its own.",
     ),
     ErrorCode(
+        "replay.aggregates",
+        "The replay would pass an aggregate, which makes groups of all rows.",
+        "Correct the rows in their source, or the rule, and run the pipeline again: it makes all groups anew, and "
+        "closes these rows.",
+    ),
+    ErrorCode(
         "replay.deduplicates",
         "The replay would pass a deduplicate step.",
         "Correct the rows in their source, or the rule, and run the pipeline over them again; then ignore "
@@ -51,6 +57,11 @@ CODES = (
         "rows.lost",
         "The numbers of rows do not add up.",
         "The target was not loaded. Please report this with the kind and size of the source.",
+    ),
+    ErrorCode(
+        "sample.aggregates",
+        "A sample would make groups of some rows only.",
+        "Preview the node instead, or write the rules by what you know of the groups.",
     ),
     ErrorCode(
         "rows.too_many_rejected",

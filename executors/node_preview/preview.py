@@ -25,6 +25,7 @@ from ir.ops import Deduplicate, Window
 from ir.pipeline import Path
 from ir.rules import rule_id
 from ir.types import ColumnType
+from ir.words import counted
 
 if TYPE_CHECKING:
     from executors.spark.compiled import Compiled, Working
@@ -162,7 +163,7 @@ def _shown(job: NodePreviewJob, plan: _Plan, found: NodeRows, excerpt: Excerpt) 
         rows.sort(key=lambda row: left_at(row) is None)  # lost rows first
     before, after = _types(job, plan)
     names = {origin.seq: origin.name for origin in plan.reading.origins}
-    left = [found.result.at_nodes(name).total() for name in ("filtered_at", "elsewhere_at")]
+    left = [found.result.at_nodes(name).total() for name in ("filtered_at", "elsewhere_at", "grouped_at")]
     read = found.result.total("rows_arrived") + sum(left)
     return NodePreview(
         node=node.id,
@@ -181,6 +182,7 @@ def _shown(job: NodePreviewJob, plan: _Plan, found: NodeRows, excerpt: Excerpt) 
         notes=(
             *_branch_notes(plan.path, node.id, read, found),
             *_join_notes(plan.path, node.id, read, found),
+            *_group_notes(plan.path, node.id, read, found),
             *_notes(job, plan),
             *excerpt.references,
         ),
@@ -242,6 +244,15 @@ def _join_notes(path: Path, node: str, read: int, found: NodeRows) -> Iterator[s
             yield f"{join.matched:,} matched and {join.unmatched:,} unmatched in {join.reference}."
 
 
+def _group_notes(path: Path, node: str, read: int, found: NodeRows) -> Iterator[str]:
+    for report in accounting.node_reports(path, read, found.result):
+        if report.id == node and report.rows_grouped:
+            yield (
+                f"{counted(report.rows_out, 'group')}, each shown at its first row. The {report.rows_grouped:,} other "
+                "rows of the groups are shown as filtered."
+            )
+
+
 def _notes(job: NodePreviewJob, plan: _Plan) -> Iterator[str]:
     """Yield notes on what a run can do differently, because it reads all rows and the table."""
     node, path = job.pipeline.node(job.node), plan.path
@@ -249,6 +260,8 @@ def _notes(job: NodePreviewJob, plan: _Plan) -> Iterator[str]:
         yield "Duplicates are searched among these rows only."
     if any(isinstance(op, Window) for transform in path.transforms for op in transform.ops):
         yield "Windows see these rows only."
+    if any(transform.aggregates for transform in path.transforms):
+        yield "Groups are made of these rows only."
     if isinstance(node, Validate) and node.dataset_level and node.dataset_level.checks():
         yield "Checks of the whole data set are not run."
     if job.without_target:

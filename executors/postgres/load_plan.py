@@ -22,6 +22,7 @@ from executors.postgres.incremental_range import IncrementalRange
 from executors.postgres.plan import FILLED, FLOW_RUN, SOURCE_FILE_HASH, SOURCE_RECORD
 from executors.postgres.staging import FILE, RECORD, StagingTables, is_winner, list_task_tables, task_table
 from executors.rejected_rows import RowPosition
+from executors.rejects import INPUT
 from executors.table_name import TableName
 from executors.types import wire_type
 
@@ -50,6 +51,7 @@ class LoadPlan:
     `skipped` rows below it are no longer in staging or in `staged`. `before_change` is called before the first
     statement that changes the table; `backs_up` means that a backup is taken first. For a replay, `after_load` replaces
     the storage of rejects. `may_replace` lists the only staged rows that may update rows of the table; None means all.
+    Refused rows are stored in the form `row_form`.
     """
 
     run: RunRef
@@ -76,6 +78,7 @@ class LoadPlan:
     skipped: SkippedRows = NONE_SKIPPED
     after_load: AfterLoad | None = None
     may_replace: Collection[RowPosition] | None = None
+    row_form: str = INPUT
 
     @property
     def target(self) -> TableName:

@@ -59,10 +59,11 @@ _COLUMNS = {
     "supersededBy": "text",
 }
 """Columns in addition to `id`. The entries of one row share `rowId`. `disposition` is dropped, loaded or not_loaded
-(the run loaded nothing); `rowFrom` source or input; `status` open, replayed, ignored, fixed or superseded. `tenant` is
-the workspace: several may share a table and a pipeline's id. `revision` increases with every change of a row's entries.
-`replayRun` is the last run that replayed the row, `replayResult` its result and `replayRules` the rules that still
-failed. `fixRun` is the run that computed `fixedRow`, `supersededBy` the run whose result replaces the row."""
+(the run loaded nothing); `rowFrom` source, input or group; `status` open, replayed, ignored, fixed or superseded.
+`tenant` is the workspace: several may share a table and a pipeline's id. `revision` increases with every change of a
+row's entries. `replayRun` is the last run that replayed the row, `replayResult` its result and `replayRules` the rules
+that still failed. `fixRun` is the run that computed `fixedRow`, `supersededBy` the run whose result replaces the
+row."""
 
 _PROBE = {
     "pipelineId": "probe",

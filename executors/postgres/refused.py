@@ -106,7 +106,7 @@ class _Refuser:
             " SELECT {mine}, s.{file}, s.{record},"
             " left(encode(sha256(convert_to({id_text}, 'UTF8')), 'hex'), 32),"
             " {node}, {rule}, {field}, {message}, {severity}, {disposition},"
-            " (to_jsonb(s.*) - ARRAY[{task_name}, {file_name}, {record_name}])::text, 'input', f.name"
+            " (to_jsonb(s.*) - ARRAY[{task_name}, {file_name}, {record_name}])::text, {row_form}, f.name"
             " FROM {rows} AS s LEFT JOIN ROWS FROM"
             " (unnest({seqs}::int[]), unnest({names}::text[]), unnest({hashes}::text[])) AS f(seq, name, sha256)"
             " ON f.seq = s.{file} WHERE {winner} AND {refused}"
@@ -130,6 +130,7 @@ class _Refuser:
             message=sql.Literal(refusal.message),
             severity=sql.Literal(severity),
             disposition=sql.Literal("loaded" if severity == "warn" else "dropped"),
+            row_form=sql.Literal(self.plan.row_form),
             seqs=sql.Literal([f.seq for f in files]),
             names=sql.Literal([f.name for f in files]),
             hashes=sql.Literal([f.sha256 for f in files]),

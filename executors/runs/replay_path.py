@@ -41,12 +41,15 @@ def replay_path(path: Path, ref: RowsRef) -> Path:
 
 def require_replayable(path: Path, row_from: str) -> None:
     """Raise Terminal if an op depends on several rows, because a replay contains only the replayed rows:
-    `replay.window` if it computes columns from other rows, `replay.deduplicates` if it selects one of several rows and
-    could pass a row that it dropped before.
+    `replay.aggregates` if it makes groups of them, `replay.window` if it computes columns from other rows,
+    `replay.deduplicates` if it selects one of several rows and could pass a row that it dropped before.
 
     An upsert is safe if rows with one key of the op have one key in the table, and the row that the op retains gets
     there: a row whose key exists in the table is not loaded.
     """
+    for transform in path.transforms:
+        if transform.aggregates:
+            raise _aggregates(path.target, transform)
     if row_from == "input":
         return
     key = set(path.target.upsert_key or ()) if load_mode(path.target.load_mode).needs_key else set()
@@ -113,6 +116,17 @@ def _deduplicates(target: Target, node: Transform, op: Deduplicate) -> Terminal:
         hint="Correct the rows in their source, or the rule, and run the pipeline over them again; then ignore these. "
         "A target with loadMode upsert, whose upsertKey consists of these keys, allows replays if no later operation "
         "filters rows.",
+    )
+
+
+def _aggregates(target: Target, node: Transform) -> Terminal:
+    return Terminal(
+        "replay.aggregates",
+        f"{node.id!r} makes groups of all rows. In a replay it would see the rejected rows alone, and add parts of "
+        f"groups to {target.schema_}.{target.table}.",
+        node=node.id,
+        hint="Correct the rows in their source, or the rule, and run the pipeline again: it makes all groups anew, and "
+        "closes these rows.",
     )
 
 

@@ -24,6 +24,7 @@ from executors.sources.newest_reader import NewestFilesReader
 from executors.sources.readers import SourceReaders
 from executors.sources.snapshot_reader import SnapshotSourceReader
 from ir.nodes import Source
+from ir.pipeline import Path
 
 MOST_ROWS = 2_000
 
@@ -40,6 +41,7 @@ def sample_target(run: Run, target: TargetRun) -> TargetRun:
     from executors.spark import sampling
 
     context, node = run.context, target.path.target
+    _refuse_groups(target.path)
     reading = read_source(run, target)
     enter(PASS, context.ports, node.id)
     found = sampling.Sampled([], {})
@@ -54,6 +56,18 @@ def sample_target(run: Run, target: TargetRun) -> TargetRun:
     context.report.row_counts[node.id] = len(sampled)
     context.ports.events.node_finished(NodeReport(node.id, "target", rows_in=len(sampled)))
     return replace(target, nothing_new=not sampled)
+
+
+def _refuse_groups(path: Path) -> None:
+    """Raise Terminal where rows of a sample would make parts of groups."""
+    for transform in path.transforms:
+        if transform.aggregates:
+            raise Terminal(
+                "sample.aggregates",
+                f"{transform.id!r} makes groups of all rows. Groups of a sample have other values.",
+                node=transform.id,
+                hint="Preview the node instead, or write the rules by what you know of the groups.",
+            )
 
 
 def _refuse_mismatches(source: Source, reading: Reading) -> None:

@@ -211,22 +211,27 @@ class LoadState:
         return self.result.at_nodes("elsewhere_at").total()
 
     @property
+    def rows_grouped(self) -> int:
+        """The rows that went into groups, less one for each group."""
+        return self.result.at_nodes("grouped_at").total()
+
+    @property
     def rows_unfiltered(self) -> int:
         return self.rows_read - self.rows_filtered
 
     @property
     def rejected_shares(self) -> tuple[tuple[int, int], ...]:
-        """Pairs of numbers of rows, (rejected, total). The first pair counts rows rejected before the branch, among all
-        rows, because they belong to no branch yet. The second counts rows rejected later, among the rows of the
-        target's own branch."""
-        before = self._rejected_before_branch if self.rows_elsewhere else 0
-        own = self.rows_unfiltered - self.rows_elsewhere
+        """Pairs of numbers of rows, (rejected, total). The first pair counts rows rejected before the branch or the
+        aggregate, among all rows, because they belong to no branch or group yet. The second counts rows rejected
+        later, among the rows of the target's own branch, or among the groups."""
+        before = self._rejected_before if self.rows_elsewhere or self.rows_grouped else 0
+        own = self.rows_unfiltered - self.rows_elsewhere - self.rows_grouped
         return (before, self.rows_unfiltered), (self.rows_rejected - before, own - before)
 
     @property
-    def _rejected_before_branch(self) -> int:
+    def _rejected_before(self) -> int:
         dropped, transforms = self.result.at_nodes("dropped_at"), self.load.path.transforms
-        last = max((i for i, node in enumerate(transforms) if taken_of(node)), default=-1)
+        last = max((i for i, node in enumerate(transforms) if taken_of(node) or node.aggregates), default=-1)
         return sum(dropped[node.id] for node in (self.load.path.source, *transforms[: last + 1]))
 
     @property
@@ -242,6 +247,7 @@ class LoadState:
             "rows_read": self.rows_read,
             "rows_filtered": self.rows_filtered,
             "rows_elsewhere": self.rows_elsewhere,
+            "rows_grouped": self.rows_grouped,
             "rows_rejected": self.rows_rejected,
             "rows_rejected_here": rejected_here,
             "rows_warned": self.result.total("rows_warned"),

@@ -21,8 +21,7 @@ def take(compiler: Compiler, op: Take) -> None:
         if flags_of(working.steps):
             compiler.need(name)
     conditions = [compiler.condition(branch.where, "branch.not_boolean") for branch in op.branch.branches]
-    tried = frozenset(flag for program in compiler.programs() for flag in flags_of(program.steps))
-    flags = tried.union(*(found for _, found in conditions))
+    flags = compiler.tried_flags().union(*(found for _, found in conditions))
     whens = "".join(f" WHEN {sql} THEN {number}" for number, (sql, _) in enumerate(conditions))
     readers, column = op.branch.readers, f"_flow_route_{len(compiler.stages)}"
     number = f"CASE{whens} ELSE {len(conditions)} END"

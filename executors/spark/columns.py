@@ -21,6 +21,7 @@ from executors.spark.compiled import (
     Derive,
     ExcludeRejected,
     Expression,
+    Groups,
     Observed,
     Reference,
     Routes,
@@ -155,6 +156,7 @@ class Compiler:
         self.filter_columns: dict[str, str] = {}
         self.rules: list[RuleColumns] = []
         self.routes: list[Routes] = []
+        self.groups: Groups | None = None
         self._read_foreign_types()
         self._declare(path)
 
@@ -184,6 +186,7 @@ class Compiler:
             tuple(self.filter_columns.items()),
             tuple(self.rules),
             tuple(self.routes),
+            self.groups,
         )
 
     def refuse(self, code: str, message: str, hint: str = "") -> Terminal:
@@ -331,6 +334,11 @@ class Compiler:
     def programs(self) -> list[Program]:
         """The programs that are run before this op."""
         return [*self.read, *(p for stage in self.stages if isinstance(stage, RunPrograms) for p in stage.programs)]
+
+    def tried_flags(self) -> frozenset[str]:
+        """The flags of all steps that are taken before this op. From here on expressions can look at them."""
+        flags = frozenset(flag for program in self.programs() for flag in flags_of(program.steps))
+        return self._use("", flags)[1]
 
     # --- joins ------------------------------------------------------------------------------------------------
 

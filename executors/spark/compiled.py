@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from executors.model import SourceField, join_key
@@ -124,6 +124,44 @@ class Window:
 
 
 @dataclass(frozen=True, slots=True)
+class GroupColumn:
+    """A frame column that an aggregate computes, by the name of its function in documents, of a type. The argument is
+    SQL."""
+
+    out: str
+    function: str
+    argument: str | None
+    type: ColumnType
+
+
+@dataclass(frozen=True, slots=True)
+class Aggregate:
+    """Adds `columns`, `rows` (how many there are in the group) and `records` (where its first rows come from, as JSON)
+    for the first row of each group of rows that are `eligible`, NULL for all others. `is_first` is true for it. The
+    rows change places."""
+
+    keys: tuple[str, ...]
+    columns: tuple[GroupColumn, ...]
+    eligible: str
+    is_first: str
+    rows: str
+    records: str
+
+
+@dataclass(frozen=True, slots=True)
+class Groups:
+    """The groups of a path: the node that aggregates, the boolean columns that say which rows have come to it (None
+    for all) and which of them stay, those of `Aggregate`, and where the values of a group are, by name."""
+
+    node: str
+    before: str | None
+    keep: str
+    rows: str
+    records: str
+    values: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
 class ExcludeRejected:
     """Adds `out`: true for the rows that no node has rejected so far, by the validation of the sink. `so_far` is the
     path up to this stage."""
@@ -173,7 +211,7 @@ class Join:
         return join_key(self.node, self.reference.id)
 
 
-Stage = Derive | RunPrograms | Deduplicate | Window | ExcludeRejected | Join
+Stage = Derive | RunPrograms | Deduplicate | Window | Aggregate | ExcludeRejected | Join
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,6 +244,7 @@ class Compiled:
     keeps: tuple[tuple[str, str], ...] = ()
     rules: tuple[RuleColumns, ...] = ()
     routes: tuple[Routes, ...] = ()
+    groups: Groups | None = None
     observed: Observed | None = None
 
     @property
@@ -258,9 +297,12 @@ class Compiled:
         made = [column for _, column in self.keeps]
         made += [column for join in self.joins for column in (join.match, join.repeated) if column is not None]
         made += [route.column for route in self.routes]
+        if self.groups:
+            before = [self.groups.before] if self.groups.before else []
+            wanted += [*before, self.groups.rows, self.groups.records, *self.groups.values.values()]
         made += [column for rule in self.rules for column in (rule.applies, rule.value) if column is not None]
         pending = set(outputs_of(self.sink_programs()))
-        return [*made, *dict.fromkeys(name for name in wanted if name not in read and name not in pending)]
+        return list(dict.fromkeys([*made, *(name for name in wanted if name not in read and name not in pending)]))
 
     def _between(self) -> list[Program]:
         return [program for stage in self.stages if isinstance(stage, RunPrograms) for program in stage.programs]
@@ -269,5 +311,6 @@ class Compiled:
 def moves_rows(stages: Iterable[Stage]) -> bool:
     """Return whether the order of the rows changes. If so, the pass is not run again after an expression failed."""
     return any(
-        isinstance(stage, Deduplicate | Window) or (isinstance(stage, Join) and stage.moves_rows) for stage in stages
+        isinstance(stage, Deduplicate | Window | Aggregate) or (isinstance(stage, Join) and stage.moves_rows)
+        for stage in stages
     )

@@ -14,7 +14,17 @@ import pyarrow.compute as pc
 
 from executors.formats.closing import closed_after
 from executors.spark.batch_passthrough import UNREADABLE
-from executors.spark.compiled import Compiled, Deduplicate, Derive, ExcludeRejected, Join, RunPrograms, Stage, Window
+from executors.spark.compiled import (
+    Aggregate,
+    Compiled,
+    Deduplicate,
+    Derive,
+    ExcludeRejected,
+    Join,
+    RunPrograms,
+    Stage,
+    Window,
+)
 from executors.spark.steps import run_programs
 from executors.types import wire_type
 from executors.validation import BAD
@@ -89,7 +99,7 @@ def _computable(stage: Stage, types: dict[str, pa.DataType]) -> Vectors | RunPro
             if vectors is not None:
                 types |= {name: vector.type for name, vector in vectors.columns}
             return vectors
-        case ExcludeRejected() | Deduplicate() | Window() | Join():
+        case ExcludeRejected() | Deduplicate() | Window() | Aggregate() | Join():
             return None
 
 

@@ -21,9 +21,11 @@ from executors.destinations.base import StagingArea
 from executors.errors import ExpressionFailed, Terminal, Transient
 from executors.model import PassResult, RulePlan, StageColumn
 from executors.reading import Reading
+from executors.spark.aggregates import add_groups
 from executors.spark.batch_passthrough import BATCH, PACKED_BATCH, ROW, UNREADABLE, PackTask, UnpackTask
 from executors.spark.columns import mask_rejected
 from executors.spark.compiled import (
+    Aggregate,
     Compiled,
     Deduplicate,
     Derive,
@@ -48,7 +50,7 @@ from executors.spark.sink import COUNTS, Evaluation, FusedTask, SinkTask, decode
 from executors.spark.steps import ProgramsTask, outputs_of
 from executors.spark.types import spark_type
 from executors.spark.windows import add_window
-from executors.validation import FILE, RECORD, FailedFlag, ValidationPlan
+from executors.validation import FILE, RECORD, FailedFlag, GroupColumns, ValidationPlan
 from ir.pipeline import Path
 
 MOST_TASKS = 16
@@ -144,7 +146,12 @@ def _taker(plan: PassPlan, sink: Sink) -> Task:
     compiled = plan.compiled
     matches = tuple((join.key, join.match) for join in compiled.joins)
     evaluation = Evaluation(
-        _validation_plan(plan, compiled), compiled.sink_programs(), compiled.keeps, matches, compiled.routes
+        _validation_plan(plan, compiled),
+        compiled.sink_programs(),
+        compiled.keeps,
+        matches,
+        compiled.routes,
+        compiled.groups,
     )
     return sink.task(evaluation, compiled)
 
@@ -189,7 +196,7 @@ def _located(session: RunSession, plan: PassPlan, failure: ExpressionFailed) -> 
 def _stage_rejected(session: RunSession, plan: PassPlan, staging: StagingArea, failed: FailedRow) -> PassResult:
     node, failure = plan.path.target.id, failed.failure
     flag = FailedFlag("_flow_failed", failure.node or node, failure.column, failure.why)
-    validation = replace(_validation_plan(plan, plan.compiled), stage_columns=(), rules=(), flags=(flag,))
+    validation = replace(_validation_plan(plan, plan.compiled), stage_columns=(), rules=(), flags=(flag,), groups=None)
     sink = SinkTask(Evaluation(validation, (), ()), staging)
     with translate(node):
         frame = map_task(frame_of_numbers(session.start(), 1), FusedTask(_Flagged(failed.row, flag), sink), COUNTS)
@@ -229,11 +236,17 @@ def _validation_plan(plan: PassPlan, compiled: Compiled) -> ValidationPlan:
             for rule, columns in zip(plan.rules[: len(compiled.rules)], compiled.rules, strict=True)
         ),
         flags=compiled.sink_flags(),
+        groups=_group_columns(compiled),
         on_type_mismatch=plan.on_type_mismatch,
         on_bad_row=plan.reading.on_bad_row,
         now=plan.now,
         charset=plan.charset,
     )
+
+
+def _group_columns(compiled: Compiled) -> GroupColumns | None:
+    groups = compiled.groups
+    return GroupColumns(groups.rows, groups.records, groups.values) if groups else None
 
 
 def _through_spark(numbers: DataFrame, plan: PassPlan, sink: Sink) -> DataFrame:
@@ -276,6 +289,8 @@ def _add(frame: DataFrame, stage: Stage, compiled: Compiled, tasks: int, plan: P
             return _in_order(_flag_last(frame, stage, tasks), tasks)
         case Window():
             return _in_order(add_window(frame, stage, tasks), tasks)
+        case Aggregate():
+            return _in_order(add_groups(frame, stage, tasks), tasks)
         case Join():
             joined = add_join(frame, stage, reference_frame(frame.sparkSession, stage.reference))
             return _in_order(joined, tasks) if stage.moves_rows else joined

@@ -15,7 +15,7 @@ from executors.destinations.base import StageWriter, StagingArea
 from executors.formats.batches import take_trailers
 from executors.formats.closing import closed_after
 from executors.model import RecordRef, RuleCount, TaskCount, branch_key
-from executors.spark.compiled import Routes
+from executors.spark.compiled import Groups, Routes
 from executors.spark.steps import Program, run_programs
 from executors.types import wire_type
 from executors.validation import FILE, RECORD, Evaluated, Tally, ValidationPlan, validate
@@ -38,6 +38,7 @@ class Evaluation:
     keeps: tuple[tuple[str, str], ...]
     matches: tuple[tuple[str, str], ...] = ()
     routes: tuple[Routes, ...] = ()
+    groups: Groups | None = None
 
     def evaluate(self, tally: Tally, batch: pa.RecordBatch) -> Evaluated:
         """Evaluate the rows of a batch and count them."""
@@ -54,10 +55,22 @@ class Evaluation:
         for node, column in self.keeps:
             remaining = batch.column(column).true_count
             gone = rows - remaining
+            if self.groups and self.groups.keep == column:
+                gone -= _count_grouped(tally, batch, self.groups)
             tally.filtered_at[node] += filtered.get(node, gone)
             tally.elsewhere_at[node] += gone - filtered.get(node, gone)
             rows = remaining
         return batch.filter(batch.column(self.keeps[-1][1])) if self.keeps else batch
+
+
+def _count_grouped(tally: Tally, batch: pa.RecordBatch, groups: Groups) -> int:
+    """Count the rows that went into groups beside those that stand for them; return their number."""
+    arrived = batch.column(groups.before).true_count if groups.before else batch.num_rows
+    grouped: int = arrived - batch.column(groups.keep).true_count
+    rows = batch.column(groups.rows)
+    tally.grouped_at[groups.node] += grouped
+    tally.in_groups += (pc.sum(rows).as_py() or 0) - (len(rows) - rows.null_count)
+    return grouped
 
 
 def _count_routes(tally: Tally, batch: pa.RecordBatch, route: Routes) -> int:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from executors.grammar import PLAIN, Written, convert_column
+from executors.spark.aggregate_columns import aggregate
 from executors.spark.branch_columns import take
 from executors.spark.deduplicate_columns import deduplicate
 from executors.spark.extracts import flatten, json_path, regex_extract
@@ -157,6 +158,7 @@ OPS: KindTable[Callable[[Compiler, Any], None]] = KindTable(
         ("flatten", flatten),
         ("deduplicate", deduplicate),
         ("window", window),
+        ("aggregate", aggregate),
         ("join", join),
         ("sql", _sql),
         ("take", take),

@@ -34,6 +34,7 @@ from executors.postgres.watermark_doubts import WatermarkDoubt
 from executors.postgres.watermark_moves import WatermarkMove
 from executors.postgres.watermarks import NO_WATERMARK, WatermarkChange, WatermarkKey
 from executors.rejected_rows import RejectedRow
+from executors.rejects import GROUP
 from executors.table_name import TableName
 from executors.target_database.commits import fence_and_find_commits
 from executors.target_database.first_rows import read_first_rows
@@ -74,12 +75,15 @@ from executors.target_database.watermarks import (
     reset_watermark,
     set_watermark,
 )
+from executors.validation.rows import GROUP_KEY
 
 __all__ = [
     "COUNT_SECONDS",
     "EVERY",
     "FILLED",
+    "GROUP",
     "GROUP_COLUMNS",
+    "GROUP_KEY",
     "HIGHEST",
     "NEWEST_FIRST",
     "NO_WATERMARK",

@@ -8,10 +8,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from executors.rejects import REJECT_SCHEMA, row_id
+from executors.rejects import GROUP, REJECT_SCHEMA, row_id
 from executors.validation.findings import Finding, Findings
 from executors.validation.plan import BAD, FILE, RAW, RECORD, ValidationPlan
-from executors.validation.rows import raw_text, row_texts
+from executors.validation.rows import group_texts, raw_text, row_texts
 
 RowIndexes = np.ndarray[Any, np.dtype[np.intp]]
 
@@ -48,7 +48,7 @@ def reject_entries(batch: pa.RecordBatch, plan: ValidationPlan, findings: Findin
         "severity": of_finding([f.severity for f in violated]),
         "disposition": of_row(["loaded" if alive else "dropped" for alive in findings.alive[rows]]),
         "row": of_row(_row_jsons(guilty, plan)),
-        "row_from": of_row([plan.row_from] * len(rows)),
+        "row_from": of_row(_forms(guilty, plan)),
         "source_file": of_row([shown(plan.files[file][1]) for file in guilty.column(FILE).to_pylist()]),
     }
     return pa.RecordBatch.from_pydict(columns, schema=REJECT_SCHEMA)
@@ -74,7 +74,21 @@ def _row_ids(guilty: pa.RecordBatch, plan: ValidationPlan) -> list[str]:
     return [row_id(plan.run_id, plan.target, plan.files[file][0], record) for file, record in positions]
 
 
+def _forms(guilty: pa.RecordBatch, plan: ValidationPlan) -> list[str]:
+    if plan.groups is None:
+        return [plan.row_from] * guilty.num_rows
+    return [GROUP if is_group else plan.row_from for is_group in guilty.column(plan.groups.rows).is_valid().to_pylist()]
+
+
 def _row_jsons(guilty: pa.RecordBatch, plan: ValidationPlan) -> list[str]:
+    texts = _source_jsons(guilty, plan)
+    if plan.groups is None:
+        return texts
+    groups = group_texts(guilty, plan.groups, plan.files, plan.charset)
+    return [group or text for group, text in zip(groups, texts, strict=True)]
+
+
+def _source_jsons(guilty: pa.RecordBatch, plan: ValidationPlan) -> list[str]:
     texts = row_texts(guilty, plan.row_columns, plan.charset)
     if guilty.column(BAD).null_count == guilty.num_rows:
         return texts

@@ -110,14 +110,24 @@ OpFlag = CastFlag | RejectFlag | TieFlag | FailedFlag | NoBranchFlag
 
 
 @dataclass(frozen=True, slots=True)
+class GroupColumns:
+    """Columns that say of a row that it stands for a group: how many `rows` it has (NULL for rows that stand for
+    themselves), where its first `records` come from, as JSON, and the `values` of the group by name."""
+
+    rows: str
+    records: str
+    values: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
 class ValidationPlan:
     """How to validate the batches of one pass.
 
     `files` maps the index of a file in source order to (sha256, name). `row_columns` maps the names in a rejected row's
     JSON to frame columns: the fields as the source provided them (`row_from` source), else the columns that entered the
     node (`row_from` input). `working` maps working columns, which rules and stage columns name, to frame columns.
-    `flags` and `rules` are in the order of the path: a row that one node drops never reaches the next. `now` is the
-    run's clock, `charset` that of the target's database.
+    `flags` and `rules` are in the order of the path: a row that one node drops never reaches the next. `groups` is
+    there if rows may stand for groups. `now` is the run's clock, `charset` that of the target's database.
     """
 
     run_id: str
@@ -129,6 +139,7 @@ class ValidationPlan:
     stage_columns: tuple[StageColumn, ...]
     rules: tuple[RulePlan, ...] = ()
     flags: tuple[OpFlag, ...] = ()
+    groups: GroupColumns | None = None
     on_type_mismatch: Literal["abort", "skip", "null"] = "abort"
     on_bad_row: Literal["reject", "abort"] = "reject"
     row_from: Literal["source", "input"] = "source"

@@ -13,9 +13,13 @@ from executors.charsets import UTF8, Charset
 from executors.grammar import canonical_text
 from executors.grammar.broken_text import without_broken_bytes
 from executors.grammar.stages import holds_nul
+from executors.validation.plan import GroupColumns
 
 RAW_KEY = "_flow_raw"
 """The key of the text of a record that its format cannot read."""
+
+GROUP_KEY = "_flow_group"
+"""The key of what is known of the rows of a group."""
 
 _ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
 
@@ -35,6 +39,27 @@ def row_texts(batch: pa.RecordBatch, columns: Mapping[str, str], charset: Charse
         for row in rows:
             _mark_escaped(row, charset)
     return [_ENCODER.encode(row) for row in rows]
+
+
+def group_texts(
+    batch: pa.RecordBatch, columns: GroupColumns, files: Mapping[int, tuple[str, str]], charset: Charset = UTF8
+) -> list[str | None]:
+    """Return a JSON object for each row that stands for a group, None for others: the values of the group, how many
+    rows it has, and the file, its SHA-256 and the record of the first ones."""
+    counts, records = batch.column(columns.rows).to_pylist(), batch.column(columns.records).to_pylist()
+    texts = row_texts(batch, columns.values, charset)
+    return [
+        None if count is None else _ENCODER.encode(json.loads(text) | {GROUP_KEY: _group(count, where, files, charset)})
+        for count, where, text in zip(counts, records, texts, strict=True)
+    ]
+
+
+def _group(count: int, records: str, files: Mapping[int, tuple[str, str]], charset: Charset) -> dict[str, Any]:
+    first = [
+        {"file": charset.shown(files[at["file"]][1]), "hash": files[at["file"]][0], "record": at["record"]}
+        for at in json.loads(records)
+    ]
+    return {"rows": count, "first": first}
 
 
 def raw_text(raw: str | None, charset: Charset = UTF8) -> str:

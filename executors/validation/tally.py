@@ -26,6 +26,8 @@ class Tally:
     unmatched_at: Counter[str] = field(default_factory=Counter)
     elsewhere_at: Counter[str] = field(default_factory=Counter)
     routed_at: Counter[str] = field(default_factory=Counter)
+    grouped_at: Counter[str] = field(default_factory=Counter)
+    in_groups: int = 0
     read: int = 0
     parts: int = 0
     rules: dict[tuple[str, str], RuleCount] = field(default_factory=dict)
@@ -61,6 +63,8 @@ class Tally:
             self.parts,
             dict(self.elsewhere_at),
             dict(self.routed_at),
+            dict(self.grouped_at),
+            self.in_groups,
         )
 
 

@@ -231,6 +231,8 @@ export type FunctionName =
   | "zeroifnull";
 
 export interface Operations<DataFrame> {
+  /** Makes one row of all rows that are equal in some columns. */
+  aggregate(fields: { readonly by: readonly (string)[]; readonly columns: readonly ({ readonly as: string; readonly function: "count" | "sum" | "min" | "max" | "avg" | "countDistinct"; readonly column?: string })[] }): DataFrame;
   /** Adds or replaces columns with Spark SQL expressions. */
   derive(fields: { readonly columns: Readonly<Record<string, string>> }): DataFrame;
   /** Adds columns for the members of a JSON object. */

@@ -75,6 +75,11 @@ CODES = (
         "folder.unknown", "The folder does not exist here.", "Choose a folder of the workspace's folder.", status=404
     ),
     ErrorCode(
+        "fix.of_group",
+        "A group that an aggregate has made cannot be fixed.",
+        "Correct the rows in their source, or the rule, and run the pipeline again.",
+    ),
+    ErrorCode(
         "fix.incomplete",
         "Fixing rows needs a field and an expression.",
         "Give both, for example the field name and the expression trim(name).",

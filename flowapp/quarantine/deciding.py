@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from executors.target_database import Owner, RejectedRow, Rejects, TableName, Verb, open_rejects
+from executors.target_database import GROUP, Owner, RejectedRow, Rejects, TableName, Verb, open_rejects
 from flowapp.connections.selectors import get_connection
 from flowapp.connections.services import resolve
 from flowapp.quarantine.models import Selection
@@ -98,6 +98,7 @@ def reach_parts(selection: Selection) -> Iterator[Part]:
 def _decide(part: Part, verb: Verb, by: Decider, reason: str, cells: Mapping[Key, Cells] | None) -> int:
     rows = [replace(row, revision=part.seen[row.id]) for row in part.rows if cells is None or row.key in cells]
     if cells:
+        require_single_rows({row.row_from for row in rows})
         _require_fields(part, rows, cells)
     return part.rejects.change(part.owner, part.tables, rows, verb, by.words, reason, cells)
 
@@ -111,6 +112,16 @@ def _require_cells(cells: Mapping[Key, Cells]) -> None:
                     f"The value for {name!r} contains a NUL character or is too long.",
                     hint="Enter another value.",
                 )
+
+
+def require_single_rows(forms: Collection[str]) -> None:
+    """Raise FlowError if there are groups among rows of these forms."""
+    if GROUP in forms:
+        raise FlowError(
+            "fix.of_group",
+            "A group that an aggregate has made cannot be fixed: its values come from several rows of the source.",
+            hint="Correct the rows in their source, or the rule, and run the pipeline again.",
+        )
 
 
 def _require_fields(part: Part, rows: Collection[RejectedRow], cells: Mapping[Key, Cells]) -> None:

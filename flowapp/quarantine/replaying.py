@@ -15,7 +15,7 @@ from executors.target_database import RejectedRow
 from flowapp.pipelines.documents import read_document
 from flowapp.pipelines.models import Pipeline
 from flowapp.pipelines.selectors import get_version
-from flowapp.quarantine.deciding import Part, reach_parts
+from flowapp.quarantine.deciding import Part, reach_parts, require_single_rows
 from flowapp.quarantine.job_rows import FileHash, JobRows, TableRows
 from flowapp.quarantine.models import RowJob, Selection
 from flowapp.quarantine.records import note_decision
@@ -150,6 +150,8 @@ def _require_targets(pipeline: Pipeline, groups: dict[tuple[str, str], _Group], 
             )
         if loads:
             require_replayable(document.path_to(target), row_from)
+        else:
+            require_single_rows([row_from])
 
 
 def _group(selection: Selection) -> dict[tuple[str, str], _Group]:

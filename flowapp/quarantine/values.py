@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
-from executors.target_database import SUPERSEDED, Entry, RejectedRow
+from executors.target_database import GROUP_KEY, SUPERSEDED, Entry, RejectedRow
 from flowapp.accounts.roles import may_see_values
 
 
@@ -120,7 +120,7 @@ def cells_of(entries: list[Entry], failing: Set[str]) -> list[Cell]:
     row = entries[0]["row"]
     fields = row if isinstance(row, dict) else {"": row}
     fixed = entries[0].get("fixedRow") or {}
-    names = [*fields, *sorted((failing | fixed.keys()) - fields.keys())]
+    names = [*(name for name in fields if name != GROUP_KEY), *sorted((failing | fixed.keys()) - fields.keys())]
     names.sort(key=lambda name: name not in failing)
     return [
         Cell(
@@ -133,6 +133,25 @@ def cells_of(entries: list[Entry], failing: Set[str]) -> list[Cell]:
         )
         for name in names
     ]
+
+
+@dataclass(frozen=True, slots=True)
+class GroupOrigin:
+    """How many rows of the source a group has, and the records of the first ones by file."""
+
+    rows: int
+    records: Mapping[str, list[int]]
+
+
+def group_of(entry: Entry) -> GroupOrigin | None:
+    """The origin of a rejected group; None for rows, and for groups that were stored without it."""
+    row = entry["row"]
+    if not isinstance(row, dict) or GROUP_KEY not in row:
+        return None
+    records: dict[str, list[int]] = {}
+    for first in row[GROUP_KEY]["first"]:
+        records.setdefault(first["file"], []).append(first["record"])
+    return GroupOrigin(row[GROUP_KEY]["rows"], records)
 
 
 def text_of(value: Any) -> str | None:

@@ -25,7 +25,7 @@ from flowapp.quarantine.forms import filters_of
 from flowapp.quarantine.selectors import EntryFilter, list_entries_of_row, page_filtered
 from flowapp.quarantine.sorting import columns_of, order_of, sorting_of
 from flowapp.quarantine.source_fields import SourceFields, with_origins
-from flowapp.quarantine.values import cells_of
+from flowapp.quarantine.values import cells_of, group_of
 from flowapp.runs.load_units.selectors import line_of
 from flowapp.runs.models import Run
 from flowapp.runs.rule_names import names_of, rule_name
@@ -157,7 +157,7 @@ def row(request: HtmxRequest, run: UUID, row_id: str) -> HttpResponse:
     context |= {"rule_names": _names(request, entries)}
     first = entries[0]
     context |= {"line": line_of(found, first["sourceFile"], first["sourceRecord"])}
-    context |= {"entries": entries, "first": first}
+    context |= {"entries": entries, "first": first, "group": group_of(first)}
     if context["sees_values"]:
         about = SourceFields(request.workspace, entries)
         context["cells"] = cells_of(entries, frozenset().union(*map(about.failing, entries)))

@@ -245,6 +245,8 @@ class NodeRun(models.Model):
     rows_filtered = models.BigIntegerField(null=True)
     # Rows that were passed to other branches.
     rows_elsewhere = models.BigIntegerField(null=True)
+    # Rows that an aggregate took into groups, less one for each group.
+    rows_grouped = models.BigIntegerField(null=True)
     rows_rejected = models.BigIntegerField(null=True)
     # The rows that this node itself rejected; also set for the nodes before a target.
     rows_rejected_here = models.BigIntegerField(null=True)

@@ -27,6 +27,10 @@ _EXCLUDED = ("rowsReplaced", "rowsBehindMark", "rowsSuppressed")
 """Rows that a target excludes itself. Its filtered rows were filtered by the nodes before it."""
 
 
+_LEFT_OUT = ("rowsFiltered", "rowsElsewhere", "rowsGrouped")
+"""What other nodes leave out."""
+
+
 @dataclass(frozen=True, slots=True)
 class NodeRow:
     """A node of the run's version. `counts` is None while it has not finished, and for nodes that only joins read."""
@@ -46,9 +50,7 @@ class NodeRow:
     def excluded(self) -> int:
         """The rows that came in and were neither passed on nor rejected at this node."""
         counts = self.counts or {}
-        return sum(
-            counts.get(key) or 0 for key in (_EXCLUDED if self.kind == "target" else ("rowsFiltered", "rowsElsewhere"))
-        )
+        return sum(counts.get(key) or 0 for key in (_EXCLUDED if self.kind == "target" else _LEFT_OUT))
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ TERMS = {
     "rowsRejected": "rejected",
     "rowsFiltered": "filtered",
     "rowsElsewhere": "to other branches",
+    "rowsGrouped": "grouped into these",
     "rowsReplaced": "replaced",
     "rowsBehindMark": "below the watermark",
     "rowsSuppressed": "suppressed",

@@ -88,6 +88,9 @@ class NodeSerializer(WireSerializer[Any]):
     rows_read = serializers.IntegerField(required=False)
     rows_filtered = serializers.IntegerField(required=False)
     rows_elsewhere = serializers.IntegerField(required=False, help_text="Rows that went to other branches.")
+    rows_grouped = serializers.IntegerField(
+        required=False, help_text="Rows that an aggregate took into groups, less one for each group."
+    )
     rows_rejected = serializers.IntegerField(required=False)
     rows_rejected_here = serializers.IntegerField(required=False)
     rows_staged = serializers.IntegerField(required=False)

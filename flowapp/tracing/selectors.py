@@ -39,6 +39,7 @@ RECENT_LOADS = 10
 EXCLUDED = {
     "rows_filtered": "filtered out",
     "rows_elsewhere": "sent to other branches",
+    "rows_grouped": "made into groups with other rows; a group is searched by the columns that it is grouped by",
     "rows_replaced": "replaced by later rows of the same key",
     "rows_behind_mark": "below the watermark",
     "rows_suppressed": "older than the table's row, or suppressed by a trigger",
@@ -130,10 +131,13 @@ def _trace(pipeline: Pipeline, document: Document, target: Target, key: Mapping[
     table, reject_tables = TableName(target.schema_, target.table), _quarantines(pipeline, document, target)
     owner, at_source = Owner(str(pipeline.workspace_id), pipeline.slug), _source_key(document, target, key)
     connection = resolve(get_connection(pipeline.workspace, target.connection))
-    trace = search_row(connection, RowSearch(owner, target.id, table, key, at_source, reject_tables))
+    grouped_by = _grouped_by(document, target)
+    at_table = {name: value for name, value in key.items() if name in grouped_by} or key
+    trace = search_row(connection, RowSearch(owner, target.id, table, at_table, at_source, reject_tables))
     describe = _Describing(pipeline)
     note = "" if at_source else "Only by file and record, because the pipeline computes the key."
-    rows = describe.location(f"table {table}", "table", trace.table, describe.row)
+    groups = f"The rows are groups by {', '.join(grouped_by)}; shown are those with these values." if grouped_by else ""
+    rows = describe.location(f"table {table}", "table", trace.table, describe.row, groups)
     rejects = [
         describe.location(f"rejected rows in {table_name}", "rejects", found, describe.entry, note)
         for table_name, found in zip(reject_tables, trace.rejects, strict=True)
@@ -143,14 +147,26 @@ def _trace(pipeline: Pipeline, document: Document, target: Target, key: Mapping[
     return TargetTrace(target.id, (rows, *rejects, samples), tuple(_excluded(pipeline, target)))
 
 
+def _grouped_by(document: Document, target: Target) -> list[str]:
+    """Return the columns of the target that identify the groups which an aggregate makes of the rows; none if none
+    does."""
+    path = document.path_to(target)
+    if not any(transform.aggregates for transform in path.transforms):
+        return []
+    (lineage,) = (one for one in lineages_of(document) if (one.source, one.target) == (path.source.id, target.id))
+    return [name for name, trace in lineage.columns.items() if not any(step.startswith("=") for step in trace.steps)]
+
+
 def _source_key(document: Document, target: Target, key: Mapping[str, str]) -> dict[str, str] | None:
-    """Return the key in the source's columns; None if a column of the key is not an unchanged column of the source."""
+    """Return the key in the source's columns; None if a column of the key is not an unchanged column of the source.
+    Columns that groups do not have are those of the source."""
     path = document.path_to(target)
     (lineage,) = (one for one in lineages_of(document) if (one.source, one.target) == (path.source.id, target.id))
+    is_grouped = any(transform.aggregates for transform in path.transforms)
     found = {}
     for name, value in key.items():
         trace = lineage.columns.get(name)
-        if trace is None and lineage.has_others and not lineage.is_opaque:
+        if trace is None and (is_grouped or (lineage.has_others and not lineage.is_opaque)):
             found[name] = value
         elif trace is not None and len(trace.sources) == 1 and not any(step.startswith("=") for step in trace.steps):
             found[trace.sources[0]] = value

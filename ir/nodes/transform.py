@@ -9,7 +9,7 @@ from pydantic import ConfigDict, Field
 
 from ir.columns import Columns
 from ir.nodes.base import InnerNode
-from ir.ops import AnyOp, Join
+from ir.ops import Aggregate, AnyOp, Join
 from ir.pointers import Pointer
 
 
@@ -38,6 +38,11 @@ class Transform(InnerNode):
             for column, pointer in op.adds(at / "ops" / i):
                 yield column, pointer, columns
             columns = op.columns_after(columns)
+
+    @property
+    def aggregates(self) -> bool:
+        """Whether rows leave the node as groups."""
+        return any(isinstance(op, Aggregate) for op in self.ops)
 
     def joins(self, at: Pointer) -> Iterator[tuple[Join, Pointer]]:
         """Yield the joins, each with its position."""

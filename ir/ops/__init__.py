@@ -6,6 +6,7 @@ from typing import Annotated
 
 from ir.annotations import ByTag, tag_of
 from ir.kinds import KindTable
+from ir.ops.aggregate import Aggregate, AggregateColumn
 from ir.ops.base import Column, ColumnList, Op
 from ir.ops.columns import Cast, CastTo, Derive, Drop, FillNull, Rename, Select, Trim, TypeOrObject
 from ir.ops.extract import JsonPath, RegexExtract
@@ -29,6 +30,7 @@ OP_KINDS = (
     Flatten,
     Deduplicate,
     Window,
+    Aggregate,
     Join,
     SqlQuery,
 )
@@ -47,6 +49,7 @@ AnyOp = Annotated[
     | Flatten
     | Deduplicate
     | Window
+    | Aggregate
     | Join
     | SqlQuery,
     ByTag("op"),
@@ -54,6 +57,8 @@ AnyOp = Annotated[
 
 __all__ = [
     "OPS",
+    "Aggregate",
+    "AggregateColumn",
     "AnyOp",
     "Cast",
     "CastTo",

@@ -166,11 +166,7 @@ METHODS: KindTable[Callable[..., Ops]] = KindTable(
 _NO_ROWS = "Transforms are written without rows. Look at rows in the preview of the node in the editor."
 _NOT_NEEDED = "Flow decides this. Remove the call."
 _NO_ORDER = "Tables have no order, and every row is loaded. Use filter() to leave rows out."
-_GROUPS = (
-    "Use aggregate(…) with its fields by name."
-    if "aggregate" in OPS
-    else "No operation of Flow does this. Do it in a view or a table of the target's database."
-)
+_GROUPS = "Use aggregate(…) with its fields by name."
 _ONE_INPUT = "The code of a node has one stream of rows. Only join() looks into another node."
 ALTERNATIVES: Mapping[str, str] = {
     **dict.fromkeys(("show", "collect", "count", "take", "head", "first", "toPandas", "toArrow", "describe"), _NO_ROWS),

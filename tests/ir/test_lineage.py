@@ -34,7 +34,7 @@ def pipeline(*ops: dict, columns: tuple[str, ...] = ("a", "b")) -> Pipeline:
                 "connection": "w",
                 "schema": "public",
                 "table": "t",
-                "loadMode": "append",
+                "loadMode": "truncate",
             },
         ],
     }
@@ -155,6 +155,17 @@ def test_what_is_taken_out_of_a_text_comes_from_its_column():
 def test_members_of_an_object_come_from_its_column():
     op = {"op": "flatten", "field": "b", "columns": {"$.x.y": "date"}, "onMissing": "null", "onUnknown": "ignore"}
     assert lineage(op).columns["x_y"] == Trace(("b",), ("value at $.x.y as date",))
+
+
+def test_what_an_aggregate_computes_comes_from_the_column_that_it_takes():
+    columns = [{"as": "n", "function": "count"}, {"as": "last", "function": "max", "column": "b"}]
+    found = lineage({"op": "aggregate", "by": ["a"], "columns": columns})
+    assert found.columns == {
+        "a": Trace(("a",)),
+        "n": Trace((), ("= count(*) by a",)),
+        "last": Trace(("b",), ("= max(b) by a",)),
+    }
+    assert not found.has_others
 
 
 def test_what_a_window_computes_comes_from_the_column_that_it_takes():

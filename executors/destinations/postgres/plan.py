@@ -9,6 +9,7 @@ from executors.destinations.postgres.staging import tables_of
 from executors.load_record import InputCounts, LoadFindings
 from executors.postgres.client import charset_of
 from executors.postgres.load import LoadFile, LoadPlan
+from executors.rejects import GROUP, INPUT
 from executors.runs.state import LoadState
 from ir.load_modes import load_mode
 from ir.nodes import Target
@@ -32,6 +33,7 @@ def load_plan(state: LoadState) -> LoadPlan:
         backs_up=target.backup_before_load,
         order_by=_order_by(target),
         keeps_order=load.reading.keeps_order,
+        row_form=GROUP if any(node.aggregates for node in load.path.transforms) else INPUT,
         files=_files_of(state),
         quarantine=load.quarantine,
         input=InputCounts(**state.node_counts),

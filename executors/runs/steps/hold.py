@@ -20,14 +20,15 @@ def guard_empty(state: LoadState) -> LoadState:
     """Prevent an empty source from clearing the table. The rows are those that the tasks reported, because a staging
     that has lost its rows does not mean an empty source."""
     target = state.target
-    staged, elsewhere = state.result.total("rows_staged"), state.rows_elsewhere
+    staged, elsewhere, grouped = state.result.total("rows_staged"), state.rows_elsewhere, state.rows_grouped
     if staged or not load_mode(target.load_mode).replaces_all_rows or not target.fail_on_empty_source:
         return state
     raise InvalidContent(
         "source.empty",
         f"No row is left to replace the rows of {target.schema_}.{target.table}: {state.rows_read:,} read, "
         f"{state.rows_filtered:,} filtered, {state.rows_rejected:,} rejected"
-        f"{f', {elsewhere:,} to other branches' if elsewhere else ''}. The table was not changed.",
+        f"{f', {elsewhere:,} to other branches' if elsewhere else ''}"
+        f"{f', {grouped:,} into groups' if grouped else ''}. The table was not changed.",
         node=target.id,
         hint="If an empty source may clear the table, set failOnEmptySource to false on this target.",
     )

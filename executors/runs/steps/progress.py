@@ -37,6 +37,8 @@ def log_pass(state: LoadState) -> LoadState:
         text += f", {state.rows_filtered:,} filtered"
     if state.rows_elsewhere:
         text += f", {state.rows_elsewhere:,} to other branches"
+    if state.rows_grouped:
+        text += f", {state.rows_grouped:,} grouped into them"
     events.log("info", f"{text}.", state.target.id)
     events.step_rows(PASS.name, state.rows_read)
     return state

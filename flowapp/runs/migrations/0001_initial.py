@@ -209,6 +209,7 @@ class Migration(migrations.Migration):
                 ("rows_read", models.BigIntegerField(null=True)),
                 ("rows_filtered", models.BigIntegerField(null=True)),
                 ("rows_elsewhere", models.BigIntegerField(null=True)),
+                ("rows_grouped", models.BigIntegerField(null=True)),
                 ("rows_rejected", models.BigIntegerField(null=True)),
                 ("rows_rejected_here", models.BigIntegerField(null=True)),
                 ("rows_staged", models.BigIntegerField(null=True)),

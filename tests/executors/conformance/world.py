@@ -304,12 +304,20 @@ def reconciles(report: RunReport) -> bool:
         return False
     if len(report.target_counts) == 1 and any(a.rows_out != b.rows_in for a, b in pairwise(report.nodes)):
         return False
-    taken = t.rows_filtered + t.rows_rejected + t.rows_replaced + t.rows_behind_mark + t.rows_suppressed + t.rows_loaded
+    taken = (
+        (t.rows_grouped or 0)
+        + t.rows_filtered
+        + t.rows_rejected
+        + t.rows_replaced
+        + t.rows_behind_mark
+        + t.rows_suppressed
+        + t.rows_loaded
+    )
     return t.rows_read == taken and t.rows_loaded == t.rows_inserted + t.rows_updated + t.rows_unchanged
 
 
 def _adds_up(node: NodeReport) -> bool:
     """Whether each row that came in went out or was left out here."""
     own = (node.rows_replaced, node.rows_behind_mark, node.rows_suppressed)
-    here = (node.rows_rejected_here, *(own if node.kind == "target" else (node.rows_filtered,)))
+    here = (node.rows_rejected_here, *(own if node.kind == "target" else (node.rows_filtered, node.rows_grouped)))
     return node.rows_in == node.rows_out + sum(rows or 0 for rows in here)

@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from decimal import Decimal
 from pathlib import Path
 
 import pytest
@@ -21,7 +22,14 @@ pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.spark]
 
 ORDERS = ("load-a-csv", "find-a-row", "fix-rejected-rows", "schedule-a-pipeline", "move-to-another-installation")
 """Pages that continue the example of the page before."""
-ALONE = ("keep-two-tables-in-step", "branch-rows", "join-with-a-table", "select-with-sql", "go-to-production")
+ALONE = (
+    "keep-two-tables-in-step",
+    "branch-rows",
+    "load-totals",
+    "join-with-a-table",
+    "select-with-sql",
+    "go-to-production",
+)
 PROJECTS = ("follow-a-project", "keep-pipelines-in-git", "write-transforms-as-code")
 """Pages whose files `test_projects` plans and applies."""
 LONG_AGO = 1_700_000_000
@@ -141,3 +149,11 @@ def test_the_commands_for_production_work(follow):
 
 def test_every_task_page_is_run():
     assert set(list_tasks()) == {*ORDERS, *ALONE, *PROJECTS}
+
+
+def test_each_country_gets_one_row_of_totals(follow) -> None:
+    reader = follow("load-totals")
+    assert reader.query("select country, orders, customers, amount from public.totals order by 1") == [
+        ("DE", 3, 2, 40),
+        ("FR", 1, 1, Decimal("7.50")),
+    ]

@@ -50,6 +50,14 @@ def test_a_fixed_value_replaces_the_original_in_every_entry_of_the_row(alices, k
     assert now(alices, kept[1]) == [("open", None, None)]
 
 
+def test_a_group_of_rows_is_not_fixed(alices, orders, warehouse: Connection, table):
+    run = keep(warehouse, orders, table, "r3", row={"id": "1"}, rowFrom="group")
+    with pytest.raises(FlowError) as refused:
+        fix(alices, f"{run}:r3-0", id="2")
+    assert refused.value.code == "fix.of_group"
+    assert now(alices, f"{run}:r3-0") == [("open", None, None)]
+
+
 def test_fixes_add_up_and_can_be_taken_back(alices, kept):
     fix(alices, kept[0], name="Bob")
     fix(alices, kept[0], id="2")

@@ -180,6 +180,17 @@ def test_a_row_as_it_reached_the_node_has_the_field_of_the_rule(as_, orders, war
     assert "destination fails b dest a" in words(as_("editor").get(f"{ERRORS}rows/{run.pk}/r1-0/"))
 
 
+def test_a_rejected_group_says_which_rows_it_has(as_, orders, warehouse, table, run):
+    first = [{"file": name, "hash": "0" * 64, "record": record} for name, record in (("a", 7), ("a", 9), ("b", 2))]
+    row = {"country": "DE", "_flow_group": {"rows": 1200, "first": first}}
+    keep(warehouse, orders, table, "r1", run, field="country", row=row, rowFrom="group")
+    page = words(as_("editor").get(f"{ERRORS}rows/{run.pk}/r1-0/"))
+
+    assert "Group of 1,200 rows, the first from a record 7, 9; b record 2" in page
+    assert "The row that stands for a group Field Value country fails DE" in page
+    assert "_flow_group" not in page
+
+
 def test_a_column_that_a_transform_made_is_not_shown_as_null(as_, orders, warehouse, table, run):
     keep(warehouse, orders, table, "r1", run, field="amount", row={"Amount €": "-1"})
     page = words(as_("editor").get(f"{ERRORS}rows/{run.pk}/r1-0/"))

@@ -174,6 +174,13 @@ def test_pipelines_that_share_a_table_do_not_get_each_others_rows(alices, orders
     assert [len(ids) for _, _, ids in rows_of(run).tables] == [1]
 
 
+def test_no_run_computes_values_of_a_group(alices, orders, warehouse, table):
+    run = keep(warehouse, orders, table, "r1", rowFrom="group")
+    with pytest.raises(FlowError) as refused:
+        ask(RunKind.FIX, choose_by_keys(alices, [f"{run}:r1-0"], ANN), column="id", expression="trim(id)")
+    assert refused.value.code == "fix.of_group"
+
+
 @pytest.mark.parametrize("kind", [RunKind.REPLAY, RunKind.RECHECK])
 def test_a_pipeline_with_deduplicate_refuses_a_replay(as_, alices, orders, warehouse, table, kind):
     run = keep(warehouse, orders, table, "r1")

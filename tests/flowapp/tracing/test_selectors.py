@@ -52,6 +52,20 @@ def test_a_rejected_row_is_found_by_what_the_source_called_its_key(checked, run,
     assert (row.entry["ruleId"], row.entry["disposition"]) == ("named", "dropped")
 
 
+def test_a_row_of_the_source_leads_to_its_group(save, checked, run, table, warehouse, schema):
+    table((1, "Ann", 5))
+    source, shape, check, load = json.loads(checked.versions.get().document)["nodes"]
+    groups = {"op": "aggregate", "by": ["id"], "columns": [{"as": "name", "function": "max", "column": "name"}]}
+    shape = {**shape, "ops": [*shape["ops"], groups]}
+    load = {name: value for name, value in load.items() if name != "upsertKey"} | {"loadMode": "truncate"}
+    save(nodes=[source, shape, check, load])
+    keep(warehouse, checked, f"{schema}.rejects", "named", run, row={"no": "1", "city": "Rome"}, sourceRecord=9)
+    found, _ = locations(checked, id="1", city="Rome")
+    assert [row.values["name"] for row in found["table"].found] == ["Ann"]
+    assert "The rows are groups by id" in found["table"].note
+    assert [row.record for row in found["rejects"].found] == [9]
+
+
 def test_a_loaded_row_brings_its_warnings_by_its_place(checked, run, table, warehouse, schema):
     table((1, "Ann", 5))
     keep(

@@ -1,0 +1,66 @@
+"""Columns computed from the rows of a group. The first row of each group stands for it; all rows stay, in their places,
+so that those that are rejected reach validation like all others."""
+
+from __future__ import annotations
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import Window as SparkWindow
+from pyspark.sql import functions as F  # noqa: N812
+from pyspark.sql.window import WindowSpec
+
+from executors.spark.compiled import Aggregate, GroupColumn
+from executors.spark.types import spark_type
+from executors.validation import FILE, RECORD
+
+MOST_RECORDS = 100
+"""Of a group, whose origin an entry for a rejected group names."""
+
+
+def add_groups(frame: DataFrame, stage: Aggregate, tasks: int) -> DataFrame:
+    """The frame with what the stage adds. Rows change places."""
+    asked = F.expr(stage.eligible)
+    by = [asked, *map(F.col, stage.keys)]
+    group = SparkWindow.partitionBy(*by)
+    # By as many tasks, and so connections to the target, as without.
+    spread = frame.repartition(tasks, *by)
+    is_first = asked & (F.row_number().over(group.orderBy(FILE, RECORD)) == 1)
+    places = {_place_of(c): _place(c, group) for c in stage.columns if c.function == "countDistinct"}
+    found = spread.select("*", is_first.alias(stage.is_first), *(place.alias(name) for name, place in places.items()))
+    origin = F.struct(F.col(FILE).alias("file"), F.col(RECORD).alias("record"))
+    added = {column.out: _computed(column, asked).over(group).cast(spark_type(column.type)) for column in stage.columns}
+    added |= {
+        stage.rows: F.count(F.lit(1)).over(group),
+        stage.records: F.to_json(F.min_by(origin, origin, MOST_RECORDS).over(group)),
+    }
+    first = F.col(stage.is_first)
+    return found.select("*", *(F.when(first, value).alias(name) for name, value in added.items())).drop(*places)
+
+
+def _computed(column: GroupColumn, asked: Column) -> Column:
+    """Rows that are not asked are in no group; what their values would make fail is no failure."""
+    if column.argument is None:
+        return F.count(F.lit(1))
+    value = F.when(asked, F.expr(column.argument))
+    match column.function:
+        case "count":
+            return F.count(value)
+        case "sum":
+            return F.sum(value)
+        case "avg":
+            return F.avg(value)
+        case "min":
+            return F.min(value)
+        case "max":
+            return F.max(value)
+    return F.max(F.when(value.isNull(), 0).otherwise(F.col(_place_of(column))))
+
+
+def _place_of(column: GroupColumn) -> str:
+    return f"_flow_place_{column.out}"
+
+
+def _place(column: GroupColumn, group: WindowSpec) -> Column:
+    """The place of a value among the different values of its group, from 1: the highest place is their number. A window
+    has no count of different values."""
+    value = F.expr(str(column.argument))
+    return F.dense_rank().over(group.orderBy(value.asc_nulls_last()))
