@@ -45,7 +45,7 @@ class TokenSerializer(CamelSerializer[Token]):
     )
     created_at = serializers.DateTimeField()
     expires_at = serializers.DateTimeField()
-    ended_reason = serializers.CharField(help_text="Why it ended before its time; empty if it did not.")
+    ended_reason = serializers.CharField(help_text="Why the token ended before its expiry; empty if it did not.")
 
 
 class NewTokenSerializer(TokenSerializer):

@@ -21,7 +21,7 @@ class AlertFilter(CamelSerializer[Any]):
 
 class AlertActSerializer(CamelSerializer[Any]):
     at = serializers.DateTimeField()
-    by = serializers.EmailField(source="by.email", allow_null=True, help_text="Null where no person did it.")
+    by = serializers.EmailField(source="by.email", allow_null=True, help_text="Null if no user did it.")
 
 
 class AlertResolutionSerializer(AlertActSerializer):
@@ -38,8 +38,8 @@ class AlertSerializer(CamelSerializer[Alert]):
     run = serializers.UUIDField(source="run_id", allow_null=True)
     node = OptionalTextField()
     message = serializers.CharField()
-    next_step = serializers.CharField(help_text="What to do about it.")
-    count = serializers.IntegerField(help_text="How often it was raised.")
+    next_step = serializers.CharField(help_text="What to do.")
+    count = serializers.IntegerField(help_text="The number of times that the alert was raised.")
     first_seen_at = serializers.DateTimeField()
     last_seen_at = serializers.DateTimeField()
     resolved_by = OptionalTextField(

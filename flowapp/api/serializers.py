@@ -160,14 +160,14 @@ class JsonPatchField(FreeForm):
 class DiagnosticSerializer(CamelSerializer[Any]):
     """An error or a warning of a document."""
 
-    path = serializers.CharField(help_text="Where: a JSON Pointer (RFC 6901) into the document.")
+    path = serializers.CharField(help_text="The location: a JSON Pointer (RFC 6901) into the document.")
     code = serializers.CharField()
     severity = serializers.ChoiceField(["warning", "error"])
     message = serializers.CharField()
-    hint = serializers.CharField(help_text="What to do about it.")
-    line = serializers.IntegerField(allow_null=True, help_text="Counted from 1, where the text is known.")
+    hint = serializers.CharField(help_text="What to do.")
+    line = serializers.IntegerField(allow_null=True, help_text="Counted from 1, if the text is known.")
     column = serializers.IntegerField(allow_null=True, help_text="In characters, counted from 1.")
-    fixes = serializers.ListField(child=JsonPatchField(), help_text="Edits that correct it.")
+    fixes = serializers.ListField(child=JsonPatchField(), help_text="Edits that fix the problem.")
 
 
 class SkippedSerializer(CamelSerializer[Any]):
@@ -182,9 +182,9 @@ class ErrorSerializer(CamelSerializer[Any]):
     """The code, message and hint of a FlowError."""
 
     code = serializers.CharField(help_text="Stable, for programs; docs/reference/errors.md lists all.")
-    node = serializers.CharField(allow_null=True, help_text="The node of the pipeline, if it is about one.")
+    node = serializers.CharField(allow_null=True, help_text="The node of the pipeline, if the error belongs to one.")
     message = serializers.CharField()
-    hint = serializers.CharField(help_text="What to do about it.")
+    hint = serializers.CharField(help_text="What to do.")
 
 
 class FieldErrorsField(FreeForm):
@@ -197,14 +197,14 @@ class FieldErrorsField(FreeForm):
 class ProblemSerializer(CamelSerializer[Any]):
     """A problem body (RFC 9457). `code`, `detail` and `hint` are more specific than the status."""
 
-    type = serializers.CharField(help_text="The address of the code's section in the documentation.")
+    type = serializers.CharField(help_text="The URL of the code's section in the documentation.")
     title = serializers.CharField()
     status = serializers.IntegerField()
     code = serializers.CharField(help_text="Stable, for programs; docs/reference/errors.md lists all.")
     detail = serializers.CharField(help_text="What happened, for people.")
-    hint = serializers.CharField(help_text="What to do about it, for people; may be empty.")
-    node = serializers.CharField(required=False, help_text="The node of the pipeline, if it is about one.")
-    id = serializers.CharField(required=False, help_text="What the server's log calls this answer.")
+    hint = serializers.CharField(help_text="What to do, for people; may be empty.")
+    node = serializers.CharField(required=False, help_text="The node of the pipeline, if the error belongs to one.")
+    id = serializers.CharField(required=False, help_text="The id of this response in the server's log.")
     fields = FieldErrorsField(required=False)  # type: ignore[assignment]  # a field, not the fields of serializers
     diagnostics = DiagnosticSerializer(many=True, required=False)
     skipped = SkippedSerializer(many=True, required=False)

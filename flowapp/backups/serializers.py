@@ -29,7 +29,7 @@ class BackupSerializer(CamelSerializer[Backup]):
 
     id = serializers.UUIDField()
     pipeline = serializers.CharField(source="pipeline.slug")
-    run = serializers.UUIDField(source="run_id", help_text="The run whose load it was taken before.")
+    run = serializers.UUIDField(source="run_id", help_text="The run before whose load the backup was taken.")
     node = serializers.CharField()
     schema = serializers.CharField()
     table = serializers.CharField()

@@ -36,7 +36,7 @@ class _ChannelResponse(CamelSerializer[Channel]):
     """The fields of a channel that all kinds share."""
 
     name = serializers.CharField()
-    severity = serializers.ChoiceField(Severity.choices, help_text="The least that is sent.")
+    severity = serializers.ChoiceField(Severity.choices, help_text="The lowest severity that is sent.")
     alert_kinds = serializers.ListField(
         child=serializers.CharField(), source="kinds", help_text="The kinds of alert that are sent; empty for all."
     )
@@ -99,7 +99,7 @@ class DeliverySerializer(CamelSerializer[Delivery]):
     attempts = serializers.IntegerField()
     last_error = serializers.SerializerMethodField()
     made_at = serializers.DateTimeField()
-    due_at = MomentMethodField(help_text="When it is tried next; null if it is not.")
+    due_at = MomentMethodField(help_text="The time of the next attempt; null if there is none.")
     ended_at = serializers.DateTimeField(allow_null=True)
     sent_again = SentAgainSerializer(many=True, source="again.all")
 

@@ -28,7 +28,9 @@ class ConnectionTestSerializer(WireSerializer[Any]):
     is_superuser = serializers.BooleanField(required=False)
     server_rights = serializers.ListField(child=serializers.CharField(), required=False)
     status = serializers.IntegerField(required=False, help_text="The HTTP status of a webhook's receiver.")
-    notes = serializers.ListField(child=serializers.CharField(), help_text="What the role lacks or has too much of.")
+    notes = serializers.ListField(
+        child=serializers.CharField(), help_text="Rights that the role lacks or should not have."
+    )
     error = ErrorSerializer(allow_null=True)
 
 
@@ -60,7 +62,7 @@ class ConnectionSerializer(CamelSerializer[Connection]):
 
 
 class AddedConnectionSerializer(ConnectionSerializer):
-    warnings = serializers.SerializerMethodField(help_text="What the request should have done otherwise.")
+    warnings = serializers.SerializerMethodField(help_text="How to correct the request.")
 
     def get_warnings(self, connection: Connection) -> list[str]:
         warnings: list[str] = self.context["warnings"]

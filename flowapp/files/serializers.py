@@ -24,7 +24,7 @@ class UploadRequest(CamelSerializer[Any]):
 
 
 class UploadedSerializer(CamelSerializer[Any]):
-    path = serializers.CharField(help_text="Where the file is, from the workspace's folder.")
+    path = serializers.CharField(help_text="The path of the file, relative to the workspace's folder.")
 
 
 class FileSerializer(CamelSerializer[LoadUnit]):
@@ -33,7 +33,7 @@ class FileSerializer(CamelSerializer[LoadUnit]):
     id = serializers.UUIDField()
     pipeline = serializers.CharField(source="pipeline.slug")
     node = serializers.CharField()
-    name = serializers.CharField(help_text="From the workspace's folder.")
+    name = serializers.CharField(help_text="Relative to the workspace's folder.")
     sha256 = serializers.CharField()
     size = serializers.IntegerField(help_text="In bytes.")
     rows = serializers.IntegerField(allow_null=True)
@@ -59,10 +59,8 @@ class FormatSerializer(WireSerializer[Any]):
     type = serializers.ChoiceField(FORMAT_TYPES, required=False)
     delimiter = serializers.CharField(required=False, trim_whitespace=False, max_length=1)
     quote = serializers.CharField(required=False, trim_whitespace=False, max_length=1)
-    encoding = serializers.CharField(required=False, max_length=40, help_text="By its Python name.")
-    header = serializers.BooleanField(
-        required=False, help_text="Whether the first line holds the names of the columns."
-    )
+    encoding = serializers.CharField(required=False, max_length=40, help_text="The Python name of the encoding.")
+    header = serializers.BooleanField(required=False, help_text="Whether the first line contains the column names.")
     null_values = serializers.ListField(
         child=serializers.CharField(trim_whitespace=False, allow_blank=True, max_length=1000),
         required=False,
@@ -74,7 +72,9 @@ class FormatSerializer(WireSerializer[Any]):
 class DetectRequest(CamelSerializer[Any]):
     """A file, and the settings that are known. Absent settings are detected."""
 
-    path = serializers.CharField(max_length=1000, trim_whitespace=False, help_text="From the workspace's folder.")
+    path = serializers.CharField(
+        max_length=1000, trim_whitespace=False, help_text="Relative to the workspace's folder."
+    )
     format = FormatSerializer(required=False)
 
     def given(self) -> GivenSettings:
@@ -91,14 +91,14 @@ class DetectedColumnSerializer(CamelSerializer[Any]):
     formats = serializers.ListField(
         child=serializers.CharField(), help_text="Strptime formats of its dates; none for ISO 8601."
     )
-    decimal_separator = serializers.CharField(allow_null=True, help_text="Null for a point without groups of digits.")
+    decimal_separator = serializers.CharField(allow_null=True, help_text="Null for a point without group separator.")
     group_separator = serializers.CharField(allow_null=True)
     null_rate = serializers.FloatField(help_text="The share of rows without a value, 0 to 1.")
-    distinct = serializers.IntegerField(help_text="How many different values the rows have.")
+    distinct = serializers.IntegerField(help_text="The number of different values.")
     min = serializers.CharField(allow_null=True)
     max = serializers.CharField(allow_null=True)
     samples = serializers.ListField(child=serializers.CharField(allow_blank=True))
-    note = OptionalTextField(help_text="Why the column stays text where that may surprise.")
+    note = OptionalTextField(help_text="Why the column stays text, if that may be unexpected.")
 
 
 class KeySerializer(CamelSerializer[Any]):
@@ -106,7 +106,7 @@ class KeySerializer(CamelSerializer[Any]):
 
     columns = serializers.ListField(child=serializers.CharField())
     is_unique = serializers.BooleanField()
-    is_likely = serializers.BooleanField(help_text="Whether it comes first or is called as keys are.")
+    is_likely = serializers.BooleanField(help_text="Whether it is the first column or has a typical key name.")
     repeated = serializers.ListField(child=serializers.CharField(allow_blank=True), help_text="Values of several rows.")
 
 

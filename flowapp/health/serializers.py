@@ -11,8 +11,8 @@ from flowapp.api.serializers import CamelSerializer
 
 class HealthPartSerializer(CamelSerializer[Any]):
     status = serializers.ChoiceField(["ok", "down", "unknown"])
-    detail = serializers.CharField(help_text="The same for people.")
-    alive = serializers.IntegerField(required=False, help_text="How many processes were heard of lately.")
+    detail = serializers.CharField(help_text="A description for people.")
+    alive = serializers.IntegerField(required=False, help_text="The number of processes with a recent heartbeat.")
 
 
 class HealthSerializer(CamelSerializer[Any]):

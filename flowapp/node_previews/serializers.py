@@ -18,7 +18,7 @@ class NodePreviewRequest(CamelSerializer[Any]):
         default="first",
         help_text="`first`: the first rows. `random`: random ones. `failing`: rows that the node rejects or warns of.",
     )
-    seed = NumberField(default=0, min_value=0, max_value=2**31 - 1, help_text="Chooses other random rows.")
+    seed = NumberField(default=0, min_value=0, max_value=2**31 - 1, help_text="The seed for random rows.")
 
 
 class ColumnPreviewSerializer(CamelSerializer[Any]):
@@ -60,7 +60,7 @@ class RowPreviewSerializer(CamelSerializer[Any]):
     )
     violations = ViolationPreviewSerializer(many=True)
     unreadable = serializers.ListField(
-        child=serializers.CharField(), help_text="Columns whose value is not of their type, and so NULL."
+        child=serializers.CharField(), help_text="Columns whose value does not have their type and is NULL."
     )
     raw = serializers.CharField(allow_null=True, help_text="The text of a record that cannot be read.")
 
@@ -69,17 +69,17 @@ class NodePreviewResultSerializer(CamelSerializer[Any]):
     """What a run would do at the node with the sampled rows. Long texts are cut."""
 
     kind = serializers.CharField()
-    extent = serializers.CharField(help_text="What was read of the source.")
+    extent = serializers.CharField(help_text="The part of the source that was read.")
     rows_read = serializers.IntegerField()
     rows_in = serializers.IntegerField()
     rows_out = serializers.IntegerField()
     rows_filtered = serializers.IntegerField()
     rows_rejected = serializers.IntegerField()
     before = ColumnPreviewSerializer(many=True, help_text="The columns that reach the node.")
-    after = ColumnPreviewSerializer(many=True, help_text="The columns that leave it.")
+    after = ColumnPreviewSerializer(many=True, help_text="The columns that leave the node.")
     rules = RulePreviewSerializer(many=True)
     rows = RowPreviewSerializer(many=True, help_text="At most 200.")
-    notes = serializers.ListField(child=serializers.CharField(), help_text="What a run may do otherwise.")
+    notes = serializers.ListField(child=serializers.CharField(), help_text="How a run may differ from the preview.")
 
 
 class NodePreviewSerializer(CamelSerializer[Any]):
@@ -88,5 +88,5 @@ class NodePreviewSerializer(CamelSerializer[Any]):
     node = serializers.CharField()
     sample = serializers.ChoiceField(SAMPLE_KINDS)
     state = serializers.ChoiceField(["queued", "starting_spark", "running", "succeeded", "failed", "cancelled"])
-    error = ErrorSerializer(allow_null=True, help_text="Why it has no rows, or what it is waiting for.")
+    error = ErrorSerializer(allow_null=True, help_text="Why the preview has no rows, or what it waits for.")
     result = NodePreviewResultSerializer(allow_null=True)

@@ -31,14 +31,16 @@ class ScheduleSerializer(WireSerializer[Any]):
     expression = serializers.CharField(required=False)
     timezone = serializers.CharField(required=False)
     interval = serializers.CharField(required=False, help_text="Such as `15m`.")
-    jitter = serializers.CharField(required=False, help_text="The longest time by which runs start later.")
-    catch_up = serializers.ChoiceField(["latest", "skip", "all"], required=False, help_text="Without it: `latest`.")
+    jitter = serializers.CharField(required=False, help_text="The maximum delay of runs.")
+    catch_up = serializers.ChoiceField(["latest", "skip", "all"], required=False, help_text="Default: `latest`.")
 
 
 class PipelineSerializer(CamelSerializer[Pipeline]):
     id = serializers.CharField(source="slug")
     name = serializers.CharField()
-    version = serializers.IntegerField(source="latest_number", help_text="The newest; 0 before the first is saved.")
+    version = serializers.IntegerField(
+        source="latest_number", help_text="The newest version; 0 before the first is saved."
+    )
     enabled = serializers.BooleanField()
     paused = serializers.BooleanField()
     schedule = ScheduleSerializer(allow_null=True)
@@ -74,7 +76,7 @@ class VersionWithDocumentSerializer(VersionSerializer):
 
 
 class YoursSerializer(CamelSerializer[Any]):
-    version = serializers.IntegerField(help_text="The version that the document was made from.")
+    version = serializers.IntegerField(help_text="The version on which the document is based.")
     document = serializers.CharField(help_text="The document's JSON text, which was not saved.")
 
 
@@ -95,13 +97,15 @@ class DraftSerializer(CamelSerializer[DraftView]):
     """A user's draft of a pipeline, with all diagnostics of its text."""
 
     text = serializers.CharField(source="draft.text")
-    document = ValueField(help_text="The text as JSON; null where it cannot be read.")
+    document = ValueField(help_text="The text as JSON; null if it cannot be read.")
     last_good = ValueField(help_text="The newest text that could be read, as JSON.")
     base_version = serializers.IntegerField(source="draft.base_number")
     latest_version = serializers.IntegerField(source="draft.pipeline.latest_number")
-    position = serializers.IntegerField(source="draft.position", help_text="The step that the text is at.")
-    revision = serializers.CharField(source="draft.revision", help_text="Another one after every change.")
-    changes = serializers.IntegerField(help_text="How many steps lie between the text and its version.")
+    position = serializers.IntegerField(source="draft.position", help_text="The number of the current step.")
+    revision = serializers.CharField(
+        source="draft.revision", help_text="A hash of the text, which changes with every edit."
+    )
+    changes = serializers.IntegerField(help_text="The number of steps since the version.")
     can_undo = serializers.BooleanField()
     can_redo = serializers.BooleanField()
     steps = DraftStepSerializer(many=True)
@@ -161,13 +165,17 @@ class SaveDraftRequest(CamelSerializer[Any]):
 
 class DraftTextRequest(CamelSerializer[Any]):
     text = TextField(allow_blank=True, trim_whitespace=False, help_text="The whole text, valid or not.")
-    label = _words(help_text="What the step is called in the history.")  # type: ignore[assignment]  # a field, not the option of serializers
-    position = NumberField(required=False, allow_null=True, help_text="The step that the change was made from.")
+    label = _words(help_text="The name of the step in the history.")  # type: ignore[assignment]  # a field, not the option of serializers
+    position = NumberField(
+        required=False, allow_null=True, help_text="The number of the step on which the change is based."
+    )
 
 
 class DraftPatchRequest(CamelSerializer[Any]):
     """A JSON Patch with its label. A bare JSON Patch is sent as `application/json-patch+json`."""
 
     patch = JsonPatchField()
-    label = _words(help_text="What the step is called in the history.")  # type: ignore[assignment]  # a field, not the option of serializers
-    position = NumberField(required=False, allow_null=True, help_text="The step that the change was made from.")
+    label = _words(help_text="The name of the step in the history.")  # type: ignore[assignment]  # a field, not the option of serializers
+    position = NumberField(
+        required=False, allow_null=True, help_text="The number of the step on which the change is based."
+    )

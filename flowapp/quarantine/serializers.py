@@ -20,8 +20,8 @@ from flowapp.quarantine.totals import MOST_DAYS
 class EntrySerializer(WireSerializer[Any]):
     """A violation: one rule that one row violated."""
 
-    id = serializers.IntegerField(help_text="Its number in its table.")
-    key = serializers.CharField(help_text="The row's: `run:row`.")
+    id = serializers.IntegerField(help_text="The number of the entry in its table.")
+    key = serializers.CharField(help_text="The key of the row: `run:row`.")
     pipeline_id = serializers.CharField()
     run_id = serializers.CharField()
     attempt = serializers.IntegerField(allow_null=True)
@@ -37,9 +37,9 @@ class EntrySerializer(WireSerializer[Any]):
     source_record = serializers.IntegerField(allow_null=True)
     row_id = serializers.CharField()
     row_from = serializers.CharField()
-    row = RowField(allow_null=True, help_text="Null where `valuesHidden`.")
+    row = RowField(allow_null=True, help_text="Null if `valuesHidden` is true.")
     created_at = serializers.DateTimeField()
-    fixed_row = RowField(allow_null=True, help_text="The row as somebody has fixed it.")
+    fixed_row = RowField(allow_null=True, help_text="The fixed row.")
     fixed_by = serializers.CharField(allow_null=True)
     revision = serializers.IntegerField(allow_null=True)
     decided_by = serializers.CharField(allow_null=True)
@@ -95,8 +95,12 @@ class RowResultSerializer(CamelSerializer[RowResult]):
 
 
 class RowResultPageSerializer(CamelSerializer[Any]):
-    counts = serializers.DictField(child=serializers.IntegerField(), help_text="What the run has counted, by result.")
-    listed = serializers.DictField(child=serializers.IntegerField(), help_text="What the list holds, by result.")
+    counts = serializers.DictField(
+        child=serializers.IntegerField(), help_text="The numbers that the run counted, by result."
+    )
+    listed = serializers.DictField(
+        child=serializers.IntegerField(), help_text="The numbers of listed results, by result."
+    )
     next = serializers.URLField(allow_null=True)
     results = RowResultSerializer(many=True)
 
@@ -104,7 +108,7 @@ class RowResultPageSerializer(CamelSerializer[Any]):
 class QueuedRunsSerializer(CamelSerializer[Any]):
     runs = serializers.ListField(child=serializers.UUIDField(), help_text="They describe the results of the rows.")
     rows = serializers.IntegerField()
-    complete = serializers.BooleanField(help_text="Whether these are all rows that were chosen.")
+    complete = serializers.BooleanField(help_text="Whether these are all selected rows.")
     notes = serializers.ListField(child=serializers.CharField())
 
 
@@ -114,8 +118,8 @@ class DecidedSerializer(CamelSerializer[Any]):
 
 
 class PurgedSerializer(WireSerializer[Any]):
-    entries = serializers.IntegerField(allow_null=True, help_text="Null where counting would take too long.")
-    at_least = serializers.IntegerField(required=False, help_text="How many were counted by then.")
+    entries = serializers.IntegerField(allow_null=True, help_text="Null if counting would take too long.")
+    at_least = serializers.IntegerField(required=False, help_text="The number counted until the time limit.")
     complete = serializers.BooleanField(
         required=False, help_text="Whether all entries were deleted. If not, the scheduler deletes the others."
     )
@@ -130,7 +134,7 @@ class RowFilter(CamelSerializer[Any]):
     field = serializers.CharField(required=False, allow_blank=True)
     status = serializers.ChoiceField(STATUSES, required=False)
     day = serializers.DateField(required=False)
-    replay = serializers.UUIDField(required=False, help_text="The run that replayed them last.")
+    replay = serializers.UUIDField(required=False, help_text="Only rows that this run has replayed last.")
     search = serializers.CharField(required=False, max_length=200, help_text="Text in the row; needs rows.view.")
 
 

@@ -18,7 +18,7 @@ class RunErrorSerializer(ErrorSerializer):
     """The error of a run."""
 
     detail = serializers.CharField(
-        required=False, help_text="What the database itself said, for roles that see values of rows."
+        required=False, help_text="The database's own message, for roles that see values of rows."
     )
 
 
@@ -29,12 +29,12 @@ class RunSummarySerializer(CamelSerializer[Run]):
     pipeline = serializers.CharField(source="pipeline.slug")
     version = serializers.IntegerField(source="version_number", allow_null=True, help_text="Null for a draft.")
     number = serializers.IntegerField(
-        help_text="Counted from 1 in every pipeline. Previews, samples and other runs that do not count share a series."
+        help_text="Counted from 1 in each pipeline, separately for runs that do not count, such as previews."
     )
     name = serializers.CharField(help_text="Such as orders/12, or orders/preview-3.")
     kind = serializers.ChoiceField(RunKind.choices)
     trigger = serializers.ChoiceField(Trigger.choices)
-    trigger_name = serializers.CharField(help_text="Of a webhook trigger; empty for others.")
+    trigger_name = serializers.CharField(help_text="The name of the webhook trigger; empty for other triggers.")
     scheduled_at = serializers.DateTimeField(allow_null=True, help_text="The time of the schedule; null without one.")
     attempt = serializers.IntegerField()
     state = serializers.ChoiceField(State.choices)
@@ -58,7 +58,7 @@ class ReferenceReadSerializer(WireSerializer[Any]):
 
     name = serializers.CharField(help_text="A file, a table, or how many files.")
     identity = serializers.CharField(help_text="The SHA-256 of the file, of all files together, or of the snapshot.")
-    rows = serializers.IntegerField(allow_null=True, help_text="Null where nobody has counted them.")
+    rows = serializers.IntegerField(allow_null=True, help_text="Null if the rows were not counted.")
 
 
 class JoinSerializer(WireSerializer[Any]):
@@ -87,7 +87,7 @@ class NodeSerializer(WireSerializer[Any]):
     rows_out = serializers.IntegerField()
     rows_read = serializers.IntegerField(required=False)
     rows_filtered = serializers.IntegerField(required=False)
-    rows_elsewhere = serializers.IntegerField(required=False, help_text="Rows that went to other branches.")
+    rows_elsewhere = serializers.IntegerField(required=False, help_text="Rows that were passed to other branches.")
     rows_grouped = serializers.IntegerField(
         required=False, help_text="Rows that an aggregate took into groups, less one for each group."
     )
@@ -116,7 +116,9 @@ class RuleSerializer(WireSerializer[Any]):
     field = serializers.CharField(allow_null=True)
     on_fail = serializers.CharField()
     violations = serializers.IntegerField()
-    evaluated = serializers.IntegerField(allow_null=True, help_text="Of how many rows; null where that is not counted.")
+    evaluated = serializers.IntegerField(
+        allow_null=True, help_text="The number of evaluated rows; null if it is not counted."
+    )
 
 
 class CheckSerializer(WireSerializer[Any]):
@@ -128,7 +130,9 @@ class CheckSerializer(WireSerializer[Any]):
     message = serializers.CharField(allow_null=True)
     observed = ValueField()
     subject = serializers.CharField(required=False, help_text="Distinguishes checks of one kind.")
-    target = serializers.CharField(required=False, help_text="Whose rows, where several targets share the check.")
+    target = serializers.CharField(
+        required=False, help_text="The target whose rows were evaluated, if several targets share the check."
+    )
 
 
 class QuarantineSerializer(WireSerializer[Any]):
@@ -164,7 +168,7 @@ class EffectKeysSerializer(WireSerializer[Any]):
     changed = serializers.IntegerField()
     same = serializers.IntegerField()
     older = serializers.IntegerField()
-    gone = serializers.IntegerField(help_text="Keys of the target that no staged row has.")
+    gone = serializers.IntegerField(help_text="Keys of the target without a staged row.")
     changed_columns = serializers.DictField(child=serializers.IntegerField())
 
 
@@ -192,7 +196,10 @@ class EffectSerializer(WireSerializer[Any]):
     keys = EffectKeysSerializer(allow_null=True)
     held_for = serializers.ListField(child=serializers.CharField())
     samples = EffectSampleSerializer(
-        many=True, required=False, allow_null=True, help_text="Null for roles that see no values, and once deleted."
+        many=True,
+        required=False,
+        allow_null=True,
+        help_text="Null for roles that see no values, and after the values have expired.",
     )
 
 
@@ -206,14 +213,14 @@ class RowOutcomeSerializer(WireSerializer[Any]):
     result = serializers.CharField()
     rules = serializers.ListField(child=serializers.CharField())
     conflict = EffectSampleSerializer(
-        allow_null=True, help_text="The row of the table that has its key, if their values differ."
+        allow_null=True, help_text="The row of the table with the same key, if the values differ."
     )
 
 
 class RowOutcomesSerializer(WireSerializer[Any]):
     counts = serializers.DictField(child=serializers.IntegerField(), help_text="Rows by result.")
     results = RowOutcomeSerializer(
-        many=True, allow_null=True, help_text="Null for roles that see no values, and once deleted."
+        many=True, allow_null=True, help_text="Null for roles that see no values, and after the values have expired."
     )
 
 
@@ -277,7 +284,9 @@ class RunSerializer(WireSerializer[Any]):
     max_attempts = serializers.IntegerField(required=False, help_text="Of a run with failed attempts.")
     failed_attempts = FailedAttemptSerializer(many=True, required=False, help_text="Of a run with several attempts.")
     missing_targets = serializers.ListField(
-        child=serializers.CharField(), required=False, help_text="Of a partially loaded run: what it has not loaded."
+        child=serializers.CharField(),
+        required=False,
+        help_text="Of a partially loaded run: the targets that are not loaded.",
     )
 
 

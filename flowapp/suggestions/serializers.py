@@ -59,7 +59,7 @@ class TrialsSerializer(CamelSerializer[Any]):
 
 
 class PositionSerializer(CamelSerializer[Any]):
-    position = serializers.IntegerField(help_text="The step that the draft is at now.")
+    position = serializers.IntegerField(help_text="The number of the draft's current step.")
 
 
 class SampleRequest(CamelSerializer[Any]):

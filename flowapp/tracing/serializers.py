@@ -38,7 +38,7 @@ class FoundRowSerializer(CamelSerializer[FoundRow]):
     run_name = serializers.CharField(source="run.name", allow_null=True)
     file = OptionalTextField()
     file_hash = OptionalTextField(source="sha256")
-    record = serializers.IntegerField(allow_null=True, help_text="Its number in the file.")
+    record = serializers.IntegerField(allow_null=True, help_text="The number of the record in the file.")
     rejection = serializers.SerializerMethodField()
 
     @extend_schema_field(RejectionSerializer(allow_null=True))
@@ -65,7 +65,9 @@ class ExcludedRowsSerializer(CamelSerializer[Any]):
 class TargetTraceSerializer(CamelSerializer[TargetTrace]):
     target = serializers.CharField(source="node")
     found = serializers.BooleanField(source="is_found")
-    certain = serializers.BooleanField(source="is_sure", help_text="Whether nothing found means that nothing is there.")
+    certain = serializers.BooleanField(
+        source="is_sure", help_text="Whether the row is certainly absent if nothing was found."
+    )
     locations = TraceLocationSerializer(many=True)
     recently_excluded = serializers.SerializerMethodField(help_text="Rows that recent loads excluded.")
 

@@ -30,7 +30,7 @@ from ir.errors import FlowError
 
 SIGNATURE = [
     OpenApiParameter(
-        "webhook-id", str, OpenApiParameter.HEADER, required=True, description="Another one for each call."
+        "webhook-id", str, OpenApiParameter.HEADER, required=True, description="A unique id for each call."
     ),
     OpenApiParameter("webhook-timestamp", int, OpenApiParameter.HEADER, required=True, description="Unix seconds."),
     OpenApiParameter(

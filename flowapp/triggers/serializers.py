@@ -16,7 +16,7 @@ class TriggerSerializer(CamelSerializer[EventTrigger]):
     id = serializers.UUIDField()
     pipeline = serializers.CharField(source="pipeline.slug")
     name = serializers.CharField()
-    url = serializers.SerializerMethodField(help_text="Where to send signed calls.")
+    url = serializers.SerializerMethodField(help_text="The URL for signed calls.")
     if_busy = serializers.ChoiceField(IfBusy.values)
     created_at = serializers.DateTimeField()
     rotated_at = serializers.DateTimeField(allow_null=True, help_text="When the secret was last replaced.")
@@ -38,7 +38,7 @@ class TriggerRequest(CamelSerializer[Any]):
     if_busy = serializers.ChoiceField(
         IfBusy.values,
         default=IfBusy.WAIT,
-        help_text="`wait` queues a run, or answers with the one that is queued; `refuse` answers 409.",
+        help_text="`wait` queues a run or returns the queued one; `refuse` returns 409.",
     )
 
 

@@ -46,13 +46,15 @@ class WatermarkSerializer(CamelSerializer[Watermark]):
     type = OptionalTextField()
     value = serializers.CharField(allow_null=True, help_text="Null before the first load and after a reset.")
     lag = LagField(
-        source="target.node.watermark_lag", allow_null=True, help_text="How far behind the value a load begins."
+        source="target.node.watermark_lag",
+        allow_null=True,
+        help_text="The distance below the watermark at which a load begins.",
     )
-    boundary_rows = serializers.IntegerField(help_text="Rows loaded already whose value is this one.")
-    is_live = serializers.SerializerMethodField(help_text="False where only the copy of `seenAt` can be shown.")
+    boundary_rows = serializers.IntegerField(help_text="Loaded rows with this value.")
+    is_live = serializers.SerializerMethodField(help_text="False if only the copy of `seenAt` is available.")
     trouble = OptionalTextField(help_text="Why the database could not be queried.")
     seen_at = serializers.DateTimeField(allow_null=True)
-    revision = serializers.CharField(help_text="Another text after each change: send it as `If-Match`.")
+    revision = serializers.CharField(help_text="Changes with every change of the watermark. Send it as `If-Match`.")
     next_run = serializers.ListField(child=serializers.CharField(), help_text="What the next load does, in sentences.")
     changes = WatermarkChangeSerializer(many=True, help_text="The newest ones.")
     warnings = WatermarkWarningSerializer(many=True, help_text="The consequences of setting or resetting it.")

@@ -184,7 +184,7 @@ def leave_out(unit: LoadUnit, reason: str) -> LoadUnit:
 
 
 def has_gone_back(pipeline: Pipeline) -> bool:
-    """Whether the last run found its target restored to an older state."""
+    """Return whether the last run found its target restored to an older state."""
     ended = Run.counted.filter(pipeline=pipeline).exclude(ended_at=None)
     return ended.order_by("-queued_at", "-number").values_list("error_code", flat=True).first() == "target.went_back"
 
