@@ -24,7 +24,7 @@ POOL = {"min_size": 1, "max_size": 10, "timeout": 5}
 
 def share_connections() -> None:
     """Share one connection pool in the process. Under ASGI each request runs in its own thread, which would otherwise
-    connect anew."""
+    open a new connection."""
     database = settings.DATABASES["default"]
     if database["ENGINE"].endswith("postgresql"):
         database["CONN_MAX_AGE"] = 0

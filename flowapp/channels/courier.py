@@ -68,7 +68,7 @@ def deliver_to(channel_id: UUID) -> int:
     for _ in range(BATCHES):
         channel = Channel.objects.select_related("workspace").filter(pk=channel_id).first()
         batch = _next_batch(channel) if channel else []
-        if channel is None or not batch:  # Somebody may have removed the channel meanwhile.
+        if channel is None or not batch:  # the channel may have been removed meanwhile
             break
         if not attempt(channel, batch):
             _release(channel_id, REST_SECONDS)

@@ -26,7 +26,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     # Most objects that a command creates live until its end. Searching for cycles at every 700 objects would take a
     # third of its time.
     gc.set_threshold(50_000, 20, 20)
-    # Nor need they be looked at once more at the end: on a busy machine that takes more than a second.
+    # A last collection at the end is not needed either: on a busy machine it takes more than a second.
     atexit.register(gc.freeze)
     arguments = list(sys.argv[1:] if argv is None else argv)
     as_json = "--json" in arguments
@@ -84,7 +84,7 @@ def _wants_broker(args: Namespace) -> bool:
 
 @contextmanager
 def _reserved_stdout() -> Iterator[None]:
-    """Reserve standard output for one JSON document: output of libraries and the JVM goes to standard error."""
+    """Reserve standard output for one JSON document: libraries and the JVM write to standard error."""
     stdout = sys.stdout
     stdout.flush()
     saved = os.dup(1)

@@ -33,6 +33,6 @@ def _rotate(rows: QuerySet[Any], name: str) -> int:
     for key in keys:
         for row in rows.filter(pk=key):
             encrypted = getattr(row, name)
-            anew = rotate(encrypted, f"{row._meta.verbose_name} {row}")
-            rows.filter(pk=key, **{name: encrypted}).update(**{name: anew})
+            rotated = rotate(encrypted, f"{row._meta.verbose_name} {row}")
+            rows.filter(pk=key, **{name: encrypted}).update(**{name: rotated})
     return len(keys)

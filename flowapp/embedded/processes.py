@@ -34,7 +34,7 @@ def die_with_parent(number: signal.Signals) -> Callable[[], None] | None:
 
 
 def is_running(pid: int) -> bool:
-    """Return whether a process with this id exists, whoever owns it. Zombies do not count."""
+    """Return whether a process with this id exists, of any user. Zombies do not count."""
     try:
         os.kill(pid, 0)
     except ProcessLookupError:

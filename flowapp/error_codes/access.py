@@ -37,7 +37,7 @@ CODES = (
         "On the server: `flow user link EMAIL`.",
     ),
     ErrorCode(
-        "member.last_admin", "The workspace would be left without an admin.", "Make somebody else an admin first."
+        "member.last_admin", "The workspace would be left without an admin.", "Make another member an admin first."
     ),
     ErrorCode(
         "precondition.required",

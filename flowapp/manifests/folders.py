@@ -27,7 +27,7 @@ FolderState = frozenset[tuple[object, ...]]
 
 
 def folder_state(folder: Path) -> FolderState:
-    """Return what tells cheaply whether files of a project were changed: no file is read."""
+    """Return a state that changes when files of a project change. No file is read."""
     return frozenset(
         entry
         for part, prefix in ((folder, ""), (folder / FOLDER, f"{FOLDER}/"), (folder / SOURCES, f"{SOURCES}/"))

@@ -22,6 +22,6 @@ def hold_project(workspace: Workspace, project: str, owner: str) -> bool:
     return bool(served.update(**fresh))
 
 
-def let_projects_go(owner: str) -> None:
+def release_projects(owner: str) -> None:
     """End all leases of a process, so that another one need not wait."""
     ServedProject.objects.filter(owner=owner).delete()

@@ -1,4 +1,4 @@
-"""Keeps a workspace as the files of a project say: plans and applies when files change, and at times without a change.
+"""Synchronize a workspace with the files of a project: plan and apply when files change, and at intervals.
 
 A change made in the browser is not overwritten unless `Options.force` is set, as with `flow apply`.
 """
@@ -16,7 +16,7 @@ from flowapp.alerts.services import raise_alert, resolve_by
 from flowapp.manifests.applying import Actor, Applied, Options
 from flowapp.manifests.comparing_connections import Environment
 from flowapp.manifests.folders import FolderState, folder_state, read_folder
-from flowapp.manifests.leases import LEASE_SECONDS, hold_project, let_projects_go
+from flowapp.manifests.leases import LEASE_SECONDS, hold_project, release_projects
 from flowapp.manifests.planning import make_plan, parse_project
 from flowapp.manifests.proposals import apply_project
 from flowapp.processes.heartbeats import process_name
@@ -25,9 +25,9 @@ from ir.manifests.diagnostics import InvalidProject
 from ir.manifests.project import Project
 
 REVIEW_SECONDS = 60.0
-"""How soon a change in the browser is noticed."""
+"""The time until a change made in the browser is detected."""
 RETRY_SECONDS = 10.0
-"""How soon a change that failed is tried again, such as one that a database did not answer."""
+"""The time until a failed change is retried, for example because a database did not respond."""
 LONGEST_NODE = 63
 
 State = Literal["applied", "refused", "failed", "invalid", "waiting"]
@@ -35,7 +35,7 @@ State = Literal["applied", "refused", "failed", "invalid", "waiting"]
 
 @dataclass(frozen=True, slots=True)
 class Served:
-    """How one look at the project ended. `waiting` means that another process serves the project."""
+    """The result of one check of the project. `waiting` means that another process serves the project."""
 
     state: State
     applied: Applied = field(default_factory=Applied)
@@ -43,7 +43,7 @@ class Served:
 
     @property
     def problems(self) -> list[tuple[str, str]]:
-        """What is not as the project says, each with what to do."""
+        """The differences between workspace and project, each with a hint."""
         if isinstance(self.error, InvalidProject):
             found = [one for one in self.error.diagnostics if one.is_error]
             return [(f"{one.place}: {one.diagnostic.message}", one.diagnostic.hint) for one in found]
@@ -58,7 +58,7 @@ class LeaseLost(Exception):
 
 
 class ProjectServer:
-    """Serves one project. `look` is called again and again; it returns at once while nothing is to be done."""
+    """Serves one project. `look` is called repeatedly; it returns at once if there is nothing to do."""
 
     def __init__(self, workspace: Workspace, folder: Path, environment: Environment, options: Options) -> None:
         self.workspace, self.folder = workspace, folder
@@ -73,29 +73,29 @@ class ProjectServer:
 
     @property
     def name(self) -> str:
-        """The name of the project; of its folder, until its files were valid once."""
+        """The name of the project, or of its folder until the files are valid."""
         return self._project.name if self._project is not None else self.folder.resolve().name
 
     def look(self) -> Served | None:
-        """Converge if files have changed or a review is due. Raises DatabaseError."""
+        """Apply if files have changed or a review is due. Raises DatabaseError."""
         state = folder_state(self.folder)
         is_steady, self._seen = state == self._seen, state
         if state != self._converged:
             if self._converged is not None and not is_steady:
-                return None  # Somebody is still writing.
+                return None  # the files are still being written
         elif not self._is_due():
             return None
-        # Before anything is read: what changes meanwhile is a change again.
+        # Set before reading, so that changes in the meantime are detected by the next call.
         self._converged = state
         self._due = time.monotonic() + RETRY_SECONDS  # also if this raises
         served = self._converge()
         self._due = time.monotonic() + _PAUSES[served.state]
-        self._tell_health(served)
+        self._report_health(served)
         return served
 
     def close(self) -> None:
         """Let another process serve the project."""
-        let_projects_go(self.owner)
+        release_projects(self.owner)
 
     def _is_due(self) -> bool:
         now = time.monotonic()
@@ -123,13 +123,13 @@ class ProjectServer:
         return Served("failed" if applied.failed else "refused" if applied.refused else "applied", applied)
 
     def _read(self) -> Project:
-        """Return the project, parsed anew only if a text has changed. Raises FlowError."""
+        """Return the project. It is parsed again only if a text has changed. Raises FlowError."""
         texts = read_folder(self.folder)
         if self._project is None or texts != self._texts:
             self._texts = {}
             project = parse_project(self.workspace, texts)
             if self._project is not None and project.name != self._project.name:
-                let_projects_go(self.owner)
+                release_projects(self.owner)
             self._texts, self._project = texts, project
         return self._project
 
@@ -142,8 +142,8 @@ class ProjectServer:
         if time.monotonic() >= self._renew_at and not self._hold(project):
             raise LeaseLost
 
-    def _tell_health(self, served: Served) -> None:
-        """Raise an alert for what is new, and resolve it once all is as the project says."""
+    def _report_health(self, served: Served) -> None:
+        """Raise an alert for new problems, and resolve it when there are none."""
         problems = served.problems
         if served.state == "waiting" or problems == self._reported:
             return
@@ -171,4 +171,4 @@ _PAUSES: dict[State, float] = {
     "failed": RETRY_SECONDS,
     "waiting": LEASE_SECONDS / 4,
 }
-"""Seconds until the next look at files that have not changed."""
+"""Seconds until the next check of unchanged files."""

@@ -104,7 +104,7 @@ def read_state(workspace: Workspace, project: str) -> WorkspaceState:
         project,
         {pipeline.slug: CurrentPipeline(pipeline, versions.get(pipeline.pk)) for pipeline in pipelines},
         {connection.name: connection for connection in Connection.objects.filter(workspace=workspace).order_by("name")},
-        # What another project has archived is nobody's, and may be restored.
+        # a pipeline that another project has archived belongs to no project and may be restored
         {record.slug: record for record in applied if record.project == project or record.removed_at is not None},
         {record.name: record for record in declared if record.project == project},
         {slug: owner for slug, owner in owners.items() if owner != project},

@@ -55,7 +55,7 @@ def _line(decision: RowDecision) -> Line:
 
 
 def _line_of_run(decision: RowDecision) -> Line:
-    """Build a line from the numbers in the decision, because a decision may be kept longer than its run."""
+    """Build a line from the numbers in the decision, because a decision may be stored longer than its run."""
     run, counts = decision.run, decision.details.get(BECAME)
     if run is not None and run.state not in LOADED:
         return Line(decision, requested=decision.rows, state=run.state)

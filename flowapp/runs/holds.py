@@ -128,7 +128,7 @@ def expire_holds() -> int:
     for hold in late.order_by("expires_at"):
         try:
             _end(hold.run, Decision.EXPIRED, NOBODY, f"No decision within {settings.HOLD_HOURS:g} h.")
-        except FlowError as error:  # Somebody has decided meanwhile.
+        except FlowError as error:  # another decision was made meanwhile
             logger.info("%s", error)
         else:
             expired += 1

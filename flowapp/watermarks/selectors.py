@@ -63,7 +63,8 @@ def get_watermark(target: WatermarkTarget) -> Watermark:
 
 
 def plan_next_run(target: WatermarkTarget, value: str | None = None, *, resets: bool = False) -> list[str]:
-    """Say what the next load does once the watermark is `value` or reset, or as it stands. Raises Failure."""
+    """Describe what the next load does with the watermark `value`, after a reset, or with the current watermark. Raises
+    Failure."""
     tenant, pipeline = str(target.pipeline.workspace_id), target.pipeline.slug
     move = plan_watermark_move(connection_of(target), tenant, pipeline, target.node, value, resets=resets)
     return describe_move(move, target.column, reads_files=target.reads_files)

@@ -68,8 +68,8 @@ class Admission:
         async with AsyncExitStack() as stack:
 
             async def count() -> Message:
-                """Count the next part of the body. The slot is taken when the body is complete, so that nobody can hold
-                one by sending slowly."""
+                """Count the next part of the body. The slot is taken when the body is complete, so that slow senders
+                do not hold one."""
                 nonlocal received, is_admitted
                 message = await receive()
                 received += len(message.get("body", b""))

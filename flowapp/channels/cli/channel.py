@@ -15,7 +15,7 @@ from flowapp.cli.secret_input import read_secret
 if TYPE_CHECKING:
     from flowapp.channels.kinds.base import Address, ChannelField, Option
 
-COLUMNS = {"name": "NAME", "kind": "KIND", "address": "GOES TO", "severity": "FROM SEVERITY", "kinds": "KINDS"}
+COLUMNS = {"name": "NAME", "kind": "KIND", "address": "DESTINATION", "severity": "FROM SEVERITY", "kinds": "KINDS"}
 LOG = {
     "key": "KEY",
     "madeAt": "AT",

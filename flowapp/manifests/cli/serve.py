@@ -79,7 +79,7 @@ def _close(server: ProjectServer) -> None:
 
 
 class _Speaker:
-    """Prints what happens, and the same trouble once. What it prints is no result: with --json it goes to stderr."""
+    """Prints events, and repeated problems once. With --json it prints to stderr, because events are no result."""
 
     def __init__(self, server: ProjectServer) -> None:
         self._server = server
