@@ -34,7 +34,7 @@ EVENTS: dict[Event, str] = {
     "person": "a person",
     "rows.in_band": "the next load with an expected row count",
     "channel.delivered": "the next message that the channel accepts",
-    "project.applied": "the next time that `flow serve` finds or makes the workspace as the project says",
+    "project.applied": "the next time that `flow serve` applies the project without problems",
 }
 """What resolves an alert, as a completion of `Resolved by …`."""
 

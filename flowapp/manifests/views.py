@@ -76,7 +76,7 @@ def propose_folder(request: HtmxRequest) -> HttpResponse:
 def _propose(request: HtmxRequest, files: Mapping[str, bytes], origin: proposals.Origin) -> HttpResponse:
     planned = make_plan(request.workspace, parse_project(request.workspace, files), server_environment())
     if planned.plan.is_empty:
-        messages.success(request, "No changes: the workspace is as the project says.")
+        messages.success(request, "No changes: the workspace matches the project.")
         return redirect("manifests:home", request.workspace.slug)
     return _to_detail(request, proposals.propose(planned, origin, request.user))
 

@@ -26,7 +26,7 @@ POLL_SECONDS = 0.5
 def add_parser(commands: Any) -> None:
     serve = add_command(commands, "serve", serve_folder, "apply a project of manifests whenever its files change")
     serve.epilog = (
-        "Runs until Ctrl-C or SIGTERM. Exit status, after the last apply: 0 the workspace is as the project says, 1 "
+        "Runs until Ctrl-C or SIGTERM. Exit status, after the last apply: 0 the workspace matches the project, 1 "
         "something failed, 2 invalid manifests, 3 something needs --force or --yes."
     )
     add_folder(serve)
@@ -118,7 +118,7 @@ class _Speaker:
         else:
             show_applied(stdout(), served.applied)
             if served.state == "applied" and served.applied.steps:
-                self._say("The workspace is as the project says.")
+                self._say("The workspace matches the project.")
 
     def _is_new(self, report: object) -> bool:
         is_new, self._last = report != self._last, report

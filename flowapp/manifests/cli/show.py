@@ -88,7 +88,7 @@ def show_applied(console: Console, applied: Applied) -> None:
             console.print(text, style=style, markup=False)
             show_lines(console, [f"  [{one.code}] {one.hint}"])
     if not (applied.steps or applied.refused or applied.failed):
-        show_lines(console, ["Nothing to apply: the workspace is as the project says."])
+        show_lines(console, ["Nothing to apply: the workspace matches the project."])
 
 
 def invalid_project(error: InvalidProject, status: int) -> Outcome:
