@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
+from zlib import crc32
 
 import pytest
 
@@ -15,3 +17,16 @@ def pair(rows: Sequence[str], columns: Iterable[str]) -> list[Any]:
         for i, row in enumerate(rows)
         for j, column in enumerate(columns)
     ]
+
+
+def mark_slow_but_one(items: Iterable[pytest.Function], group: Callable[[pytest.Function], str]) -> None:
+    """Leave one fast item in each group. Which one depends on the name of the group, so that modes take turns."""
+    groups: dict[str, list[pytest.Function]] = defaultdict(list)
+    for item in items:
+        if item.get_closest_marker("slow"):
+            continue
+        groups[f"{item.path.name} {group(item)}"].append(item)
+    for key, cases in groups.items():
+        del cases[crc32(key.encode()) % len(cases)]
+        for case in cases:
+            case.add_marker(pytest.mark.slow)

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from zlib import crc32
 
 import pytest
 
@@ -12,9 +11,9 @@ from tests.connectors.storages import STORAGES, Storage
 from tests.destinations.jsonl.world import folder_of, register
 from tests.executors.conformance.destinations import WORLDS
 from tests.executors.conformance.world import World
+from tests.tiers import mark_slow_but_one
 
 HERE = Path(__file__).parent
-MODES = ("append", "truncate", "upsert", "blue_green", "incremental_watermark")
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -27,12 +26,17 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """A case of every load mode is fast in one of them, which differs from case to case, and slow in the others."""
-    for item in items:
-        if isinstance(item, pytest.Function) and item.path.is_relative_to(HERE) and hasattr(item, "callspec"):
-            mode = item.callspec.params.get("mode")
-            if mode in MODES and (MODES.index(mode) + crc32(item.originalname.encode())) % len(MODES):
-                item.add_marker(pytest.mark.slow)
+    """Of a test over load modes one case is fast; of a test over both ways to join, one way of each other case."""
+    here = [item for item in items if isinstance(item, pytest.Function) and item.path.parent == HERE]
+    mark_slow_but_one((item for item in here if "mode" in _indices(item)), lambda item: item.originalname)
+    mark_slow_but_one(
+        (item for item in here if "each_way" in _indices(item)),
+        lambda item: f"{item.originalname} {sorted((_indices(item) | {'each_way': 0}).items())}",
+    )
+
+
+def _indices(item: pytest.Function) -> dict[str, int]:
+    return dict(item.callspec.indices) if hasattr(item, "callspec") else {}
 
 
 @pytest.fixture

@@ -44,13 +44,12 @@ def test_a_required_column_that_the_source_lacks_is_refused(world: World) -> Non
 NAMES = ["Order Id", "select", "ümläut", 'quo"te', "a.b", "x" * 63, "MixedCase", "back`tick", "a;drop table t--"]
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_any_name_a_table_can_have_works(world: World, name: str) -> None:
-    quoted = '"' + name.replace('"', '""') + '"'
-    world.sql(f"create table t ({quoted} text)")
-    world.write("a", f'"{name.replace(chr(34), chr(34) * 2)}"\nvalue\n')
-    report = world.run(world.document(rules=[{"type": "notNull", "field": name, "onFail": "skip"}]))
-    assert world.rows() == [("value",)]
+def test_any_name_a_table_can_have_works(world: World) -> None:
+    quoted = ['"' + name.replace('"', '""') + '"' for name in NAMES]
+    world.sql(f"create table t ({', '.join(f'{name} text' for name in quoted)})")
+    world.write("a", f"{','.join(quoted)}\n{','.join(map(str, range(len(NAMES))))}\n")
+    report = world.run(world.document(rules=[{"type": "notNull", "field": name, "onFail": "skip"} for name in NAMES]))
+    assert world.rows() == [tuple(map(str, range(len(NAMES))))]
     assert not report.warnings
 
 

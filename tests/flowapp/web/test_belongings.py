@@ -23,7 +23,7 @@ from flowapp.uploads.models import Upload
 from flowapp.watermarks.models import WatermarkCopy
 from tests.flowapp.web.routes import Route, all_routes
 from tests.flowapp.web.samples import BY_CONVERTER
-from tests.flowapp.web.test_access import API, METHODS, PAGES, allowed, every
+from tests.flowapp.web.test_access import API, METHODS, PAGES, allowed
 from tests.flowapp.web.things import make_things
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("redis_url")]
@@ -79,27 +79,37 @@ def test_every_id_in_an_address_has_a_thing_here(ids):
     assert {name for route in WITH_AN_ID for name in route.arguments} - {"workspace"} <= set(ids)
 
 
-@every(WITH_AN_ID)
-def test_a_thing_of_others_is_not_there_in_ones_own_workspace(workspace, ids, as_, route):
+def by_app(routes: list[Route]) -> pytest.MarkDecorator:
+    """One case for the routes of each app: to make the things of a workspace takes longer than to ask a route."""
+    apps = {route.name.split(":")[0]: [] for route in routes}
+    for route in routes:
+        apps[route.name.split(":")[0]].append(route)
+    return pytest.mark.parametrize("routes", apps.values(), ids=apps)
+
+
+@by_app(WITH_AN_ID)
+def test_a_thing_of_others_is_not_there_in_ones_own_workspace(workspace, ids, as_, routes):
     client, before = as_("stranger"), owned(workspace)
-    url = route.url_of({**ids, "workspace": "bobs-team"})
-    for method in allowed(route) if route.is_api else METHODS:
-        answer = ask(client, route, method, url, **{"X-Flow-Workspace": "bobs-team"})
-        assert answer.status_code in (HTTPStatus.NOT_FOUND, HTTPStatus.METHOD_NOT_ALLOWED) or (
-            route.name in MAKES_IT_HERE and method == "put"
-        ), method
-        assert "secretword" not in answer.content.decode()
+    for route in routes:
+        url = route.url_of({**ids, "workspace": "bobs-team"})
+        for method in allowed(route) if route.is_api else METHODS:
+            answer = ask(client, route, method, url, **{"X-Flow-Workspace": "bobs-team"})
+            assert answer.status_code in (HTTPStatus.NOT_FOUND, HTTPStatus.METHOD_NOT_ALLOWED) or (
+                route.name in MAKES_IT_HERE and method == "put"
+            ), (route.name, method)
+            assert "secretword" not in answer.content.decode(), (route.name, method)
     assert owned(workspace) == before
 
 
-@every(PAGES + API)
-def test_no_session_changes_anything_without_its_csrf_token(workspace, ids, person, route):
+@by_app(PAGES + API)
+def test_no_session_changes_anything_without_its_csrf_token(workspace, ids, person, routes):
     client, before = Client(enforce_csrf_checks=True), owned(workspace)
     client.force_login(person("admin"), backend="django.contrib.auth.backends.ModelBackend")
     given = {**BY_CONVERTER, **ids, "workspace": "alices-team"}
-    for method in set(allowed(route) if route.is_api else METHODS) - {"get"}:
-        answer = ask(client, route, method, route.url_of(given), **{"X-Flow-Workspace": "alices-team"})
-        assert answer.status_code in (HTTPStatus.FORBIDDEN, HTTPStatus.METHOD_NOT_ALLOWED), method
+    for route in routes:
+        for method in set(allowed(route) if route.is_api else METHODS) - {"get"}:
+            answer = ask(client, route, method, route.url_of(given), **{"X-Flow-Workspace": "alices-team"})
+            assert answer.status_code in (HTTPStatus.FORBIDDEN, HTTPStatus.METHOD_NOT_ALLOWED), (route.name, method)
     assert owned(workspace) == before
 
 
