@@ -10,7 +10,7 @@ from zlib import crc32
 import pytest
 
 
-def pair(rows: Sequence[str], columns: Iterable[str]) -> list[Any]:
+def pair(rows: Sequence[Any], columns: Iterable[Any]) -> list[Any]:
     """All pairs, as parameters. Those of the first row and of the first column are fast, the others are slow."""
     return [
         pytest.param(row, column, marks=[pytest.mark.slow] if i and j else [])

@@ -1,4 +1,4 @@
-"""One Spark application for all tests of a run; it costs seconds to start."""
+"""One Spark application for all tests of a run, which takes seconds to start; which cases of matrices are fast."""
 
 from __future__ import annotations
 
@@ -9,10 +9,35 @@ from typing import TYPE_CHECKING
 import pytest
 from cryptography.fernet import Fernet
 
+from tests.tiers import mark_slow_but_one
+
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from executors.spark.session import RunSession
+
+
+BY_MODE = {"conformance", "test_from_table_to_table.py"}
+"""Folders and files whose tests over load modes are fast in one of them."""
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Of a test over load modes one case is fast; of a test over both ways to join, one way of each other case."""
+    here = [
+        item
+        for item in items
+        if isinstance(item, pytest.Function) and {item.path.parent.name, item.path.name} & set(BY_MODE)
+    ]
+    mark_slow_but_one((item for item in here if "mode" in _indices(item)), lambda item: item.originalname)
+    mark_slow_but_one(
+        (item for item in here if "each_way" in _indices(item)),
+        lambda item: f"{item.originalname} {sorted((_indices(item) | {'each_way': 0}).items())}",
+    )
+
+
+def _indices(item: pytest.Function) -> dict[str, int]:
+    return dict(item.callspec.indices) if hasattr(item, "callspec") else {}
 
 
 @pytest.fixture(scope="session")

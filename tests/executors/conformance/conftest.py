@@ -11,9 +11,6 @@ from tests.connectors.storages import STORAGES, Storage
 from tests.destinations.jsonl.world import folder_of, register
 from tests.executors.conformance.destinations import WORLDS
 from tests.executors.conformance.world import World
-from tests.tiers import mark_slow_but_one
-
-HERE = Path(__file__).parent
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -22,21 +19,6 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         local, *others = STORAGES
         slow = [pytest.param(name, marks=pytest.mark.slow) for name in others]
         metafunc.parametrize("storage", [local, *slow], indirect=True)
-
-
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Of a test over load modes one case is fast; of a test over both ways to join, one way of each other case."""
-    here = [item for item in items if isinstance(item, pytest.Function) and item.path.parent == HERE]
-    mark_slow_but_one((item for item in here if "mode" in _indices(item)), lambda item: item.originalname)
-    mark_slow_but_one(
-        (item for item in here if "each_way" in _indices(item)),
-        lambda item: f"{item.originalname} {sorted((_indices(item) | {'each_way': 0}).items())}",
-    )
-
-
-def _indices(item: pytest.Function) -> dict[str, int]:
-    return dict(item.callspec.indices) if hasattr(item, "callspec") else {}
 
 
 @pytest.fixture

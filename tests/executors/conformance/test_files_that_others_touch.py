@@ -14,6 +14,7 @@ import pytest
 
 from executors.errors import Failure, Terminal, Transient
 from tests.executors.conformance.world import Memory, World
+from tests.tiers import pair
 
 pytestmark = [pytest.mark.spark, pytest.mark.postgres]
 
@@ -189,8 +190,9 @@ def append(path: Path, content: str) -> None:
         file.write("3,Cid\n")
 
 
-@pytest.mark.parametrize("change", [swap, overwrite, truncate, append])
-@pytest.mark.parametrize("step", [("scan", "src"), ("pass", "load")])
+@pytest.mark.parametrize(
+    ("step", "change"), pair([("scan", "src"), ("pass", "load")], [swap, overwrite, truncate, append])
+)
 def test_a_file_that_changes_after_it_was_listed_fails_and_the_next_run_loads_what_it_is_then(
     world: World, change: Callable[[Path, str], None], step: tuple[str, str]
 ) -> None:

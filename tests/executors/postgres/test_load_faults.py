@@ -101,7 +101,7 @@ DELAY = """
     CREATE TRIGGER delay BEFORE INSERT ON t FOR EACH ROW WHEN (NEW.k = 2) EXECUTE FUNCTION delay()"""
 
 
-@pytest.mark.parametrize("mode", ["append", "upsert"])
+@pytest.mark.parametrize("mode", [pytest.param("append", marks=pytest.mark.slow), "upsert"])
 def test_a_deadlock_with_somebody_else_leaves_nothing_of_the_load_and_may_be_tried_again(
     loading, make, conn, server, superuser, warehouse, schema, rows, mode
 ):

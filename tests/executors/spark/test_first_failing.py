@@ -51,6 +51,7 @@ def test_the_first_row_that_an_expression_fails_for_is_named(
     assert error.message.endswith("DIVIDE_BY_ZERO. The first failing row is 2.csv record 50.")
 
 
+@pytest.mark.slow
 def test_it_is_found_in_a_file_of_many_parts(
     run_session: RunSession, warehouse: Connection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -136,12 +137,14 @@ def test_a_filter_that_cannot_fail_takes_what_it_took(
     assert [entry["record"] for entry in staged.rejects] == [3]
 
 
+@pytest.mark.slow
 def test_a_dropped_column_protects_no_row(run_session: RunSession, warehouse: Connection, trailed: Path) -> None:
     ops = PER | {"columns": {"per": "n / of"}}, {"op": "drop", "columns": ["id"]}
     error = failed(run_session, warehouse, make_path(*ops, columns=WRONG, onTypeMismatch="skip"), [trailed])
     assert error.message.endswith("The first failing row is trailed.csv record 3.")
 
 
+@pytest.mark.slow
 def test_a_row_whose_wrong_value_becomes_null_is_evaluated(
     run_session: RunSession, warehouse: Connection, trailed: Path
 ) -> None:
