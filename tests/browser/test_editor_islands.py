@@ -167,7 +167,7 @@ def test_viewers_and_unreadable_texts_have_a_canvas_that_says_why_it_is_read_onl
     expect(page.get_by_role("toolbar", name="Add nodes")).to_have_count(0)
 
 
-def test_what_is_typed_is_kept_sign_for_sign(page: Page) -> None:
+def test_typed_text_is_saved_byte_for_byte(page: Page) -> None:
     text = TEXT.replace("\n", "\r\n")
     editor = Editor(page, text=text)
     editor.open("json")
@@ -210,7 +210,7 @@ def test_completion_offers_what_the_schema_allows_here_even_while_the_schema_loa
     expect(options).not_to_contain_text("csv")
 
 
-def test_the_chosen_node_goes_along_to_the_json_tab(page: Page) -> None:
+def test_the_json_tab_shows_the_selected_node(page: Page) -> None:
     editor = Editor(page)
     editor.open("visual")
     editor.node("load").click()

@@ -43,7 +43,9 @@ def files(warehouse, schema: str, tmp_path: Path) -> list[str]:
 
 
 @in_all_looks
-def test_a_plan_goes_from_files_to_a_workspace(page: Page, files: list[str], colours: str, width: int) -> None:
+def test_uploaded_files_are_planned_approved_and_applied(
+    page: Page, files: list[str], colours: str, width: int
+) -> None:
     show_as(page, colours, width)
     sign_in(page)
     page.goto(HERE)

@@ -186,7 +186,7 @@ def test_rows_are_distinguished_in_their_list_whatever_they_hold(
     assert complaints == []
 
 
-def test_an_expression_replaces_nothing_that_was_typed_by_hand(page: Page, people: Callable[[], Any]) -> None:
+def test_an_expression_does_not_replace_manually_edited_values(page: Page, people: Callable[[], Any]) -> None:
     complaints = Complaints(page)
     page.goto(f"{ERRORS}rows/?pipeline=people")
     page.get_by_role("button", name="Fix all matching rows").click()

@@ -59,7 +59,7 @@ def _picture(page: Page, name: str) -> None:
         page.screenshot(path=str(Path(folder) / f"rules-{name}.png"), full_page=True)
 
 
-def test_a_rule_with_a_list_a_condition_and_a_limit_is_built_by_hand(editor: Page) -> None:
+def test_a_rule_with_a_list_a_condition_and_a_limit_is_built_in_the_form(editor: Page) -> None:
     editor.goto(address())
     editor.get_by_label("Kind to add to Rules").select_option("notOneOf")
     editor.get_by_role("button", name="Add to Rules").click()

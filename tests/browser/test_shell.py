@@ -81,7 +81,7 @@ def test_escape_closes_the_search(page: Page) -> None:
     expect(page.get_by_role("dialog", name="Search")).to_be_hidden()
 
 
-def test_a_result_is_reported_by_a_toast_that_goes_away(page: Page) -> None:
+def test_a_result_is_reported_by_a_toast_that_disappears(page: Page) -> None:
     sign_in(page)
     page.goto(SETTINGS)
     page.get_by_label("E-mail").fill("carol@example.com")

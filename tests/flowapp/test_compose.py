@@ -62,7 +62,7 @@ def test_a_service_sets_known_settings_only(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["worker", "spark-worker"])
-def test_whoever_reads_sources_and_writes_targets_has_their_files_and_the_keys_of_their_passwords(name: str) -> None:
+def test_processes_that_load_have_the_files_and_the_encryption_keys(name: str) -> None:
     here, web = SERVICES[name], SERVICES["web"]
     assert here["environment"]["FLOW_ENCRYPTION_KEYS"] == web["environment"]["FLOW_ENCRYPTION_KEYS"]
     assert (here["volumes"], here["image"]) == (web["volumes"], web["image"])

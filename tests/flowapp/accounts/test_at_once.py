@@ -67,7 +67,7 @@ def shut_out(team, actor: Membership, other: Membership, how: str):
     return lambda: client.post(page, {"member-email": other.user.email, "member-role": "viewer"})
 
 
-def test_of_many_guesses_at_once_exactly_the_limit_is_looked_at(team, monkeypatch):
+def test_of_many_concurrent_guesses_exactly_the_limit_is_checked(team, monkeypatch):
     from flowapp.accounts import login
     from flowapp.accounts.throttle import MOST_FAILURES
 

@@ -95,7 +95,7 @@ def test_a_login_link_ends_after_a_day(alices):
         use_login_link(key_of(url))
 
 
-def test_only_the_hash_of_a_login_link_is_kept(alices):
+def test_only_the_hash_of_a_login_link_is_stored(alices):
     add_member(alices, "alice@example.com", "viewer")
     url, link = make_login_link("alice@example.com")
 

@@ -97,7 +97,7 @@ def test_a_login_link_is_shown_once_and_signs_the_member_in(admin, person, clien
     assert url not in admin.get(PAGE).content.decode()
 
 
-def test_no_link_for_whoever_is_also_in_a_workspace_of_others(admin, workspace, person):
+def test_no_link_for_members_of_a_workspace_of_other_admins(admin, workspace, person):
     """It would open that workspace to this one's admin."""
     add_member(workspace, person("stranger").email, "viewer")
     answer = admin.post(f"{PAGE}members/{member('stranger@example.com').pk}/link/")
@@ -106,7 +106,7 @@ def test_no_link_for_whoever_is_also_in_a_workspace_of_others(admin, workspace, 
     assert "new-link" not in answer.content.decode()
 
 
-def test_a_token_is_shown_once_and_only_its_hash_is_kept(admin):
+def test_a_token_is_shown_once_and_only_its_hash_is_stored(admin):
     answer = admin.post(f"{PAGE}tokens/", {"token-name": "nightly", "token-role": "editor", "token-days": "30"})
     key = text_of(answer, "new-token")
 
@@ -144,7 +144,7 @@ def test_the_page_costs_the_same_with_many_members(admin, workspace):
     assert queries() == before
 
 
-def test_the_page_reports_how_long_things_are_kept(as_):
+def test_the_page_lists_retention_periods(as_):
     text = words(as_("viewer").get(PAGE))
 
     assert "Runs that loaded rows, with numbers, versions and files forever" in text

@@ -170,7 +170,7 @@ def owner(attacker) -> Client:
     return session
 
 
-def test_whoever_controls_the_account_alone_loses_nothing_however_often_others_add_it(owner, defender):
+def test_an_account_under_sole_control_loses_nothing_however_often_others_add_it(owner, defender):
     for _ in range(3):
         page = add(defender, "a")
         assert "Adding it here revoked" not in page

@@ -70,7 +70,7 @@ def test_a_right_password_forgets_earlier_slips(alice):
     assert sign_in(alice.email)
 
 
-def test_guessing_starts_anew_after_a_pause(alice):
+def test_guessing_restarts_after_a_pause(alice):
     guess(alice.email, MOST_FAILURES)
     FailedAttempts.objects.update(until=timezone.now() - timedelta(seconds=1))
 
@@ -186,7 +186,7 @@ def test_signing_in_does_not_give_the_others_of_a_network_more_guesses(alice, pe
     assert sorted(FailedAttempts.objects.exclude(count=0).values_list("count", flat=True)) == before
 
 
-def test_what_is_kept_names_nobody(alice):
+def test_stored_counts_name_no_user(alice):
     sign_in(alice.email, "wrong")
     sign_in(alice.email)
     kept = [

@@ -24,7 +24,7 @@ def test_a_token_is_found_by_its_text_with_its_workspace_and_role(alices):
     assert (token.workspace, token.role) == (alices, "editor")
 
 
-def test_only_the_hash_of_a_token_is_kept(alices):
+def test_only_the_hash_of_a_token_is_stored(alices):
     key, token = add_token(alices, "ci", "editor", days=1)
 
     assert key not in {str(value) for value in Token.objects.values().get(pk=token.pk).values()}
@@ -38,7 +38,7 @@ def test_an_expired_token_is_no_token(alices):
     assert get_token(key) is None
 
 
-def test_a_token_goes_when_its_maker_is_shut_out(alices):
+def test_a_token_ends_when_its_creator_is_deactivated(alices):
     alice = add_member(alices, "alice@example.com", "admin").user
     key, _ = add_token(alices, "ci", "editor", days=1, created_by=alice)
     User.objects.update(is_active=False)

@@ -99,7 +99,7 @@ def test_half_a_character_in_a_body_is_a_problem(ask, things):
     assert is_problem(ask("post", "/api/members/", body, content_type="application/json"))
 
 
-def test_a_draft_whose_expression_spark_does_not_know_can_be_looked_at(as_, ask, things):
+def test_a_draft_with_an_unknown_expression_can_be_opened(as_, ask, things):
     """Such a draft must not break its page."""
     ops = [{"op": "filter", "where": "CAST(x AS DECIMAL(MAX)) > 1"}]
     nodes = [{"id": "x", "kind": "transform", "inputs": ["s"], "ops": ops}]

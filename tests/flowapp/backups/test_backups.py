@@ -51,7 +51,7 @@ def backup(loaded: Run) -> Backup:
     return Backup.objects.get()
 
 
-def test_a_load_that_kept_its_target_is_known_by_it(loaded, backup):
+def test_a_load_with_a_backup_is_recorded(loaded, backup):
     assert (backup.run_id, backup.node, backup.rows, backup.connection) == (loaded.pk, "load", 0, "warehouse")
 
 
@@ -110,7 +110,7 @@ def test_an_old_backup_behind_a_connection_that_is_gone_is_tried_again_later(bac
     assert Backup.objects.get().dropped_at is None
 
 
-def test_the_page_says_what_is_kept_and_offers_to_put_it_back_to_editors_only(backup, as_):
+def test_the_page_lists_backups_and_only_editors_can_restore_them(backup, as_):
     text = words(as_("viewer").get(PAGE))
     assert f"{backup} 0 run 1 of numbers" in text
     assert "Restore" not in text.replace("Restored", "")
@@ -123,7 +123,7 @@ def test_the_page_says_what_is_kept_and_offers_to_put_it_back_to_editors_only(ba
     assert as_("viewer").post(f"{PAGE}{backup.pk}/restore/", {"reason": "No."}).status_code == 403
 
 
-def test_the_page_of_a_run_leads_to_what_was_kept_before_it(loaded, backup, as_):
+def test_the_page_of_a_run_links_to_its_backup(loaded, backup, as_):
     assert f"Backups {backup}, 0 rows" in words(as_("viewer").get(f"/w/alices-team/runs/{loaded.pk}/"))
 
 

@@ -39,7 +39,7 @@ def deliver(delivery: Delivery) -> None:
     delivery.refresh_from_db()
 
 
-def test_it_goes_again_under_the_same_key_with_all_its_tries(failed, receiver):
+def test_it_is_resent_under_the_same_key_with_all_its_attempts(failed, receiver):
     assert send_again(failed, "the command line")
     assert (failed.state, failed.attempts, failed.ended_at) == ("pending", 0, None)
     deliver(failed)
@@ -73,7 +73,7 @@ def test_what_fails_again_can_go_again(failed, receiver):
     assert send_again(failed, "y")
 
 
-def test_only_what_failed_goes_again_and_no_test(failed, receiver):
+def test_only_failed_messages_are_resent_and_no_tests(failed, receiver):
     receiver.answers[PATH] = status(403)
     with pytest.raises(FlowError) as refused:
         send_again(send_test(failed.channel), "x")
@@ -93,7 +93,7 @@ def test_the_beginning_is_not_reported_after_the_end(workspace, failed):
     assert refused.value.code == "delivery.over"
 
 
-def test_the_end_that_failed_too_goes_along_behind_the_beginning(workspace, failed, receiver):
+def test_a_failed_resolution_is_resent_after_the_opening(workspace, failed, receiver):
     receiver.answers[PATH] = status(403)
     resolve_by("run.succeeded", workspace_id=workspace.pk)
     deliver(failed)

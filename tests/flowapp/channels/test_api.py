@@ -80,7 +80,7 @@ def test_a_stored_password_is_sent_to_no_other_server(ops, as_, elsewhere):
     assert open_secret(Channel.objects.get())["password"] == "an0ther"
 
 
-def test_the_host_is_looked_at_as_at_creation(ops, as_):
+def test_the_host_is_checked_as_at_creation(ops, as_):
     refused = change(as_("admin"), "ops", host="a.example.com,b.example.com", secret="x")
     assert refused.json()["code"] == "connection.host_invalid"
     assert change(as_("admin"), "ops", security="none").json()["code"] == "channel.password_in_clear"

@@ -73,7 +73,7 @@ def test_a_channel_that_is_removed_during_a_round_ends_the_round(workspace, page
 
 
 @pytest.mark.django_db
-def test_the_log_is_kept_for_its_time_and_what_waits_longer(workspace, pager):
+def test_the_log_is_stored_for_its_retention_and_waiting_messages_longer(workspace, pager):
     pager()
     for node in ("old", "waits", "new"):
         raise_alert("run.failed", "error", "m", "n", workspace=workspace, node=node)

@@ -109,7 +109,7 @@ def put_out_of_reach(reachable: bool) -> None:
         Connection.objects.update(port=int(port), database=name)
 
 
-def test_what_holds_values_of_rows_goes_with_the_pipeline(loaded, warehouse):
+def test_data_with_row_values_is_deleted_with_the_pipeline(loaded, warehouse):
     tenant = str(loaded.workspace_id)
     assert set(kept(warehouse, tenant)) == set(KEPT)
     delete_pipeline(loaded)
@@ -186,7 +186,7 @@ def test_a_pipeline_of_the_same_id_keeps_what_is_its_own(loaded, save, warehouse
     }
 
 
-def test_staging_of_its_runs_goes_too(loaded, warehouse):
+def test_staging_of_its_runs_is_dropped_too(loaded, warehouse):
     from executors.model import StageColumn
     from executors.postgres.staging import create_staging, staging_tables
     from ir.types import ColumnType
@@ -217,7 +217,7 @@ def test_rejected_rows_stay_and_go_in_their_time(loaded, workspace, warehouse, s
         assert database.execute(f'SELECT count(*) FROM "{schema}".rejects').fetchone() == (1,)
 
 
-def test_the_page_reports_what_goes_and_what_stays_before_it_is_done(loaded, as_, schema):
+def test_the_page_lists_what_is_deleted_and_what_stays_before_the_deletion(loaded, as_, schema):
     page = as_("editor").get("/w/alices-team/pipelines/numbers/delete/")
     reported = words(page)
     for part in (

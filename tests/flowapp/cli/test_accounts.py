@@ -18,7 +18,7 @@ def test_a_person_is_added_and_signs_in_by_the_printed_link(flow):
     assert link["expiresAt"].endswith("Z")
 
 
-def test_whoever_adds_a_person_learns_what_joining_has_ended(flow, workspace):
+def test_adding_a_member_reports_the_ended_credentials(flow, workspace):
     set_password(add_member(workspace, "alice@example.com", "viewer").user, "correct horse battery")
     added = flow("user", "add", "alice@example.com", "--role", "viewer", "--json").json
     again = flow("user", "add", "alice@example.com", "--role", "viewer", "--json").json

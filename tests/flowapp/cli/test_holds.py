@@ -46,7 +46,7 @@ def test_a_preview_reports_the_numbers_and_loads_nothing(flow, numbers):
     assert "10 rows now + 2 inserted" in flow("runs", "show", reported.json["run"]).stdout
 
 
-def test_a_preview_goes_with_nothing_that_loads(flow, numbers):
+def test_a_preview_excludes_options_that_load(flow, numbers):
     assert flow("run", "numbers", "--preview", "--detach").status == 64
 
 

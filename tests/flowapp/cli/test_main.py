@@ -33,7 +33,7 @@ def test_with_json_a_usage_error_is_one_json_object(flow):
     assert (finished.json["error"]["code"], finished.stderr) == ("usage", "")
 
 
-def test_help_goes_to_stdout_with_status_0(flow):
+def test_help_is_printed_to_stdout_with_status_0(flow):
     with pytest.raises(SystemExit) as caught:
         main(["--help"])
 
@@ -90,7 +90,7 @@ def test_an_unexpected_error_is_one_line_with_an_id_and_a_private_file(flow, mon
     assert stat.S_IMODE(log.stat().st_mode) == 0o600
 
 
-def test_with_json_whatever_else_is_printed_goes_to_stderr(flow, monkeypatch):
+def test_with_json_all_other_output_is_on_stderr(flow, monkeypatch):
     def noisy(args):
         print("a library talks")
         os.write(1, b"a child process talks\n")
@@ -103,7 +103,7 @@ def test_with_json_whatever_else_is_printed_goes_to_stderr(flow, monkeypatch):
     assert finished.stderr.splitlines() == ["a library talks", "a child process talks"]
 
 
-def test_json_may_stand_before_the_command(flow, monkeypatch):
+def test_json_is_accepted_before_the_command(flow, monkeypatch):
     run_instead(monkeypatch, lambda args: text_outcome({"answer": 42}, "forty-two"))
 
     assert flow("--json", "user", "link", "x@example.com").json == {"answer": 42}
@@ -116,7 +116,7 @@ def test_markup_in_values_is_shown_as_text(flow, monkeypatch):
 
 
 @pytest.mark.parametrize("option", ["", "--json"])
-def test_a_reader_that_goes_away_ends_the_command_quietly(option):
+def test_a_closed_pipe_ends_the_command_quietly(option):
     script = (
         "import flowapp.cli as cli; from flowapp.cli.outcome import text_outcome; lines = ['x' * 999] * 999; "
         "cli._attempt = lambda arguments: text_outcome({'lines': lines}, *lines); "

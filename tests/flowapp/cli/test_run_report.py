@@ -93,7 +93,7 @@ def test_rules_checks_quarantine_and_warnings_are_shown():
     assert re.search(r"2,?512 +336,?776", text)
 
 
-def test_rows_kept_by_a_run_that_loaded_nothing_are_not_called_loaded():
+def test_rows_stored_by_a_run_that_loaded_nothing_are_not_called_loaded():
     kept = {"rows": 1, "entries": 1, "tables": ["dlq.flights"]}
     text = shown({**DOCUMENT, "state": "failed", "nodes": [], "quarantine": kept})
 

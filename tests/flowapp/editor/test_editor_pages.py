@@ -300,7 +300,7 @@ def test_running_asks_to_save_first(act, web, url, pipeline, django_capture_on_c
     assert (run.version.number, sent) == (2, [run.pk])
 
 
-def test_any_two_versions_and_the_draft_stand_side_by_side(act, web, url):
+def test_any_two_versions_and_the_draft_are_compared_side_by_side(act, web, url):
     act("set", "/nodes/1/table", value="other_table")
     page = web.get(url(tab="history", left="1", right="draft")).content.decode()
     assert "other_table" in page

@@ -108,7 +108,7 @@ def test_rows_loaded_and_rejected_are_those_of_the_last_load_also_after_a_replay
     assert names_on(page) == ["p0000", "p0001"]
 
 
-def test_a_replay_is_reported_as_one_where_its_few_good_rows_stand_for_the_pipeline(web, url, workspace):
+def test_a_replay_is_marked_because_its_few_rows_do_not_represent_the_pipeline(web, url, workspace):
     add_pipelines(workspace, 1, runs_each=1)
     Run.objects.update(kind=RunKind.REPLAY)
     assert ">replay</span>" in web.get(url()).content.decode()

@@ -132,7 +132,7 @@ def test_a_wrong_password_is_refused(root: Path) -> None:
             broker.ping()
 
 
-def test_passwords_are_kept_from_other_users_and_from_argument_lists(root: Path) -> None:
+def test_passwords_are_hidden_from_other_users_and_from_argument_lists(root: Path) -> None:
     with Services.start(root):
         secrets = load_secrets(Home(root))
         assert (root / "secrets.json").stat().st_mode & 0o077 == 0

@@ -50,7 +50,7 @@ def read_pid(process: subprocess.Popen[str]) -> int:
     return int(next(line for line in process.stdout if "pid" in line).rsplit(" ", 1)[1])
 
 
-def test_output_is_prefixed_and_kept(start: Start, tmp_path: Path) -> None:
+def test_output_is_prefixed_and_logged(start: Start, tmp_path: Path) -> None:
     process = start(TALKER)
     pid = read_pid(process)
     assert wait_until(lambda: f"pid {pid}\n" == (tmp_path / "p0.log").read_text(), 5)

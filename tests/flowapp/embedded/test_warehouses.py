@@ -70,7 +70,7 @@ def test_concurrent_requests_for_a_warehouse_get_the_same(addresses: ServiceAddr
         psycopg.connect(**login(found[0])).close()
 
 
-def test_passwords_of_warehouses_are_kept_for_psql_alone(tmp_path: Path) -> None:
+def test_passwords_of_warehouses_are_stored_for_psql_only(tmp_path: Path) -> None:
     home = Home(tmp_path)
     home.make()
     addresses = ServiceAddresses(load_secrets(home), {"postgres": 5433})

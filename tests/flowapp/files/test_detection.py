@@ -55,7 +55,7 @@ def test_an_editor_learns_settings_columns_and_rows(ask, root):
     assert [problem["code"] for problem in found["problems"]] == ["encoding.guessed"]
 
 
-def test_given_settings_are_kept(ask, root):
+def test_given_settings_are_not_detected(ask, root):
     (root / "in/a.csv").write_bytes(b"id\tname\n1\tx\n")
     found = ask("in/a.csv", format={"delimiter": "\t", "header": False, "nullValues": ["x"]}).json()
 
@@ -63,7 +63,7 @@ def test_given_settings_are_kept(ask, root):
     assert found["rows"] == [["id", "name"], ["1", None]]
 
 
-def test_no_more_than_a_megabyte_is_looked_at(ask, root):
+def test_no_more_than_a_megabyte_is_read(ask, root):
     (root / "in/a.csv").write_bytes(b"id,name\n" + b"1,x\n" * (LOOKED_AT_BYTES // 4))
     found = ask("in/a.csv").json()
     assert (found["isWhole"], found["rowsRead"]) == (False, LOOKED_AT_BYTES // 4 - 3)

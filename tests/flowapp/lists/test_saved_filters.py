@@ -39,7 +39,7 @@ def test_a_name_that_is_used_again_replaces_its_filter(as_, workspace):
 @pytest.mark.parametrize(
     ("name", "query"), [("", "a=1"), (" ", "a=1"), ("x" * 61, "a=1"), ("x", "cursor=1"), ("x", "a=" + "b" * 2000)]
 )
-def test_what_cannot_be_kept_is_refused(workspace, person, name, query):
+def test_invalid_filters_are_refused(workspace, person, name, query):
     with pytest.raises(FlowError, match=r"filter\.name_invalid"):
         save_filter(workspace, person("viewer"), "runs", name, query)
 

@@ -181,7 +181,7 @@ def test_a_file_that_is_replaced_by_one_of_the_same_age_and_size_is_a_change(fol
     assert folder_state(folder.path) != before
 
 
-def test_files_that_are_no_manifests_are_not_looked_at(folder: Folder) -> None:
+def test_files_that_are_no_manifests_are_ignored(folder: Folder) -> None:
     before = folder_state(folder.path)
     (folder.path / "README.md").write_text("Hello")
     (folder.path / "pipelines" / ".numbers.json.swp").write_text("")

@@ -83,7 +83,9 @@ def test_what_one_project_has_archived_another_may_bring_back(project: ProjectFi
     assert project.plan().is_empty
 
 
-def test_a_connection_goes_with_the_last_project_that_declares_it(project: ProjectFiles, other: ProjectFiles) -> None:
+def test_a_connection_is_removed_with_the_last_project_that_declares_it(
+    project: ProjectFiles, other: ProjectFiles
+) -> None:
     other.apply()
     project.files = {"flow.toml": '[project]\nname = "shop"\n'}
     project.apply(yes=True)

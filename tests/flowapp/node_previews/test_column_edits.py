@@ -61,7 +61,7 @@ def test_an_edit_of_a_transform_is_its_last_op(edit, op):
     assert ops(SHAPED, *edit) == [TRIM, op]
 
 
-def test_an_edit_behind_a_transform_goes_into_it():
+def test_an_edit_after_a_transform_is_appended_to_it():
     assert (
         ops(SHAPED, "drop", "load", "id")
         == ops(SHAPED, "drop", "check", "id")
@@ -86,7 +86,7 @@ def test_without_a_transform_one_is_put_behind_the_source(node):
 
 
 @pytest.mark.parametrize("node", ["files", "shape", "check"])
-def test_a_rule_goes_to_the_next_validate_node(node):
+def test_a_rule_is_added_to_the_next_validate_node(node):
     nodes = edited(SHAPED, "add_rule", node, "name", "string", "maxLength")
     (rule,) = nodes["check"]["rowLevel"]
     assert (rule["type"], rule["field"], rule["onFail"]) == ("maxLength", "name", "skip")
@@ -187,7 +187,7 @@ def test_an_edit_of_a_reference_comes_before_the_join():
     assert nodes["shape"]["ops"][0]["with"] == new["id"]
 
 
-def test_an_edit_behind_a_join_goes_into_its_node():
+def test_an_edit_after_a_join_is_appended_to_its_node():
     assert ops(JOINED, "drop", "load", "x") == [JOIN, {"op": "drop", "columns": ["x"]}]
 
 

@@ -107,7 +107,7 @@ def test_a_cancelled_preview_says_so_and_asks_no_more(checked, as_, redis_url):
     assert as_("viewer").post(path).status_code == 403
 
 
-def test_why_there_is_no_preview_stands_in_the_panel(checked, as_, person, redis_url):
+def test_the_panel_shows_why_there_is_no_preview(checked, as_, person, redis_url):
     patch_draft(open_draft(checked, person("editor")), [{"op": "replace", "path": "/nodes/1/inputs", "value": []}])
     assert "check reads from no source yet. Connect it" in words(start(as_("editor")))
 
@@ -118,7 +118,7 @@ def test_viewers_see_no_rows(checked, as_):
     assert 'id="node-preview"' in as_("editor").get("/w/alices-team/pipelines/numbers/").content.decode()
 
 
-def test_an_edit_changes_the_draft_and_tells_the_editor(checked, as_, person):
+def test_an_edit_changes_the_draft_and_notifies_the_editor(checked, as_, person):
     data = {"node": "check", "column": "id", "type": "integer", "action": "rename", "rename_value": "number"}
     answer = as_("editor").post(f"{START}edit/", data, headers={"HX-Request": "true"})
     assert json.loads(answer.headers["HX-Trigger"])["flow:draft-changed"]["origin"] == "preview"

@@ -81,7 +81,7 @@ def test_a_change_after_an_undo_ends_what_could_be_redone(pipeline, editor):
     assert undo(draft).text == open_draft(pipeline, None).text
 
 
-def test_only_the_newest_steps_are_kept(pipeline, editor, monkeypatch):
+def test_only_the_newest_steps_are_stored(pipeline, editor, monkeypatch):
     monkeypatch.setattr(drafts, "MOST_STEPS", 3)
     draft = open_draft(pipeline, editor)
     for i in range(6):
@@ -146,7 +146,7 @@ def test_a_page_may_edit_on_before_the_answer_to_its_last_edit_has_come(pipeline
         replace_text(draft, "{}", seen=mine)  # a whole text would undo changes of the form
 
 
-def test_a_draft_that_was_discarded_and_begun_anew_is_another_one(pipeline, editor):
+def test_a_new_draft_after_a_discarded_one_has_another_revision(pipeline, editor):
     draft = patch_draft(open_draft(pipeline, editor), RENAME)
     seen = Seen(draft.revision)
     draft = patch_draft(discard(draft), [{**RENAME[0], "value": {"name": "Other"}}])
@@ -161,7 +161,7 @@ def test_text_that_no_database_keeps_is_refused(pipeline, editor, text):
         replace_text(open_draft(pipeline, editor), text)
 
 
-def test_saving_makes_a_version_and_undo_goes_on(pipeline, editor):
+def test_saving_makes_a_version_and_undo_continues(pipeline, editor):
     draft = patch_draft(open_draft(pipeline, editor), RENAME)
     version = save_draft(draft, editor, "A name")
     assert (version.number, version.author, version.message, version.document) == (2, editor, "A name", draft.text)

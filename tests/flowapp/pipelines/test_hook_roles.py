@@ -144,7 +144,7 @@ def test_the_role_of_a_token_counts_and_not_that_of_its_creator(role, hooked, pi
     assert answer.status_code == (403 if role == "editor" else 200)
 
 
-def test_whoever_runs_commands_on_the_machine_is_its_operator(hooked, connected, tmp_path, settings):
+def test_commands_on_the_server_have_the_role_of_an_operator(hooked, connected, tmp_path, settings):
     settings.FLOW_WORKSPACE = connected.slug
     path = tmp_path / "numbers.json"
     path.write_text(json.dumps(hooked(postHook=SQL)))

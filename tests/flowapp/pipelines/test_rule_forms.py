@@ -128,12 +128,12 @@ def test_a_check_is_added_filled_in_and_says_what_it_is(kind, act, node):
     assert CHECKS[kind].read(node()["datasetLevel"][kind]).on_fail == "warn"
 
 
-def test_checks_that_are_not_there_can_be_opened_and_those_that_are_stand_before_them(act, node):
+def test_missing_checks_can_be_opened_after_the_existing_ones(act, node):
     page = act("append", "/nodes/2/datasetLevel/sum")
     assert page.index("/datasetLevel/sum") < page.index("More checks") < page.index("/datasetLevel/unique")
 
 
-def test_checks_and_conditions_stand_in_the_sql_tab(web, pipeline, editor, act, node):
+def test_the_sql_tab_shows_checks_and_conditions(web, pipeline, editor, act, node):
     fields = {
         kind: {"onFail": "warn", **{name: read_as_json(value) for name, value in fields.items()}}
         for kind, fields in CHECK_FIELDS.items()

@@ -60,7 +60,7 @@ def test_saves_at_once_lose_nothing(connected, document):
     assert sorted(PipelineVersion.objects.values_list("number", flat=True)) == [1, 2, 3, 4]
 
 
-def test_a_schedule_that_is_resumed_during_a_save_goes_on(save, monkeypatch):
+def test_a_schedule_that_is_resumed_during_a_save_stays_active(save, monkeypatch):
     set_paused(save(schedule=HOURLY).pipeline, True)
     newest = services._newest
 

@@ -97,7 +97,7 @@ def test_what_is_put_in_must_be_a_field_and_a_value(alices, kept):
         fix(alices, kept[0], name="a\0b")
 
 
-def test_decisions_are_kept_without_values(alices, kept):
+def test_decisions_are_stored_without_values(alices, kept):
     fix(alices, kept[0], name="SECRET")
     decide(choose_by_keys(alices, kept, ANN), "ignore", ANN, "100% test data, %s")
     noted = list(RowDecision.objects.order_by("at"))

@@ -49,7 +49,7 @@ def test_each_field_has_a_column_with_its_current_value(alices, orders, warehous
     assert (second["row.status"], second["row.=note"]) == ("", "'-1+1")
 
 
-def test_fields_stand_in_the_order_of_their_source(alices, orders, warehouse, table):
+def test_fields_are_in_the_order_of_their_source(alices, orders, warehouse, table):
     run = keep(warehouse, orders, table, "r1", row={"a": "1", "zz": "2"})
     tell_fields(warehouse, orders, run, ["zz", "a"])
     assert fields_of(alices, EntryFilter(pipeline=orders)) == ["zz", "a"]
@@ -121,7 +121,7 @@ def test_an_export_that_is_broken_off_says_so(alices, orders):
 
 
 @pytest.mark.parametrize("seconds", [0.0, 0.3], ids=["while it is sent", "while it is read"])
-def test_a_browser_that_goes_away_ends_the_reading(seconds):
+def test_a_browser_that_disconnects_ends_the_query(seconds):
     ended = []
 
     def read() -> Iterator[str]:

@@ -55,7 +55,7 @@ def test_filters_are_in_the_address_and_an_empty_one_filters_nothing(as_, two_ru
     assert "violates email on contact " not in found
 
 
-def test_of_a_day_runs_that_kept_no_row_are_not_looked_into(alices, orders, two_rules, monkeypatch):
+def test_runs_of_a_day_without_stored_rows_are_not_queried(alices, orders, two_rules, monkeypatch):
     other, day = queue_run(orders, Trigger.CLI, send=False), timezone.localdate()
     wanted = entry_query_of(alices, EntryFilter(pipeline=orders, day=day)).runs
     Run.objects.filter(pk=other.pk).update(quarantine_rows=0)

@@ -108,7 +108,7 @@ def test_rows_are_listed_by_pipeline_run_rule_and_field(as_, orders, warehouse, 
     assert rules("pipeline=orders&field=tailnum") == ["r1", "r3"]
 
 
-def test_a_sorted_list_keeps_its_filter_and_goes_on_behind_its_first_page(as_, alices, orders, warehouse, table):
+def test_a_sorted_list_keeps_its_filter_on_the_next_page(as_, alices, orders, warehouse, table):
     returns = save(alices, "returns", table)
     for number in range(30):
         for pipeline, rule in ((returns, "b"), (orders, "a")):
@@ -271,7 +271,7 @@ def test_a_viewer_sees_the_position_of_a_row_and_no_values(as_, orders, warehous
         assert "SECRET-VALUE" not in answer.content.decode()
 
 
-def test_rows_are_kept_by_no_cache(as_, orders, warehouse, table, run):
+def test_rows_are_not_cached(as_, orders, warehouse, table, run):
     keep(warehouse, orders, table, "r1", run)
 
     assert "no-store" in as_("editor").get(f"{ERRORS}rows/{run.pk}/r1-0/")["Cache-Control"]

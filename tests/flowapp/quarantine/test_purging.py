@@ -71,7 +71,7 @@ def test_a_long_purge_continues_in_the_background(as_, alices, orders, warehouse
     assert (noted.rows, noted.reason, "left" in noted.details) == (5, "asked for", False)
 
 
-def test_a_purge_that_goes_on_waits_for_a_database_that_is_down(as_, alices, orders, warehouse, schema, caplog):
+def test_a_continued_purge_waits_for_a_database_that_is_down(as_, alices, orders, warehouse, schema, caplog):
     keep(warehouse, orders, f'{schema}."My Orders"', "old", n=2)
     purge(alices, EntryFilter(pipeline=orders), 0, Decider("ann"), "asked for", seconds=-1)
     alices.connections.update(port=1)
@@ -90,7 +90,7 @@ def test_a_purge_of_a_pipeline_that_is_gone_says_that_not_all_went(alices, order
     assert (noted.details["brokeOff"], "left" in noted.details) == (True, False)
 
 
-def test_counting_what_would_go_takes_no_longer_for_more_tables(alices, orders, warehouse, schema, monkeypatch):
+def test_counting_entries_to_purge_takes_no_longer_for_more_tables(alices, orders, warehouse, schema, monkeypatch):
     save(alices, "returns", f"{schema}.other")
     given, clock = [], iter([0, 5, 19.5])
     monkeypatch.setattr(purging, "time", SimpleNamespace(monotonic=lambda: next(clock)))

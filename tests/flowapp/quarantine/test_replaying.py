@@ -52,7 +52,7 @@ def test_rows_as_the_source_gave_them_and_as_they_came_to_the_node_go_by_runs_of
     assert all(run.version.number == orders.latest_number for run in runs)
 
 
-def test_what_may_replace_newer_rows_and_which_files_they_came_from_goes_along(alices, orders, warehouse, table):
+def test_a_run_gets_the_rows_that_may_replace_newer_ones_and_the_hashes_of_files(alices, orders, warehouse, table):
     run = keep(warehouse, orders, table, "r1", n=2)
     LoadUnit.objects.create(
         workspace=alices,

@@ -82,7 +82,7 @@ def test_each_row_is_reported_with_its_rule_and_a_link_and_no_value(as_, replaye
         assert "SECRET-VALUE" not in page
 
 
-def test_the_list_is_narrowed_to_a_result_and_goes_on_page_by_page(as_, replayed):
+def test_the_list_is_filtered_by_result_and_paged(as_, replayed):
     replay = replayed(*["loaded"] * 60, "fails")
     client = as_("viewer")
     first = client.get(f"{RUNS}{replay.pk}/")
@@ -107,7 +107,7 @@ def test_what_a_replay_rejected_leads_to_these_rows_and_to_no_others(as_, replay
     assert "&amp;rule=" not in client.get(f"{RUNS}{replay.pk}/").content.decode()
 
 
-def test_what_is_not_kept_row_by_row_is_said(as_, replayed):
+def test_missing_results_of_rows_are_reported(as_, replayed):
     text = words(as_("viewer").get(f"{RUNS}{replayed('loaded', 'fails', listed=False).pk}/"))
     assert "The outcome of each row is no longer stored" in text
     assert "1 loaded" in text

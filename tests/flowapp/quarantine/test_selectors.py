@@ -27,7 +27,7 @@ def test_entries_contain_rule_row_and_position(alices, orders, warehouse, schema
     assert (entry["table"], entry["connection"], entry["status"]) == (f"{schema}.My Orders", "warehouse", "open")
 
 
-def test_the_values_of_a_row_stand_in_the_order_of_its_source(alices, orders, warehouse, schema):
+def test_the_values_of_a_row_are_in_the_order_of_its_source(alices, orders, warehouse, schema):
     run = queue_run(orders, Trigger.CLI, send=False)
     keep(warehouse, orders, f'{schema}."My Orders"', "r1", run, row={"a": 1, "more": 2, "order_id": 3})
     tell_fields(warehouse, orders, str(run.pk), ["order_id", "a"])

@@ -54,7 +54,7 @@ def test_only_what_was_put_in_can_be_taken_back(as_, orders, warehouse, table, r
     assert "Undo 1 fix" in words(client.get(both))
 
 
-def test_cells_stand_in_the_order_of_the_source(as_, orders, warehouse, table):
+def test_cells_are_in_the_order_of_the_source(as_, orders, warehouse, table):
     run = keep(warehouse, orders, table, "r1", row={"alpha": "1", "beta": "2", "gamma": "3"}, field="beta")
     tell_fields(warehouse, orders, run, ["gamma", "beta", "alpha"])
     client = as_("editor")
@@ -240,7 +240,7 @@ def test_a_purge_of_more_than_can_be_counted_says_so_and_can_be_begun(
     assert "2 entries purged." in words(client.post(f"{ERRORS}purge/", {**form, "sure": "1"}, follow=True))
 
 
-def test_how_long_rows_are_kept_is_set_and_kept_to(as_, alices, orders, warehouse, table):
+def test_the_retention_of_rows_is_set_and_applied(as_, alices, orders, warehouse, table):
     from flowapp.quarantine.purging import purge_old_rows
 
     keep(warehouse, orders, table, "r1")

@@ -29,7 +29,7 @@ def test_a_mistyped_expression_is_reported_beside_what_was_typed(as_, chosen):
     assert not Run.objects.filter(kind="fix").exists()
 
 
-def test_cells_that_cannot_be_kept_are_there_to_be_typed_again(as_, run, chosen):
+def test_cells_that_cannot_be_saved_are_shown_again(as_, run, chosen):
     key = f"{run}:r1-0"
     answer = as_("editor").post(f"{chosen}fix/", {f"cell|{key}|name": "Bob", f"cell|{key}|strange": "x"})
     assert answer.status_code == 422

@@ -50,7 +50,7 @@ def test_another_wish_than_waiting_or_refusing_is_refused(api, pipeline):
     assert api("editor", "post", "pipelines/numbers/runs/", {"ifBusy": "hurry"}).status_code == 400
 
 
-def test_loading_again_is_kept_with_its_reason(api, pipeline):
+def test_loading_again_is_recorded_with_its_reason(api, pipeline):
     api("editor", "post", "pipelines/numbers/runs/", {"loadAgain": "Corrected files."})
 
     pipeline.refresh_from_db()

@@ -249,7 +249,7 @@ def test_a_worker_that_is_to_end_puts_its_run_back_uncounted(pipeline, target, s
     assert attempt(run, TableEngine()).state == State.SUCCEEDED
 
 
-def test_a_control_database_that_goes_away_in_between_is_no_fault_of_the_run(pipeline, target):
+def test_a_lost_control_database_does_not_fail_the_run(pipeline, target):
     def drop_connection(job, ports):
         control.connection.close()
         ports.events.step("scan")

@@ -102,7 +102,7 @@ def test_skipped_times_are_reported(due):
     assert (scheduled_hours(), unresolved()) == ([16], set())
 
 
-def test_a_schedule_waits_while_a_run_by_hand_is_queued(due):
+def test_a_schedule_waits_while_a_manual_run_is_queued(due):
     by_hand = queue_run(due(), Trigger.MANUAL)
     assert fire_due(NOON) == 0
     claim_run(by_hand.pk, "worker")
@@ -117,7 +117,7 @@ def test_a_scheduled_run_is_sent_in_the_same_tick(due, sent):
     assert sent == [str(Run.objects.get().pk)]
 
 
-def test_a_clock_that_goes_back_repeats_no_time(due, monkeypatch):
+def test_a_clock_that_is_set_back_repeats_no_time(due, monkeypatch):
     pipeline = due()
     fire_due(NOON)
     Run.objects.update(state=State.SUCCEEDED)

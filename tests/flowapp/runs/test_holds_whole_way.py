@@ -84,7 +84,7 @@ def test_discarded_nothing_of_it_is_left(held, target, folder, staged):
     assert not CommitRecord.objects.exists()
 
 
-def test_the_next_run_goes_on_once_it_is_discarded(held, target, folder):
+def test_the_next_run_starts_once_it_is_discarded(held, target, folder):
     discard_run(held, ALICE, "Half of the file is missing.")
     (folder / "a.csv").write_text("id\n" + "".join(f"{n}\n" for n in range(8)))
     assert run_inline(held.pipeline).state == State.SUCCEEDED

@@ -82,7 +82,7 @@ def test_files_that_were_loaded_are_never_forgotten_by_age(run):
     assert LoadUnit.objects.get().name == "a.csv"
 
 
-def test_what_let_people_and_programs_in_goes_after_its_end(run):
+def test_expired_credentials_are_deleted(run):
     alice = add_member(run.workspace, "alice@example.com", "editor").user
     for days, name in ((2, "old"), (-1, "new")):
         Session.objects.create(session_key=name, session_data="", expire_date=timezone.now() - timedelta(days=days))

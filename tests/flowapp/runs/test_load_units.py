@@ -44,14 +44,14 @@ def states() -> list[tuple[str, str]]:
     return sorted(LoadUnit.objects.values_list("name", "state"))
 
 
-def test_the_records_of_each_file_are_kept(run):
+def test_the_records_of_each_file_are_stored(run):
     claim_units(run, "files", {ONE: replace(file("a.csv"), records=3), TWO: file("b.csv")}, 1)
     claim_units(run, "files", {TWO: replace(file("b.csv"), records=0)}, 2)
 
     assert sorted(LoadUnit.objects.values_list("name", "rows")) == [("a.csv", 3), ("b.csv", 0)]
 
 
-def test_a_file_goes_from_processing_to_committed(run):
+def test_a_file_changes_from_processing_to_committed(run):
     claim_units(run, "files", {ONE: file("a.csv"), TWO: file("b.csv")}, 1)
     assert states() == [("a.csv", "processing"), ("b.csv", "processing")]
     finish_units(run, [ONE])

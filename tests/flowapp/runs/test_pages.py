@@ -300,7 +300,7 @@ def test_the_error_of_a_failed_run_appears_above_its_facts(as_, queued):
     assert page.index("Nothing answers.") < page.index('aria-label="Outcome"')
 
 
-def test_a_run_that_goes_on_asks_for_itself_until_it_has_ended(as_, queued):
+def test_the_page_polls_until_the_run_has_ended(as_, queued):
     enter(queued, "start", "pass")
     client, headers = as_("viewer"), {"HX-Request": "true"}
     running = client.get(at(queued), headers=headers)

@@ -62,7 +62,7 @@ def test_schedulers_that_tick_at_once_fire_once(hourly):
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_run_by_hand_during_a_fire_makes_two_runs_of_which_one_waits(hourly):
+def test_a_manual_run_at_a_scheduled_time_makes_two_runs_of_which_one_waits(hourly):
     at_once(lambda: fire_due(NOON), lambda: queue_run(hourly, Trigger.MANUAL))
     first = Run.objects.order_by("number")[0]
     assert claim_run(first.pk, "a")

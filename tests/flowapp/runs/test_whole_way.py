@@ -174,7 +174,7 @@ def test_a_preview_of_the_real_engine_reports_what_the_run_then_does(pipeline, t
     assert counts[:2] == counts[2:]
 
 
-def test_a_query_of_a_database_is_read_anew_by_every_run(save, document, target, schema):
+def test_a_query_of_a_database_is_read_again_by_every_run(save, document, target, schema):
     nodes = document()["nodes"]
     query = "select g as id from pg_catalog.generate_series(1, 3) as g"
     nodes[0] = {

@@ -111,7 +111,7 @@ def test_create_and_run_leads_to_the_run(client, orders, connected, redis_url):
     assert answer["Location"] == f"/w/alices-team/runs/{Run.objects.get().pk}/"
 
 
-def test_a_changed_delimiter_reads_the_file_anew_and_stays(client, orders, connected):
+def test_a_changed_delimiter_reads_the_file_again_and_stays(client, orders, connected):
     changed = change(client, orders, client.get(orders), delimiter=",")
     again = change(client, orders, changed, name="Mine")
 
@@ -239,7 +239,7 @@ def test_columns_are_paged_and_found_by_name(client, wide):
     assert shown_columns(change(client, wide, shown, find="none of them")) == []
 
 
-def test_changes_of_columns_that_are_not_shown_are_kept(client, wide):
+def test_changes_of_columns_on_other_pages_are_not_lost(client, wide):
     shown = change(client, wide, client.get(wide), **{"c3-type": "string", "c4-included": None, "c5-target": "five"})
     second = change(client, wide, shown, shows="100", mode="upsert", **{"c1-key": "on"})
     third = change(client, wide, second, shows="200", **{"c101-type": "string"})

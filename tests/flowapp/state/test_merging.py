@@ -102,7 +102,7 @@ def test_a_partial_run_is_not_retried_once_a_run_here_has_loaded_the_rest(pipeli
         retry_missing(moved, "manual")
 
 
-def test_runs_scheduled_for_the_same_time_are_both_kept(pipeline, target, file, warehouse):
+def test_runs_scheduled_for_the_same_time_are_both_imported(pipeline, target, file, warehouse):
     at = timezone.now()
     Run.objects.filter(pk=run_inline(pipeline, engine=TableEngine()).pk).update(scheduled_at=at)
     new = move(pipeline, file, warehouse)

@@ -69,7 +69,7 @@ def test_an_import_adds_what_is_missing_and_nothing_twice(pipeline, target, file
     assert run_inline(new, engine=TableEngine()).number == 3
 
 
-def test_runs_of_both_places_are_kept_and_a_number_given_once(pipeline, target, file, warehouse):
+def test_runs_of_both_installations_are_merged_with_unique_numbers(pipeline, target, file, warehouse):
     run_inline(pipeline, engine=TableEngine())
     new = move(pipeline, file, warehouse)
     own = run_inline(new, engine=TableEngine())

@@ -114,7 +114,7 @@ def test_the_page_shows_evidence_takes_a_rule_and_tries_those_that_are_there(che
     assert "Added to your draft of numbers." in words(taken)
 
 
-def test_a_rule_never_goes_into_a_node_that_took_the_place_of_another(checked, person):
+def test_a_rule_is_never_added_to_a_node_that_moved_to_the_position(checked, person):
     """Another tab removes the source between reading and editing the draft, so that all positions change."""
     stale, current = (open_draft(checked, person("editor")) for _ in range(2))
     other = {"id": "other", "kind": "validate", "inputs": ["files"], "rowLevel": []}
@@ -281,7 +281,7 @@ def test_a_draft_that_was_never_saved_is_sampled_as_it_is(unsaved, as_, sent):
         assert client.get(address, headers=HERE).status_code == 200
 
 
-def test_a_rule_goes_into_the_draft_that_was_never_saved(unsaved, as_, person):
+def test_a_rule_is_added_to_a_draft_that_was_never_saved(unsaved, as_, person):
     rule = {"type": "notNull", "field": "id", "onFail": "warn"}
     as_("editor").post(f"{FRESH}accept/", {"spec": json.dumps(rule)})
     assert node(unsaved, person("editor"))["rowLevel"] == [rule]

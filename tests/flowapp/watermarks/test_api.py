@@ -34,7 +34,7 @@ def test_a_watermark_is_set_read_and_reset(as_, following, schema):
     assert (answer.status_code, answer.json()["value"]) == (200, None)
 
 
-def test_a_reset_s_reason_may_stand_in_the_query(as_, following):
+def test_the_reason_of_a_reset_is_accepted_in_the_query(as_, following):
     client = as_("editor")
     put(client)
     assert client.delete(f"{MARK}?reason=again", headers=HERE).json()["changes"][0]["reason"] == "again"

@@ -45,7 +45,7 @@ def test_looking_at_a_watermark_makes_nothing_in_the_warehouse(target, sql):
     assert sql(made) != [(None,)]
 
 
-def test_a_watermark_is_set_reset_and_every_change_kept(target):
+def test_a_watermark_is_set_and_reset_and_every_change_recorded(target):
     assert set_watermark(target, "2026-01-01T10:00:00.123456", "start here", BY).value == "2026-01-01 10:00:00.123456"
     watermark = reset_watermark(target, "start over", BY)
     assert watermark.value is None

@@ -126,7 +126,7 @@ def test_a_form_that_is_refused_leads_back_to_its_page(as_, came_from, is_led_ba
     assert (f'href="{came_from}"' in page.content.decode()) == is_led_back
 
 
-def test_a_fragment_s_error_goes_to_the_messages_and_leaves_the_page(viewer):
+def test_an_error_of_a_fragment_is_shown_in_the_messages_without_changing_the_page(viewer):
     answer = viewer.get("/w/bobs-team/runs/", headers=HTMX)
 
     assert answer.status_code == 404
@@ -219,7 +219,7 @@ def test_the_search_shows_what_was_typed_as_text(viewer):
     assert "<script>" not in hits(viewer, "<script>alert(1)</script>")
 
 
-def test_a_static_file_may_be_kept_because_its_address_changes_with_it(viewer):
+def test_static_files_are_cached_because_their_urls_change_with_them(viewer):
     page = viewer.get("/w/alices-team/runs/").content.decode()
     address = re.search(r'"(/static/app\.css\?v=\w+)"', page)[1]
     answer = viewer.get(address, headers={"Accept-Encoding": "gzip"})
