@@ -28,6 +28,7 @@ from flowapp.connections.models import Connection
 from flowapp.connections.services import resolve
 from flowapp.pipelines.destinations import Found, find_destinations
 from flowapp.pipelines.summaries import QuarantineTable, find_quarantines
+from ir.columns import Columns
 from ir.connectors import config_of, connection_kind_of
 from ir.connectors.postgres import PostgresConfig
 from ir.destinations import Destination
@@ -39,6 +40,7 @@ from ir.manifests.project import ProjectPipeline
 from ir.nodes import Source, Target
 from ir.parse import parsePipelineIR
 from ir.pipeline import Path
+from ir.types import ColumnType
 
 TIMEOUT_SECONDS = 2
 
@@ -160,6 +162,8 @@ def _table_change(path: Path, databases: Databases) -> TableChange | None:
         return _change(target, [], [_why_unknown(target.connection, databases)])
     destination, notes = databases.found.tables[location], []
     fields = _fields(path, databases)
+    if fields is None and destination is not None:
+        fields = _stated_fields(path)
     try:
         has_schema = (target.connection, target.schema_) not in databases.no_schemas
         statements = [_statement(s) for s in plan_structure(target, destination, fields, has_schema=has_schema)]
@@ -211,6 +215,15 @@ def _fields(path: Path, databases: Databases) -> tuple[SourceField, ...] | None:
     if known is None:
         return None
     return fields_after(known.fields, [op for transform in path.transforms for op in transform.ops])
+
+
+def _stated_fields(path: Path) -> tuple[SourceField, ...]:
+    """Return the columns of the rows whose types the document states. There may be more."""
+    columns = path.source.columns_after(Columns())
+    for transform in path.transforms:
+        columns = transform.columns_after(columns)
+    stated = ((name, columns.types.get(name)) for name in columns.present)
+    return tuple(SourceField(name, ColumnType.parse(kind)) for name, kind in stated if kind is not None)
 
 
 def _change(target: Target, statements: list[Statement], notes: list[str]) -> TableChange:

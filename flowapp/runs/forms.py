@@ -22,6 +22,6 @@ def _named(choices: type[TextChoices]) -> list[tuple[str, str]]:
 
 class RunFilter(PipelineFilter):
     state = forms.ChoiceField(required=False, choices=_named(State))
-    trigger = forms.ChoiceField(required=False, choices=_named(Trigger))
+    trigger = forms.ChoiceField(required=False, label="Started by", choices=[("", "any"), *Trigger.choices])
     since = forms.DateTimeField(required=False, label="From (UTC)", widget=MomentInput)
     until = forms.DateTimeField(required=False, label="To (UTC)", widget=MomentInput)

@@ -44,11 +44,11 @@ LOADED = (State.SUCCEEDED, State.SUCCEEDED_WITH_WARNINGS, State.LOADED_HOOK_FAIL
 
 
 class Trigger(models.TextChoices):
-    MANUAL = "manual"
-    SCHEDULE = "schedule"
-    CLI = "cli"
-    API = "api"
-    WEBHOOK = "webhook"
+    MANUAL = "manual", "browser"
+    SCHEDULE = "schedule", "schedule"
+    CLI = "cli", "command line"
+    API = "api", "API"
+    WEBHOOK = "webhook", "webhook"
 
 
 class RunKind(models.TextChoices):

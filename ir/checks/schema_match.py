@@ -24,7 +24,7 @@ class SchemaMatch(Check):
     kind = "schemaMatch"
     sketch = "-- Columns are compared; nothing is sent."
     columns: Annotated[dict[Column, TypeName], Field(min_length=1, max_length=MAX_COLUMNS)] = Field(
-        description="The expected columns with their types."
+        description="The expected columns with their types.", json_schema_extra={"valueTitle": "Type"}
     )
     allow_others: bool = Field(
         False, title="Allow other columns", description="Whether the rows may have more columns than these."

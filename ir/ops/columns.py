@@ -152,7 +152,8 @@ class FillNull(Op):
 
     op: Literal["fillNull"]
     columns: Annotated[dict[Column, Scalar], Field(min_length=1, max_length=MAX_COLUMNS)] = Field(
-        description="The columns with the values that replace NULL."
+        description="The columns with the values that replace NULL.",
+        json_schema_extra={"valueTitle": "Instead of NULL"},
     )
 
     def reads(self, at: Pointer) -> Reads:

@@ -33,6 +33,7 @@ class Flatten(Op):
         description="The paths of the members with their types. A path has names only; the type json takes what is "
         "below as it is.",
         examples=[{"$.id": "bigint", "$.customer.name": "string"}],
+        json_schema_extra={"keyTitle": "Path", "valueTitle": "Type"},
     )
     prefix: Annotated[str, Field(max_length=63)] = Field("", description="Begins the names of the new columns.")
     on_missing: OrReject = Field(

@@ -56,7 +56,7 @@ FULL = {
     "editor-wrong": "pipelines/orders/?node=load",
     "editor-runs": f"{EDITOR}?tab=runs",
     "editor-errors": f"{EDITOR}?tab=errors",
-    "editor-schedule": f"{EDITOR}?tab=schedule",
+    "editor-schedule": "pipelines/orders/?tab=schedule",
     "editor-history": f"{EDITOR}?tab=history",
     "runs": "runs/",
     "run": "runs/{done}/",
@@ -97,6 +97,8 @@ DECISIONS = {
 JOINS = {
     "editor-join": "pipelines/orders/?node=names",
     "run-join": "runs/{joined}/",
+    "editor-branch": "pipelines/routed/?node=route",
+    "run-branch": "runs/{routed}/",
 }
 Prepare = Callable[[Page], object]
 

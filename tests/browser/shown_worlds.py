@@ -54,7 +54,13 @@ ORDERS: dict[str, Any] = {
     "version": "1.0",
     "id": "orders",
     "metadata": {"name": "Orders", "tags": ["sales"]},
-    "schedule": {"kind": "cron", "expression": "0 6 * * *", "timezone": "Europe/Berlin"},
+    "schedule": {
+        "kind": "cron",
+        "expression": "0 6 * * *",
+        "timezone": "Europe/Berlin",
+        "jitter": "10m",
+        "catchUp": "all",
+    },
     "nodes": [
         {
             "id": "files",
@@ -163,7 +169,8 @@ SALES = daily("sales", loadMode="incremental_watermark", watermarkColumn="update
 
 
 def load_join(warehouse: Connection) -> dict[str, str]:
-    """Load orders that look up the names of their customers, some of whom are missing; return the id of the run."""
+    """Load orders that look up the names of their customers, some of whom are missing, and orders of which the large
+    ones go to a table of their own; return the ids of the runs."""
     from flowapp.accounts.services import ensure_workspace
     from flowapp.pipelines.services import save_version
     from flowapp.runs.dispatch import run_inline
@@ -175,7 +182,8 @@ def load_join(warehouse: Connection) -> dict[str, str]:
         folder = settings.FILES_ROOT / team.slug / name
         folder.mkdir(parents=True)
         (folder / f"{name}.csv").write_text(text)
-    return {"joined": str(run_inline(save_version(team, json.dumps(JOIN)).pipeline).pk)}
+    runs = {"joined": JOIN, "routed": branch()}
+    return {name: str(run_inline(save_version(team, json.dumps(one)).pipeline).pk) for name, one in runs.items()}
 
 
 CUSTOMERS = ("Ann", "Bob", "Carol", "Dan", "Eve", "Frank", "Grace", "Heidi", "Ivan", "Judy")
@@ -227,6 +235,20 @@ JOIN: dict[str, Any] = {
         },
     ],
 }
+
+
+def branch() -> dict[str, Any]:
+    """A pipeline that sends large orders to one table and the others to another one."""
+    large = {**JOIN["nodes"][-1], "id": "large", "inputs": ["route"], "table": "large_orders"}
+    branches = [{"to": "large", "where": "amount >= 200"}]
+    route = {"id": "route", "kind": "branch", "inputs": ["orders"], "branches": branches, "default": "small"}
+    small = {**large, "id": "small", "table": "small_orders"}
+    return {
+        **JOIN,
+        "id": "routed",
+        "metadata": {"name": "Orders by size"},
+        "nodes": [JOIN["nodes"][0], route, large, small],
+    }
 
 
 def load_project(warehouse: Connection, folder: Path) -> list[Path]:

@@ -65,11 +65,11 @@ class Migration(migrations.Migration):
                     "trigger",
                     models.CharField(
                         choices=[
-                            ("manual", "Manual"),
-                            ("schedule", "Schedule"),
-                            ("cli", "Cli"),
-                            ("api", "Api"),
-                            ("webhook", "Webhook"),
+                            ("manual", "browser"),
+                            ("schedule", "schedule"),
+                            ("cli", "command line"),
+                            ("api", "API"),
+                            ("webhook", "webhook"),
                         ],
                         max_length=16,
                     ),

@@ -1,6 +1,7 @@
 import { useCallback, useEffect } from "react";
 
-export const FIT = { maxZoom: 1, padding: 0.12 };
+/** The padding on the left leaves room for the zoom buttons. */
+export const FIT = { maxZoom: 1, padding: { top: 0.12, right: 0.12, bottom: 0.12, left: "56px" } };
 /** The time until a pane that is being resized has its final size in React Flow. */
 const WAIT_MS = 120;
 /** Names are not readable below this zoom. */

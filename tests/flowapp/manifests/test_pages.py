@@ -119,6 +119,15 @@ def test_a_revert_brings_back_the_versions_before(people, project: ProjectFiles)
     assert Pipeline.objects.get(slug="more").archived_at is not None
 
 
+def test_warnings_of_the_project_are_shown_with_file_and_line(people, project: ProjectFiles) -> None:
+    project.files["pipelines/numbers.json"] = numbers("numbers", project.schema, upsertKey=["id"])
+    (warning,) = project.plan().warnings
+    editor = people("editor")
+    page = editor.get(upload(editor, project).url).content.decode()
+    assert f"numbers.json:{warning['line']}:" in page
+    assert "target.field_unused" in page
+
+
 def test_a_discarded_plan_cannot_be_approved(people, project: ProjectFiles) -> None:
     admin = people("admin")
     upload(admin, project)

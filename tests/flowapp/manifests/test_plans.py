@@ -110,6 +110,22 @@ def test_what_a_person_must_run_first_is_shown_with_its_lock(project: ProjectFil
     assert "upsert.key_not_unique" in {problem.code for problem in change.problems}
 
 
+def test_a_column_that_the_document_declares_and_the_table_lacks_is_shown(
+    project: ProjectFiles, warehouse: Connection
+) -> None:
+    execute(warehouse, f"CREATE TABLE {project.schema}.wider (id int)")
+    project.apply()
+    document = json.loads(numbers("wider", project.schema))
+    document["nodes"][0]["columns"] = [{"name": "id", "type": "integer"}, {"name": "off", "type": "decimal(5,2)"}]
+    ops = [{"op": "rename", "columns": {"off": "discount"}}, {"op": "derive", "columns": {"note": "'x'"}}]
+    document["nodes"].insert(1, {"id": "names", "kind": "transform", "inputs": ["files"], "ops": ops})
+    document["nodes"][2]["inputs"] = ["names"]
+    project.files["pipelines/wider.json"] = json.dumps(document)
+    (statement,) = project.change("wider").tables[0].statements
+    assert statement.sql == f'ALTER TABLE "{project.schema}"."wider" ADD COLUMN "discount" numeric(5,2)'
+    assert (statement.lock, statement.by) == ("ACCESS EXCLUSIVE", "you")
+
+
 def validated(slug: str, project: ProjectFiles, quarantine: str) -> str:
     """A document whose rejected rows go to this table."""
     document = json.loads(numbers(slug, project.schema))

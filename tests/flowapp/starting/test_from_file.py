@@ -155,7 +155,7 @@ def test_an_upsert_without_a_key_says_where_to_choose_it(client, orders, connect
     shown = client.get(orders)
     assert "Key: auftrag_nr. Change it in the table of columns above." in words(shown)
     page = change(client, orders, shown, **{"c0-key": None})
-    assert "Tick Key in the table of columns above" in words(page)
+    assert "Choose the key: the columns above that identify a row." in words(page)
 
 
 def test_the_key_of_an_existing_table_is_proposed(client, orders, connected, schema, warehouse):
