@@ -248,7 +248,8 @@ def _connection_problems(pipeline: ProjectPipeline, databases: Databases) -> Ite
 
 
 def _table_problems(pipeline: ProjectPipeline, databases: Databases) -> Iterator[Problem]:
-    """Apply the rules that need the tables. Their results without tables are warnings of the manifest."""
+    """Apply the rules that need the tables. Their results without tables are warnings of the project."""
+    known = {(warning.code, warning.path) for warning in pipeline.parsed.warnings}
     try:
         parsed = parsePipelineIR(
             pipeline.document,
@@ -260,6 +261,7 @@ def _table_problems(pipeline: ProjectPipeline, databases: Databases) -> Iterator
     except InvalidPipeline as error:
         diagnostics = error.diagnostics
     for found in diagnostics:
-        yield Problem(
-            code=found.code, severity=found.severity, message=found.message, hint=found.hint, path=str(found.path)
-        )
+        if (found.code, found.path) not in known:
+            yield Problem(
+                code=found.code, severity=found.severity, message=found.message, hint=found.hint, path=str(found.path)
+            )

@@ -176,11 +176,13 @@ def _rules(view: DraftView, node: dict[str, Any]) -> FormRules:
     tables: dict[str, Sequence[Option]] = {
         "connector": [Option(name, name) for name in offered],
         "connection": connections,
-        "function": [Option(name, name) for name in installed_functions()],
         "with": _references(view.last_good, node),
         **_branch_options(view.last_good, node),
     }
-    of_hooks = {**tables, "connection": [Option(name, name) for name in view.checked.found.webhooks]}
+    of_hooks: dict[str, Sequence[Option]] = {
+        "connection": [Option(name, name) for name in view.checked.found.webhooks],
+        "function": [Option(name, name) for name in installed_functions()],
+    }
 
     def options(at: Pointer, name: str) -> Sequence[Option] | None:
         known = of_hooks if HOOK_FIELDS & set(at) else tables

@@ -165,7 +165,7 @@ class FormMaker:
     def field(self, name: str, schema: Schema, value: Any, at: Pointer, *, required: bool = False) -> Field | None:
         """Return a field with its children; None if it has no value and nothing to choose from."""
         resolved = self.tree.resolve(schema, value)
-        widget = self._widget(name, resolved, value)
+        widget = self._widget(name, at, resolved, value)
         found = resolved.schema
         made = Field(
             name,
@@ -193,8 +193,8 @@ class FormMaker:
             and all(not option.value for option in made.options)
         )
 
-    def _widget(self, name: str, resolved: Resolved, value: Any) -> str:
-        if self.rules.options(Pointer(), name) is not None:
+    def _widget(self, name: str, at: Pointer, resolved: Resolved, value: Any) -> str:
+        if self.rules.options(at, name) is not None:
             return "select"
         if resolved.or_many:
             return "lines" if _is_scalar(resolved.type) else "items"

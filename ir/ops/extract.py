@@ -40,7 +40,7 @@ class RegexExtract(Op):
         title="If nothing matches",
         description="What happens to a row in which the pattern or the group matches nothing, or that has NULL there: "
         "the new column is NULL, or the row is rejected.",
-        json_schema_extra={"labels": {"null": "null: store NULL", "reject": "reject: reject the row"}},
+        json_schema_extra={"labels": {"null": "store NULL", "reject": "reject row"}},
     )
 
     def check(self, at: Pointer) -> Iterator[Diagnostic]:
@@ -80,7 +80,7 @@ class JsonPath(Op):
         title="If there is no value",
         description="What happens to a row without a value at the path: the new column is NULL, or the row is "
         "rejected.",
-        json_schema_extra={"labels": {"null": "null: store NULL", "reject": "reject: reject the row"}},
+        json_schema_extra={"labels": {"null": "store NULL", "reject": "reject row"}},
     )
 
     def check(self, at: Pointer) -> Iterator[Diagnostic]:

@@ -39,12 +39,12 @@ class Flatten(Op):
     on_missing: OrReject = Field(
         title="If a member is missing",
         description="What happens to a row without one of the members: the column is NULL, or the row is rejected.",
-        json_schema_extra={"labels": {"null": "null: store NULL", "reject": "reject: reject the row"}},
+        json_schema_extra={"labels": {"null": "store NULL", "reject": "reject row"}},
     )
     on_unknown: Literal["ignore", "reject"] = Field(
         title="If there are other members",
         description="What happens to a row with a member that no path leads to: it is ignored, or the row is rejected.",
-        json_schema_extra={"labels": {"ignore": "ignore: leave it out", "reject": "reject: reject the row"}},
+        json_schema_extra={"labels": {"ignore": "leave it out", "reject": "reject row"}},
     )
 
     def paths(self) -> dict[str, tuple[Step, ...]]:

@@ -56,7 +56,7 @@ FULL = {
     "editor-wrong": "pipelines/orders/?node=load",
     "editor-runs": f"{EDITOR}?tab=runs",
     "editor-errors": f"{EDITOR}?tab=errors",
-    "editor-schedule": "pipelines/orders/?tab=schedule",
+    "editor-schedule": "pipelines/visits/?tab=schedule",
     "editor-history": f"{EDITOR}?tab=history",
     "runs": "runs/",
     "run": "runs/{done}/",

@@ -16,7 +16,7 @@ DAYS = (100, 95, 10)
 
 
 def load_world(warehouse: Connection) -> dict[str, str]:
-    """Load the demo and a pipeline whose file lacks a column; return the ids of runs."""
+    """Load the demo, a pipeline whose file lacks a column, and one that has never run; return the ids of runs."""
     from flowapp.accounts.models import User
     from flowapp.accounts.services import add_member, ensure_workspace
     from flowapp.connections.services import probe_connection
@@ -46,6 +46,8 @@ def load_world(warehouse: Connection) -> dict[str, str]:
         {**ORDERS, "nodes": [ORDERS["nodes"][0], {**ORDERS["nodes"][1], "loadMode": "upsert"}]}, indent=2
     )
     replace_text(open_draft(orders, User.objects.get(email="admin@example.com")), wrong)
+    often = {"kind": "every", "interval": "15m", "jitter": "5m", "catchUp": "all"}
+    save_version(team, json.dumps({**daily("visits", loadMode="append"), "schedule": often}))
     return {"done": str(done.pk), "failed": str(failed.pk), "queued": str(queued.pk)}
 
 
@@ -54,13 +56,7 @@ ORDERS: dict[str, Any] = {
     "version": "1.0",
     "id": "orders",
     "metadata": {"name": "Orders", "tags": ["sales"]},
-    "schedule": {
-        "kind": "cron",
-        "expression": "0 6 * * *",
-        "timezone": "Europe/Berlin",
-        "jitter": "10m",
-        "catchUp": "all",
-    },
+    "schedule": {"kind": "cron", "expression": "0 6 * * *", "timezone": "Europe/Berlin"},
     "nodes": [
         {
             "id": "files",
@@ -276,7 +272,9 @@ def load_project(warehouse: Connection, folder: Path) -> list[Path]:
         node["columns"] = [*node["columns"], {"name": "discount", "type": "decimal(5,2)"}]
     texts["pipelines/sales.json"] = json.dumps(wider, indent=2)
     texts["pipelines/prices.json"] = json.dumps(daily("prices", loadMode="blue_green"), indent=2)
-    texts["pipelines/stores.json"] = json.dumps(daily("stores", loadMode="upsert", upsertKey=["id"]), indent=2)
+    texts["pipelines/stores.json"] = json.dumps(
+        daily("stores", loadMode="upsert", upsertKey=["id"], watermarkLag="1h"), indent=2
+    )
     paths = [folder / name.rpartition("/")[2] for name in texts]
     for path, text in zip(paths, texts.values(), strict=True):
         path.write_text(text)

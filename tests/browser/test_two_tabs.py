@@ -80,3 +80,43 @@ def test_edits_of_one_tab_that_follow_at_once_are_all_taken(editor: Editor, page
         lambda document: (document["nodes"][1]["schema"], document["nodes"][1]["table"]) == ("shop", "quick")
     )
     expect(page.locator("#messages")).to_be_empty()
+
+
+def test_a_save_is_refused_that_would_store_what_the_tab_has_not_shown(editor: Editor, stale: Page) -> None:
+    stale.get_by_role("button", name="Save", exact=True).click()
+    expect(stale.locator("#messages")).to_contain_text(REFUSED)
+    expect(stale.get_by_label("Table", exact=True)).to_have_value("of_first_tab")
+    editor.pipeline.refresh_from_db()
+    assert not editor.pipeline.latest_number
+
+
+def test_a_schedule_is_refused_and_then_taken(editor: Editor, stale: Page, page: Page) -> None:
+    stale.goto(f"{NUMBERS}?tab=schedule")
+    enter(page, "again")
+    editor.wait_for(lambda document: document["nodes"][1]["table"] == "again")
+    stale.get_by_label("Runs", exact=True).select_option("daily")
+    expect(stale.locator("#messages")).to_contain_text(REFUSED)
+    assert "schedule" not in editor.document
+    stale.get_by_label("Runs", exact=True).select_option("daily")
+    editor.wait_for(lambda document: "schedule" in document)
+    assert editor.document["nodes"][1]["table"] == "again"
+
+
+def test_the_text_of_one_tab_and_the_form_of_another_are_both_shown_before_one_replaces_the_other(
+    editor: Editor, stale: Page, page: Page
+) -> None:
+    stale.goto(f"{NUMBERS}?tab=json")
+    expect(stale.get_by_text('"Numbers"', exact=True)).to_be_visible()
+    enter(page, "again")
+    editor.wait_for(lambda document: document["nodes"][1]["table"] == "again")
+    stale.get_by_text('"Numbers"', exact=True).dblclick()
+    stale.keyboard.type("Zahlen")
+    conflict = stale.locator(".flow-json-conflict")
+    expect(conflict).to_be_visible()
+    assert editor.document["metadata"]["name"] == "Numbers"
+    conflict.get_by_role("button", name="Keep your text").click()
+    editor.wait_for(lambda document: document["metadata"]["name"] == "Zahlen")
+
+    enter(page, "later")
+    expect(page.locator("#messages")).to_contain_text(REFUSED)
+    expect(page.get_by_label("Table", exact=True)).to_have_value("of_first_tab")

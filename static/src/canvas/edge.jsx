@@ -1,19 +1,23 @@
 import { BaseEdge, EdgeLabelRenderer, getBezierPath, useStore } from "@xyflow/react";
 import { createContext, memo, useContext, useEffect, useRef, useState } from "react";
 import { Icon } from "./icons.jsx";
+import { SIDESTEP } from "./layout.js";
 import { rows } from "./numbers.js";
 
 /** The actions of edges: {insert(edge, kind), remove(edge)}; null if the draft cannot be changed. */
 export const EdgeActions = createContext(null);
 
 const zoomOf = (state) => state.transform[2];
+/** So that a label ends before the button of the next branch, which has the same size at every zoom: pixels. */
+const labelWidth = (zoom) => Math.min(120, SIDESTEP.x / 2 - 28 / zoom);
 
 export const FlowEdge = memo(function FlowEdge({ id, data, markerEnd, ...ends }) {
   const actions = useContext(EdgeActions);
   const zoom = useStore(zoomOf);
   const [path, x, y] = getBezierPath(ends);
   const transform = `translate(-50%, -50%) translate(${x}px, ${y}px) scale(${Math.max(1, 1 / zoom)})`;
-  const hasCount = typeof data.rows === "number";
+  // The node that a branch leads to shows the same number.
+  const hasCount = typeof data.rows === "number" && !data.label;
   return (
     <>
       <BaseEdge id={id} path={path} markerEnd={markerEnd} interactionWidth={24} />
@@ -23,7 +27,7 @@ export const FlowEdge = memo(function FlowEdge({ id, data, markerEnd, ...ends })
             {actions && <EdgeMenu edge={data} actions={actions} />}
             {(data.label || hasCount) && (
               <span className="flow-edge-notes">
-                {data.label && <span className="flow-edge-label" style={{ zoom: Math.min(1, zoom) }} title={data.label}>{data.label}</span>}
+                {data.label && <span className="flow-edge-label" style={{ zoom: Math.min(1, zoom), maxWidth: labelWidth(Math.min(1, zoom)) }} title={data.label}>{data.label}</span>}
                 {hasCount && <span className="flow-edge-count" title={`${data.rows} rows in the last run`}>{rows(data.rows)}</span>}
               </span>
             )}

@@ -123,7 +123,7 @@ def test_runs_are_listed_with_state_and_numbers(as_, queued):
     load(queued)
     text = words(as_("viewer").get(RUNS))
 
-    assert "Succeeded Run 1 of numbers numbers manual" in text
+    assert "Succeeded Run 1 of numbers numbers browser" in text
     assert "1,000 10 rejected rows of run 1" in text
 
 
