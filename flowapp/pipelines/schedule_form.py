@@ -28,7 +28,7 @@ FREQUENCIES = {
 CATCH_UPS = {
     "latest": "Run once for all missed times",
     "skip": "Do not run; wait for the next time",
-    "all": "Run for each missed time, in order",
+    "all": "Run for each missed time",
 }
 """What happens to missed times."""
 PATTERNS = tuple(FREQUENCIES)[1:-2]
