@@ -233,9 +233,11 @@ def process_environment(django_db_setup: None, redis_url: str) -> dict[str, str]
     """The environment of child processes that share the session's control database and broker."""
     from django.db import connection
 
-    database = quote(connection.settings_dict["NAME"])
+    database = quote(str(connection.settings_dict["NAME"]))
     url = urlsplit(os.environ["FLOW_DATABASE_URL"])
-    return {**os.environ, "FLOW_DATABASE_URL": url._replace(path=f"/{database}").geturl(), "FLOW_REDIS_URL": redis_url}
+    is_file = connection.vendor == "sqlite"
+    address = f"sqlite:///{database}" if is_file else url._replace(path=f"/{database}").geturl()
+    return {**os.environ, "FLOW_DATABASE_URL": address, "FLOW_REDIS_URL": redis_url}
 
 
 def _parse(url: str) -> Connection:

@@ -15,6 +15,7 @@ from django.db.models import F, Func, UUIDField, Value
 from django.db.models.expressions import Combinable
 from django.db.models.functions import Coalesce, Now
 
+from flowapp.batches import IsAnyOf
 from flowapp.clock import from_now
 from flowapp.pipelines.models import Pipeline, PipelineVersion
 from flowapp.runs.models import Run, Trigger
@@ -53,25 +54,36 @@ _COLUMNS: dict[str, Combinable] = {
 """The columns that differ between the runs, from the newest version of each pipeline."""
 
 
+_ONE = (
+    "UPDATE pipelines_pipeline SET next_fire_at = %s, fired_at = COALESCE(%s, fired_at),"
+    " run_counter = run_counter + %s WHERE id = %s"
+)
+_ALL = (
+    "UPDATE pipelines_pipeline SET next_fire_at = moved.next_at, fired_at = COALESCE(moved.run_at, fired_at),"
+    " run_counter = run_counter + moved.runs"
+    " FROM unnest(%s::timestamptz[], %s::timestamptz[], %s::int[], %s::uuid[]) AS moved (next_at, run_at, runs, id)"
+    " WHERE pipelines_pipeline.id = moved.id"
+)
+"""The same for all rows at once: PostgreSQL reads and plans one statement instead of thousands."""
+
+
 def move_on(moved: Sequence[Moved]) -> None:
     """Advance the schedules and queue their runs. The caller holds the locks of the pipelines."""
-    key, next_at = Pipeline._meta.pk, Pipeline._meta.get_field("next_fire_at")
-    rows = [
-        [
-            *(next_at.get_db_prep_save(value, connection) for value in (one.next_at, one.run_at)),
-            int(one.run_at is not None),
-            key.get_db_prep_save(one.pipeline, connection),
-        ]
-        for one in moved
-    ]
+    if not moved:
+        return
+    rows = [(one.next_at, one.run_at, int(one.run_at is not None), one.pipeline) for one in moved]
     with connection.cursor() as cursor:
-        cursor.executemany(
-            "UPDATE pipelines_pipeline SET next_fire_at = %s, fired_at = COALESCE(%s, fired_at),"
-            " run_counter = run_counter + %s WHERE id = %s",
-            rows,
-        )
+        if connection.vendor == "postgresql":
+            cursor.execute(_ALL, [list(column) for column in zip(*rows, strict=True)])
+        else:
+            cursor.executemany(_ONE, [_as_stored(row) for row in rows])
         if pipelines := [one.pipeline for one in moved if one.run_at is not None]:
             _queue_runs(cursor, pipelines)
+
+
+def _as_stored(row: Sequence[Any]) -> list[Any]:
+    names = ("next_fire_at", "fired_at", "run_counter", "id")
+    return [Pipeline._meta.get_field(n).get_db_prep_save(v, connection) for n, v in zip(names, row, strict=True)]
 
 
 def _queue_runs(cursor: Any, pipelines: Collection[UUID]) -> None:
@@ -81,7 +93,7 @@ def _queue_runs(cursor: Any, pipelines: Collection[UUID]) -> None:
         for field in Run._meta.concrete_fields
         if field.name in _COLUMNS or getattr(usual, field.attname) is not None
     }
-    newest = PipelineVersion.objects.filter(pipeline__in=pipelines, number=F("pipeline__latest_number"))
+    newest = PipelineVersion.objects.filter(IsAnyOf("pipeline", pipelines), number=F("pipeline__latest_number"))
     named = {f"run_{column}": value for column, value in columns.items()}
     select, values = newest.annotate(**named).values_list(*named).query.sql_with_params()
     into = ", ".join(map(connection.ops.quote_name, columns))

@@ -15,6 +15,7 @@ from django.db.models import Exists, OuterRef, Q, QuerySet
 from flowapp.accounts.models import Workspace
 from flowapp.alerts.models import Alert, AlertState
 from flowapp.alerts.services import raise_alert, resolve_by
+from flowapp.batches import IsAnyOf
 from flowapp.pipelines.documents import read_schedule
 from flowapp.pipelines.models import Pipeline
 from flowapp.runs.due_times import DueTimes, due_times
@@ -125,8 +126,12 @@ def _read(pipeline: Pipeline, now: datetime, waiting: Waiting) -> _Due | None:
     return _Due(pipeline, at, schedule, due_times(schedule, at, now, pipeline.schedule_key, is_waiting), is_waiting)
 
 
+def _of(pipelines: Iterable[Pipeline]) -> IsAnyOf:
+    return IsAnyOf("pipeline", [pipeline.pk for pipeline in pipelines])
+
+
 def _list_waiting(pipelines: Collection[Pipeline]) -> dict[UUID, list[tuple[str, str]]]:
-    runs = Run.objects.filter(pipeline__in=pipelines, kind__in=COUNTED, state__in=CLAIMABLE)
+    runs = Run.objects.filter(_of(pipelines), kind__in=COUNTED, state__in=CLAIMABLE)
     found: dict[UUID, list[tuple[str, str]]] = defaultdict(list)
     for pipeline, trigger, state in runs.values_list("pipeline", "trigger", "state"):
         found[pipeline].append((trigger, state))
@@ -137,7 +142,7 @@ def _list_started(due: Collection[_Due]) -> set[tuple[UUID, datetime]]:
     """Return times that already have a run: when the clock is set back, a schedule may be due again at the same
     time."""
     times = {one.times.at for one in due if one.times.at is not None}
-    runs = Run.objects.filter(pipeline__in=[one.pipeline.pk for one in due], scheduled_at__in=times)
+    runs = Run.objects.filter(_of(one.pipeline for one in due), scheduled_at__in=times)
     return {(pipeline, at) for pipeline, at in runs.values_list("pipeline", "scheduled_at") if at is not None}
 
 
@@ -185,7 +190,7 @@ def _report_together(workspace_id: UUID, found: Sequence[_Due]) -> None:
 def _resolve(on_time: Collection[Pipeline], late: Collection[UUID]) -> None:
     """Resolve the alerts of pipelines that start on time, and of workspaces without late pipelines."""
     unresolved = Alert.objects.exclude(state=AlertState.RESOLVED)
-    own = unresolved.filter(kind__in=("schedule.missed", "schedule.broken"), pipeline__in=on_time)
+    own = unresolved.filter(_of(on_time), kind__in=("schedule.missed", "schedule.broken"))
     for pipeline_id in set(own.values_list("pipeline_id", flat=True)):
         resolve_by("schedule.on_time", pipeline_id=pipeline_id)
     workspaces = {pipeline.workspace_id for pipeline in on_time} - set(late)
