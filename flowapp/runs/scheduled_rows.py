@@ -81,9 +81,10 @@ def move_on(moved: Sequence[Moved]) -> None:
             _queue_runs(cursor, pipelines)
 
 
-def _as_stored(row: Sequence[Any]) -> list[Any]:
-    names = ("next_fire_at", "fired_at", "run_counter", "id")
-    return [Pipeline._meta.get_field(n).get_db_prep_save(v, connection) for n, v in zip(names, row, strict=True)]
+def _as_stored(row: tuple[datetime | None, datetime | None, int, UUID]) -> list[Any]:
+    key, moment = Pipeline._meta.pk, Pipeline._meta.get_field("next_fire_at")
+    times = [moment.get_db_prep_save(value, connection) for value in row[:2]]
+    return [*times, row[2], key.get_db_prep_save(row[3], connection)]
 
 
 def _queue_runs(cursor: Any, pipelines: Collection[UUID]) -> None:
