@@ -51,11 +51,12 @@ def require_all_arrived(path: Path, reading: Reading, result: PassResult) -> int
     read = reading.records if reading.records is not None else _read_by_tasks(path, reading, result)
     arrived, filtered = result.total("rows_arrived"), result.at_nodes("filtered_at").total()
     elsewhere, grouped = result.at_nodes("elsewhere_at").total(), result.at_nodes("grouped_at").total()
-    if read != arrived + filtered + elsewhere + grouped or grouped != result.total("in_groups"):
+    exploded = result.total("rows_exploded")
+    if read + exploded != arrived + filtered + elsewhere + grouped or grouped != result.total("in_groups"):
         raise Terminal(
             "rows.lost",
-            f"{counted(read, 'row')} read; {arrived:,} arrived, {filtered:,} were filtered, {elsewhere:,} went to "
-            f"other branches and {grouped:,} into groups.",
+            f"{counted(read, 'row')} read and {exploded:,} added by explode; {arrived:,} arrived, {filtered:,} were "
+            f"filtered, {elsewhere:,} went to other branches and {grouped:,} into groups.",
             node=path.source.id,
             hint="The target was not loaded. Please report this with the kind and size of the source.",
         )
@@ -157,7 +158,7 @@ def _violation_warning(rule: RuleCount) -> RunWarning:
 
 def node_reports(path: Path, read: int, result: PassResult) -> list[NodeReport]:
     """Return the counts of the nodes before the target. A node passes on every row that it neither filters nor
-    rejects."""
+    rejects, and the rows that it makes of records."""
     rejected, filtered = result.at_nodes("dropped_at"), result.at_nodes("filtered_at")
     elsewhere, grouped = result.at_nodes("elsewhere_at"), result.at_nodes("grouped_at")
     reports: list[NodeReport] = []
@@ -169,6 +170,9 @@ def node_reports(path: Path, read: int, result: PassResult) -> list[NodeReport]:
             "rows_grouped": grouped[node.id],
             "rows_rejected_here": rejected[node.id],
         }
+        if path.explode is not None and path.explode[0] == node.id:
+            counts["rows_exploded"] = result.total("rows_exploded")
+            left += counts["rows_exploded"]
         joins = tuple(_join_counts(node, result)) if isinstance(node, Transform) else ()
         reports.append(NodeReport(node.id, node.kind, rows_in=read, rows_out=left, joins=joins, **counts))
         taken = taken_of(node) if isinstance(node, Transform) else None

@@ -103,6 +103,7 @@ class InputCounts:
 
     rows_in: int = 0
     rows_read: int | None = None
+    rows_exploded: int | None = None
     rows_filtered: int | None = None
     rows_elsewhere: int | None = None
     rows_grouped: int | None = None

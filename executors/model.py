@@ -297,7 +297,8 @@ class TaskCount:
     `unmatched_at` count looked-up rows of joins, by `join_key`. `elsewhere_at` counts the rows that go to other
     branches of a node, `routed_at` the rows of each branch, by `branch_key`. `grouped_at` counts the rows that
     aggregates took into groups, less one for each group; the groups report the same number as `in_groups`. `rows_read`
-    and `parts_read` come from readers that count what they read.
+    and `parts_read` come from readers that count what they read. `rows_exploded` counts the rows that were made of
+    records, less these records; a rejected record adds none, because it counts as one row throughout.
     """
 
     task: int
@@ -316,6 +317,7 @@ class TaskCount:
     routed_at: Mapping[str, int] = field(default_factory=dict)
     grouped_at: Mapping[str, int] = field(default_factory=dict)
     in_groups: int = 0
+    rows_exploded: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -388,9 +390,10 @@ class NodeReport:
     On a target, `rows_rejected` counts all rows rejected by rules on its path; `rows_rejected_here` counts the rows
     rejected by this node, and its sum over the path is `rows_rejected`. `rows_filtered` is the sum of the path on a
     target, and the node's own count elsewhere. `rows_elsewhere` counts rows that go to other branches, `rows_grouped`
-    rows that aggregates took into groups, less one for each group. `rows_in` is the output of the node before. On a
-    branch node, `branches` counts the rows of each branch, and `taken` names the branch of the target's rows.
-    `is_partial` means that the target of another branch counts the rows rejected by this node.
+    rows that aggregates took into groups, less one for each group, `rows_exploded` rows that were made of records, less
+    these records. `rows_in` is the output of the node before. On a branch node, `branches` counts the rows of each
+    branch, and `taken` names the branch of the target's rows. `is_partial` means that the target of another branch
+    counts the rows rejected by this node.
     """
 
     id: str
@@ -398,6 +401,7 @@ class NodeReport:
     rows_in: int = 0
     rows_out: int = 0
     rows_read: int | None = None
+    rows_exploded: int | None = None
     rows_filtered: int | None = None
     rows_elsewhere: int | None = None
     rows_grouped: int | None = None

@@ -187,6 +187,14 @@ _OPS = (
     _error("regex.group_unknown", "Put the part to take in parentheses, or use group 0 for the whole match."),
     _error("json_path.malformed", "Write a path such as $.customer.name, $.items[0].price or $['unit price']."),
     _error("flatten.path", "Write a path of names, such as $.customer.name. jsonPath takes an element of an array."),
+    _error(
+        "explode.order",
+        "Only operations that the reading task computes may stand before explode: select, drop, "
+        "rename, cast, trim, fillNull, regexExtract, jsonPath and flatten. Behind it, filter and compute row by row.",
+    ),
+    _error("explode.repeated", "Explode once. Take other values out of the element with jsonPath or flatten."),
+    _error("explode.reference", "Join with a source whose records are rows."),
+    _error("explode.load_mode", "Use append, truncate, upsert or blue_green."),
     _error("window.column_required", "Name the column that the function takes."),
     _error("window.field_unused", "Remove it."),
     _warning("window.part_of_rows", "You can keep it. To compute over all rows, use truncate or blue_green."),

@@ -18,6 +18,7 @@ from ir.ops import (
     Deduplicate,
     Derive,
     Drop,
+    Explode,
     FillNull,
     Filter,
     Flatten,
@@ -185,6 +186,12 @@ def _flatten(traces: Traces, op: Flatten) -> Traces:
     return traces
 
 
+def _explode(traces: Traces, op: Explode) -> Traces:
+    before = traces.of(op.field)
+    traces = traces.added(op.as_, before.then(f"each element as {op.type}"))
+    return traces if op.index_as is None else traces.added(op.index_as, before.then("place of the element"))
+
+
 def _rows_only(traces: Traces, op: Op) -> Traces:
     """An op that removes rows and changes no value."""
     return traces
@@ -245,6 +252,7 @@ FLOWS: dict[type[Op], Callable[..., Traces]] = {
     RegexExtract: _regex_extract,
     JsonPath: _json_path,
     Flatten: _flatten,
+    Explode: _explode,
     Deduplicate: _rows_only,
     Window: _window,
     Aggregate: _aggregate,

@@ -12,7 +12,7 @@ from ir.base import Id, PositiveNumber, Spec, Text
 from ir.limits import MAX_NODES
 from ir.nodes import Branch, Node, Source, Target, Transform, Validate
 from ir.nodes.branch import take
-from ir.ops import Join
+from ir.ops import Explode, Join
 from ir.schedules import Schedule
 
 
@@ -143,6 +143,12 @@ class Path:
         self.source, self.transforms, self.validates, self.target = source, transforms, validates, target
         names = [op.with_ for node in transforms for op in node.ops if isinstance(op, Join)]
         self.references: Mapping[str, Path] = {name: (given or {})[name] for name in names}
+
+    @property
+    def explode(self) -> tuple[str, Explode] | None:
+        """The op that makes several rows of a record, and the node that it belongs to."""
+        found = ((node.id, op) for node in self.transforms for op in node.ops if isinstance(op, Explode))
+        return next(found, None)
 
     @property
     def reference_nodes(self) -> frozenset[str]:

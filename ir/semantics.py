@@ -17,6 +17,7 @@ from ir.connectors import CONNECTORS, TARGET_CONNECTORS, check_settings
 from ir.connectors.base import Connector, TargetConnector
 from ir.destinations import Destinations
 from ir.diagnostics import Diagnostic, Skipped, diagnose, listed, shown
+from ir.explodes import check_explodes
 from ir.expressions import ExpressionError, rename_column
 from ir.graph import Graph, check_graph, known_columns
 from ir.hooks.base import BaseHook, stage_at
@@ -273,6 +274,10 @@ def _check_aggregates(subject: _Subject) -> Findings:
     yield from check_aggregates(subject.graph)
 
 
+def _check_explodes(subject: _Subject) -> Findings:
+    yield from check_explodes(subject.graph)
+
+
 RULES: tuple[Callable[[_Subject], Findings], ...] = (
     _check_schedule,
     _check_graph,
@@ -286,5 +291,6 @@ RULES: tuple[Callable[[_Subject], Findings], ...] = (
     _check_empty,
     _check_windows,
     _check_aggregates,
+    _check_explodes,
     _check_targets,
 )

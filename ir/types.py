@@ -97,6 +97,7 @@ _VALUES = {
     "time": "a time",
     "json": "valid JSON",
     "uuid": "a UUID",
+    "array": "a JSON array",
 }
 
 

@@ -58,9 +58,9 @@ class Violation:
 
 @dataclass(frozen=True, slots=True)
 class RowPreview:
-    """A row that reaches the node. `before` and `after` hold its values in the order of the columns; what the node does
-    not pass on has no `after`. `unreadable` are the columns after it whose value is not of their type, `raw` is the
-    text of a record that could not be read."""
+    """A row that reaches the node. `element` is the place of the element that an exploded row was made of. `before` and
+    `after` hold its values in the order of the columns; what the node does not pass on has no `after`. `unreadable` are
+    the columns after it whose value is not of their type, `raw` is the text of a record that could not be read."""
 
     file: str
     record: int
@@ -70,6 +70,7 @@ class RowPreview:
     violations: tuple[Violation, ...] = ()
     unreadable: tuple[str, ...] = ()
     raw: str | None = None
+    element: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

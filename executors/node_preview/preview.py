@@ -158,13 +158,13 @@ def _node_rows(job: NodePreviewJob, session: RunSession, plan: _Plan) -> NodeRow
 
 def _shown(job: NodePreviewJob, plan: _Plan, found: NodeRows, excerpt: Excerpt) -> NodePreview:
     node, order = job.pipeline.node(job.node), order_of(plan.path)
-    rows = [row for row in found.rows if reaches(row, node.id, order)]
+    rows = [row for row in found.rows if reaches(row, node.id, order) and _is_made(row, node.id, plan.path, order)]
     if job.sample == "failing":
         rows.sort(key=lambda row: left_at(row) is None)  # lost rows first
     before, after = _types(job, plan)
     names = {origin.seq: origin.name for origin in plan.reading.origins}
     left = [found.result.at_nodes(name).total() for name in ("filtered_at", "elsewhere_at", "grouped_at")]
-    read = found.result.total("rows_arrived") + sum(left)
+    read = found.result.total("rows_arrived") + sum(left) - found.result.total("rows_exploded")
     return NodePreview(
         node=node.id,
         kind=node.kind,
@@ -172,7 +172,9 @@ def _shown(job: NodePreviewJob, plan: _Plan, found: NodeRows, excerpt: Excerpt) 
         extent=excerpt.extent,
         rows_read=read,
         **_counts(plan.path, node.id, read, found),
-        before=profile(before, (row.before for row in rows if row.raw is None)),
+        before=profile(
+            before, (row.before for row in rows if row.raw is None and not _repeats(row, node.id, plan.path))
+        ),
         after=profile(after, (_after(row) for row in rows if left_at(row) != node.id)),
         rules=tuple(_rules(plan.path, node.id, found)),
         rows=tuple(
@@ -187,6 +189,17 @@ def _shown(job: NodePreviewJob, plan: _Plan, found: NodeRows, excerpt: Excerpt) 
             *excerpt.references,
         ),
     )
+
+
+def _is_made(row: NodeRow, node: str, path: Path, order: Mapping[str, int]) -> bool:
+    """Whether a row is there at the node: before it is exploded, a record is one row."""
+    is_before = path.explode is not None and order[node] < order[path.explode[0]]
+    return not (is_before and row.element)
+
+
+def _repeats(row: NodeRow, node: str, path: Path) -> bool:
+    """Whether a row has the values of another one before the node, because the node makes both of one record."""
+    return path.explode is not None and node == path.explode[0] and bool(row.element)
 
 
 def _after(row: NodeRow) -> dict[str, object]:
@@ -262,6 +275,8 @@ def _notes(job: NodePreviewJob, plan: _Plan) -> Iterator[str]:
         yield "Windows see these rows only."
     if any(transform.aggregates for transform in path.transforms):
         yield "Groups are made of these rows only."
+    if path.explode is not None:
+        yield "A record is rejected with all its rows if one of them is."
     if isinstance(node, Validate) and node.dataset_level and node.dataset_level.checks():
         yield "Checks of the whole data set are not run."
     if job.without_target:

@@ -45,6 +45,7 @@ def row_preview(row: NodeRow, node: str, columns: tuple[Sequence[str], Sequence[
     return RowPreview(
         file=file,
         record=row.record,
+        element=row.element,
         result=result,
         before=None if row.raw is not None else _cells(row.before, columns[0]),
         after=_cells(after, columns[1]) if passes else None,

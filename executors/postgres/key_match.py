@@ -51,6 +51,21 @@ def repeated_keys(conn: Conn, plan: LoadPlan, key: UniqueKey) -> list[RecordRef]
     return [RecordRef(file, record) for file, record in conn.execute(query).fetchall()]
 
 
+def keys_repeated_in_records(conn: Conn, plan: LoadPlan, key: UniqueKey) -> list[RecordRef]:
+    """The first records of which several rows have the same key."""
+    query = sql.SQL(
+        "SELECT DISTINCT r.{file}, r.{record} FROM (SELECT s.{file}, s.{record} FROM {rows} AS s"
+        " GROUP BY s.{file}, s.{record}, {keys} HAVING count(*) > 1) AS r ORDER BY 1, 2 LIMIT {most}"
+    ).format(
+        file=sql.Identifier(FILE),
+        record=sql.Identifier(RECORD),
+        keys=key_values(plan, key),
+        rows=winning_rows(plan),
+        most=sql.Literal(MOST_REFS),
+    )
+    return [RecordRef(file, record) for file, record in conn.execute(query).fetchall()]
+
+
 def undecided_keys(conn: Conn, plan: LoadPlan, key: UniqueKey, order_by: str) -> list[RecordRef]:
     """Return the positions of the first rows that share key and highest `order_by` with rows of different content."""
     names = [c.name for c in value_columns(plan, key)]

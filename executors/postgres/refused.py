@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from psycopg import sql
 
@@ -49,6 +49,14 @@ def refuse_for(conn: Conn, plan: LoadPlan, refusals: list[Refusal]) -> TaskCount
         return _Refuser(conn, plan, "skip").run([refusals])
 
 
+class _Gone(NamedTuple):
+    """Rows that were taken out of staging, and the records that they were made of: as many, unless these were
+    exploded."""
+
+    rows: int
+    records: int
+
+
 @dataclass(frozen=True, slots=True)
 class _Refuser:
     conn: Conn
@@ -56,22 +64,25 @@ class _Refuser:
     on_type_mismatch: OnTypeMismatch
 
     def run(self, rounds: list[list[Refusal]]) -> TaskCount:
-        warned, removed = self._count_warned(), 0
+        warned, removed, records = self._count_warned(), 0, 0
         rules: list[RuleCount] = []
         for refusals in rounds:
             found = [rule for refusal in refusals if (rule := self._note(refusal))]
             if found:
-                removed += self._take_out()
+                gone = self._take_out()
+                removed, records = removed + gone.rows, records + gone.records
                 self._make_null(refusals)
             rules += found
         return TaskCount(
             REFUSED_TASK,
             rows_arrived=0,
             rows_staged=-removed,
-            rows_rejected=removed,
+            rows_rejected=records,
             rows_warned=self._count_warned() - warned,
             rules=tuple(rules),
-            dropped_at={self.plan.run.node: removed} if removed else {},
+            dropped_at={self.plan.run.node: records} if records else {},
+            # A rejected record counts as one row, whatever number of rows was made of it.
+            rows_exploded=records - removed,
         )
 
     def _severity(self, refusal: Refusal) -> str:
@@ -140,7 +151,7 @@ class _Refuser:
 
     def _first_positions(self, refusal: Refusal) -> tuple[RecordRef, ...]:
         query = sql.SQL(
-            "SELECT r.file, r.record FROM {} AS r WHERE r.{} = {} AND r.rule_id = {} ORDER BY 1, 2 LIMIT {}"
+            "SELECT DISTINCT r.file, r.record FROM {} AS r WHERE r.{} = {} AND r.rule_id = {} ORDER BY 1, 2 LIMIT {}"
         ).format(
             self.plan.tables.rejects_identifier,
             sql.Identifier(TASK),
@@ -150,9 +161,9 @@ class _Refuser:
         )
         return tuple(RecordRef(file, record) for file, record in self.conn.execute(query).fetchall())
 
-    def _take_out(self) -> int:
-        """Delete the refused rows from staging, and set the disposition of all their entries, including those of the
-        pass, to dropped."""
+    def _take_out(self) -> _Gone:
+        """Delete the refused rows from staging, with the other rows of their records, and set the disposition of all
+        their entries, including those of the pass, to dropped."""
         names = {
             "good": self.plan.tables.good_identifier,
             "rejects": self.plan.tables.rejects_identifier,
@@ -168,13 +179,15 @@ class _Refuser:
                 " AND r.row_id = d.row_id AND r.disposition = 'loaded'"
             ).format(**names)
         )
-        return self.conn.execute(
+        row = self.conn.execute(
             sql.SQL(
-                "DELETE FROM {good} AS s USING (SELECT DISTINCT file, record FROM {rejects}"
+                "WITH gone AS (DELETE FROM {good} AS s USING (SELECT DISTINCT file, record FROM {rejects}"
                 " WHERE {task} = {mine} AND disposition = 'dropped') AS d"
-                " WHERE s.{file} = d.file AND s.{record} = d.record AND {winner}"
+                " WHERE s.{file} = d.file AND s.{record} = d.record AND {winner} RETURNING s.{file}, s.{record})"
+                " SELECT count(*), count(DISTINCT ({file}, {record})) FROM gone"
             ).format(winner=is_winner(self.plan.winners, "s"), **names)
-        ).rowcount
+        ).fetchone()
+        return _Gone(*(row or (0, 0)))
 
     def _make_null(self, refusals: list[Refusal]) -> None:
         for refusal in refusals:

@@ -33,6 +33,7 @@ from executors.target_hooks import TargetHooks
 from ir.load_modes import load_mode
 from ir.nodes import Source, Target
 from ir.nodes.branch import taken_of
+from ir.nodes.target import OnTypeMismatch
 from ir.pipeline import Path
 
 if TYPE_CHECKING:
@@ -217,7 +218,19 @@ class LoadState:
 
     @property
     def rows_unfiltered(self) -> int:
-        return self.rows_read - self.rows_filtered
+        return self.rows_read + self.rows_exploded - self.rows_filtered
+
+    @property
+    def rows_exploded(self) -> int:
+        """The rows that were made of records, less these records."""
+        return self.result.total("rows_exploded")
+
+    @property
+    def on_refused(self) -> OnTypeMismatch:
+        """What happens to rows that the table refuses. A row that was made of a record cannot be rejected without its
+        record, of which staging has the rows only; a replay has the record."""
+        is_first_load = self.load.path.explode is not None and self.load.rejected is None
+        return "abort" if is_first_load else self.target.on_type_mismatch
 
     @property
     def rejected_shares(self) -> tuple[tuple[int, int], ...]:
@@ -225,8 +238,10 @@ class LoadState:
         aggregate, among all rows, because they belong to no branch or group yet. The second counts rows rejected
         later, among the rows of the target's own branch, or among the groups."""
         before = self._rejected_before if self.rows_elsewhere or self.rows_grouped else 0
-        own = self.rows_unfiltered - self.rows_elsewhere - self.rows_grouped
-        return (before, self.rows_unfiltered), (self.rows_rejected - before, own - before)
+        # A rejected record is one row, and is compared with records where others make several rows.
+        rows = min(self.rows_unfiltered, self.rows_read)
+        own = rows - self.rows_elsewhere - self.rows_grouped
+        return (before, rows), (self.rows_rejected - before, own - before)
 
     @property
     def _rejected_before(self) -> int:
@@ -245,6 +260,7 @@ class LoadState:
         return {
             "rows_in": self.result.total("rows_staged") + rejected_here,
             "rows_read": self.rows_read,
+            "rows_exploded": self.rows_exploded,
             "rows_filtered": self.rows_filtered,
             "rows_elsewhere": self.rows_elsewhere,
             "rows_grouped": self.rows_grouped,

@@ -33,12 +33,13 @@ from executors.spark.compiled import (
 )
 from executors.spark.computing import cannot_fail
 from executors.spark.errors import analysing
+from executors.spark.exploding import ELEMENTS, Explode
 from executors.spark.session import RunSession
-from executors.spark.steps import Convert, Program, Step, flags_of, outputs_of
+from executors.spark.steps import Convert, Program, Step, flags_of
 from executors.spark.transforms import apply_op
 from executors.spark.types import column_type, is_native, spark_type
 from executors.types import wire_type
-from executors.validation import CastFlag, OpFlag, RejectFlag, TieFlag
+from executors.validation import ELEMENT, CastFlag, OpFlag, RejectFlag, TieFlag
 from ir import ops, rules
 from ir.connectors import CONNECTORS
 from ir.expressions import ExpressionError, bind_expression, parse_expression
@@ -75,7 +76,8 @@ def compile_path(
     rules of an earlier node reject. `observe` is the node whose rows a preview shows; it has no other effect.
     `references` are the readings in which joins look rows up, by source ID. `prefix` begins the names of frame columns.
     """
-    compiler = Compiler(session, path, fields, frozenset(masked_by), references or {}, prefix)
+    observes = observe is not None
+    compiler = Compiler(session, path, fields, frozenset(masked_by), references or {}, prefix, repeats_all=observes)
     before, after = {path.source.id: compiler.given()}, {path.source.id: dict(compiler.working)}
     for transform in path.transforms:
         before[transform.id] = dict(compiler.working)
@@ -134,18 +136,20 @@ class Compiler:
         masked_by: frozenset[str] = frozenset(),
         references: Mapping[str, Reading] | None = None,
         prefix: str = "",
+        *,
+        repeats_all: bool = False,
     ) -> None:
         self._session, self._path, self._references, self._prefix = session, path, references or {}, prefix
         self._masked_by = masked_by
         self.empty_as_null = path.target.empty_as_null
         # If bad values become NULL, conditions read NULL. Otherwise their rows are kept until validation.
         self.keeps_order = CONNECTORS[path.source.connector].keeps_order
-        self._retains_bad = path.target.on_type_mismatch != "null"
+        self.retains_bad = path.target.on_type_mismatch != "null"
         self.node, self.location = path.source.id, "columns"
         self.source = tuple((f"{prefix}s{index}", field) for index, field in enumerate(fields))
         self.frame = {column: field.type for column, field in self.source}
         self.working = {field.name: Working(column, field.type) for column, field in self.source}
-        self.read: list[Program] = []
+        self.read: list[Program | Explode] = []
         self.stages: list[Stage] = []
         self.flags: list[OpFlag] = []
         self._rejecting: set[str] = set()
@@ -157,6 +161,8 @@ class Compiler:
         self.rules: list[RuleColumns] = []
         self.routes: list[Routes] = []
         self.groups: Groups | None = None
+        # For who looks at all columns before and after a node.
+        self.repeats_all = repeats_all
         self._read_foreign_types()
         self._declare(path)
 
@@ -176,7 +182,7 @@ class Compiler:
     def finish(self) -> Compiled:
         return Compiled(
             self.source,
-            tuple(self.read),
+            tuple(self._once(program) if isinstance(program, Explode) else program for program in self.read),
             tuple(self.stages),
             dict(self.working),
             tuple(self.flags),
@@ -300,7 +306,7 @@ class Compiler:
         fail."""
         if not self._masked_by or cannot_fail(sql, self.frame):
             return frozenset()
-        return self._masked_by & {flag for program in self.programs() for flag in flags_of(program.steps)}
+        return self._masked_by & {flag for program in self.programs() for flag in program.flags}
 
     def _type_of(self, kind: spark.DataType, text: str) -> ColumnType:
         found = column_type(kind)
@@ -331,14 +337,33 @@ class Compiler:
         )
         self.filter_column = self.filter_columns[self.node] = keep
 
-    def programs(self) -> list[Program]:
+    def programs(self) -> list[Program | Explode]:
         """The programs that are run before this op."""
         return [*self.read, *(p for stage in self.stages if isinstance(stage, RunPrograms) for p in stage.programs)]
 
     def tried_flags(self) -> frozenset[str]:
         """The flags of all steps that are taken before this op. From here on expressions can look at them."""
-        flags = frozenset(flag for program in self.programs() for flag in flags_of(program.steps))
+        flags = frozenset(flag for program in self.programs() for flag in program.flags)
         return self._use("", flags)[1]
+
+    def explode(self, step: Explode, kind: ColumnType) -> None:
+        """Make several rows of each record from here on. An op before it that has Spark compute would see records."""
+        if self.stages:
+            raise LookupError(f"{self.node} explodes rows that have left the reader")
+        self.read.append(step)
+        boolean, whole = ColumnType("boolean"), ColumnType("integer")
+        self.frame |= {step.element: kind, ELEMENT: whole, ELEMENTS: whole, step.keep: boolean}
+        self.frame |= dict.fromkeys(step.flags, boolean)
+        self._use(step.keep, frozenset())
+        self.filter_column = self.filter_columns[self.node] = step.keep
+
+    def _once(self, step: Explode) -> Explode:
+        """The step, which leaves out the values that nothing behind reads from all rows of a record but the first."""
+        place = self.read.index(step)
+        before = {name for name, _ in self.source} | {p.out for p in self.read[:place] if isinstance(p, Program)}
+        read = {column.base for column in self.working.values()} | self.needed.keys()
+        read |= {program.base for program in self.read[place + 1 :]}
+        return step if self.repeats_all else replace(step, once=tuple(sorted(before - read)))
 
     # --- joins ------------------------------------------------------------------------------------------------
 
@@ -447,7 +472,7 @@ class Compiler:
     def bad_rows(self, flags: Iterable[str]) -> str:
         """Return a condition that is true for bad rows, which no filter may remove: unreadable records, and rows in
         which one of the `flags` is set. Flags of casts do not count if bad values become NULL."""
-        verdicts = flags if self._retains_bad else self._rejecting & set(flags)
+        verdicts = flags if self.retains_bad else self._rejecting & set(flags)
         return " OR ".join([UNREADABLE, *sorted(verdicts)])
 
     def need(self, name: str) -> tuple[str, frozenset[str]]:
@@ -467,7 +492,7 @@ class Compiler:
         out = f"{self._prefix}m{len(self.frame)}"
         program = Program(column.base, steps, out)
         self.frame |= {out: kind, **dict.fromkeys(flags_of(steps), ColumnType("boolean"))}
-        if column.base in {name for name, _ in self.source} | set(outputs_of(self.read)):
+        if column.base in self._read_columns():
             self.read.append(program)
         else:
             self.stages.append(RunPrograms((program,)))
@@ -475,9 +500,13 @@ class Compiler:
 
     def _use(self, base: str, flags: frozenset[str]) -> tuple[str, frozenset[str]]:
         """Add a column of the reader to the columns that expressions read."""
-        read = {name for name, _ in self.source} | set(outputs_of(self.read))
+        read = self._read_columns()
         self.needed |= dict.fromkeys(name for name in (base, *sorted(flags)) if name in read)
         return base, flags
+
+    def _read_columns(self) -> set[str]:
+        """The frame columns that the reader makes."""
+        return {name for name, _ in self.source} | {name for program in self.read for name in program.outputs}
 
     def _analyse(self, expressions: Mapping[str, tuple[str, str]]) -> dict[str, spark.DataType]:
         """Return the types of expressions over the frame, as analysed by Spark. Raises Terminal

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from executors.model import SourceField, join_key
 from executors.reading import Reading
-from executors.spark.steps import Program, Step, flags_of, outputs_of
+from executors.spark.exploding import Explode
+from executors.spark.steps import Program, Step
 from executors.validation import NoBranchFlag, OpFlag, TieFlag
 from ir.pipeline import Path
 from ir.types import ColumnType
@@ -234,7 +235,7 @@ class Compiled:
     """
 
     source: tuple[tuple[str, SourceField], ...]
-    read: tuple[Program, ...]
+    read: tuple[Program | Explode, ...]
     stages: tuple[Stage, ...]
     working: dict[str, Working]
     flags: tuple[OpFlag, ...]
@@ -262,7 +263,11 @@ class Compiled:
 
     def read_columns(self) -> tuple[str, ...]:
         """The frame columns that the reader makes."""
-        return (*(name for name, _ in self.source), *outputs_of(self.read))
+        return (*(name for name, _ in self.source), *(name for program in self.read for name in program.outputs))
+
+    @property
+    def explode(self) -> Explode | None:
+        return next((program for program in self.read if isinstance(program, Explode)), None)
 
     def sink_programs(self) -> tuple[Program, ...]:
         """Return the programs that the sink runs."""
@@ -281,11 +286,7 @@ class Compiled:
 
     def sink_flags(self) -> tuple[OpFlag, ...]:
         """Return the flags that are set. A cast whose result is not used does not run."""
-        tried = {
-            flag
-            for program in (*self.read, *self._between(), *self.sink_programs())
-            for flag in flags_of(program.steps)
-        }
+        tried = {flag for program in (*self.read, *self._between(), *self.sink_programs()) for flag in program.flags}
         return tuple(flag for flag in self.flags if flag.column in tried or isinstance(flag, TieFlag | NoBranchFlag))
 
     def computed(self) -> list[str]:
@@ -301,7 +302,8 @@ class Compiled:
             before = [self.groups.before] if self.groups.before else []
             wanted += [*before, self.groups.rows, self.groups.records, *self.groups.values.values()]
         made += [column for rule in self.rules for column in (rule.applies, rule.value) if column is not None]
-        pending = set(outputs_of(self.sink_programs()))
+        made = [name for name in made if name not in read]
+        pending = {name for program in self.sink_programs() for name in program.outputs}
         return list(dict.fromkeys([*made, *(name for name in wanted if name not in read and name not in pending)]))
 
     def _between(self) -> list[Program]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from executors.spark.batch_passthrough import look_into
-from executors.spark.steps import Program, outputs_of, run_programs
+from executors.spark.steps import Program, run_programs
 from executors.validation import ValidationPlan, passes_rules
 
 
@@ -28,7 +28,7 @@ class ExcludeRejectedTask:
 
     def _look(self, batch: pa.RecordBatch) -> pa.BooleanArray:
         # What a later expression needs may have been made already, by the reader: the same flags under the same names.
-        made = set(outputs_of(self.programs))
+        made = {name for program in self.programs for name in program.outputs}
         own = batch.select([name for name in batch.schema.names if name not in made])
         return passes_rules(run_programs(own, self.programs), self.plan)
 

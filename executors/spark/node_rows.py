@@ -23,7 +23,7 @@ from executors.spark.one_pass import MOST_TASKS, PassPlan, Sink, collect_pass
 from executors.spark.session import RunSession
 from executors.spark.sink import Evaluation, decode_counts, encode_counts, task_number
 from executors.spark.steps import Fill, Program, Step, Trim, flags_of, run_programs
-from executors.validation import BAD, FILE, RAW, RECORD, Evaluated, Tally
+from executors.validation import BAD, ELEMENT, FILE, RAW, RECORD, Evaluated, Tally
 from executors.validation.rows import row_texts
 
 ROWS = "file int, record long, row string, counts string"
@@ -36,12 +36,13 @@ Values = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class NodeRow:
-    """A row of the source, as it is before and after the node, and what the pass found out about it. `filtered_at` is
-    the node that filtered it, `entries` are (node, rule id, field, message, severity). Of a target `staged` are the
-    values that it would get."""
+    """A row of the source, as it is before and after the node, and what the pass found out about it. `element` is the
+    place of the element that it was made of. `filtered_at` is the node that filtered it, `entries` are (node, rule id,
+    field, message, severity). Of a target `staged` are the values that it would get."""
 
     file: int
     record: int
+    element: int | None
     before: Values
     after: Values
     staged: Values | None = None
@@ -80,7 +81,7 @@ def _decode(row: Mapping[str, Any], looks: _Looks, staged: Sequence[str]) -> Nod
         if values[side] is not None:
             values[side] = dict(zip(columns, values[side], strict=True))
     entries, unreadable = tuple(map(tuple, values.pop("entries"))), tuple(values.pop("unreadable"))
-    return NodeRow(row["file"], row["record"], **values, entries=entries, unreadable=unreadable)
+    return NodeRow(row["file"], row["record"], values.pop("element"), **values, entries=entries, unreadable=unreadable)
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,11 +179,10 @@ class NodeRowsTask:
         entries, places = _entries_of(evaluated), _places_of(rows)
         severities = [{e[4] for e in entries.get(place, ()) if e[0] == self.looks.node} for place in places]
         wanted = [i for i, found in enumerate(severities) if (found or not self.failing_only) and left.take(found)]
-        chosen, places = rows.take(pa.array(wanted, pa.int64())), [places[index] for index in wanted]
-        staged = self._staged(evaluated, set(places))
+        chosen, staged = rows.take(pa.array(wanted, pa.int64())), self._staged(rows, evaluated, set(wanted))
         texts = (
-            json.dumps({**values, "entries": entries.get(place, ()), "staged": staged.get(place)})
-            for place, values in zip(places, self._values(chosen), strict=True)
+            json.dumps({**values, "entries": entries.get(places[index], ()), "staged": staged.get(index)})
+            for index, values in zip(wanted, self._values(chosen), strict=True)
         )
         given = list(left.fit(texts))
         return pa.RecordBatch.from_pydict(
@@ -197,7 +197,9 @@ class NodeRowsTask:
     def _values(self, rows: pa.RecordBatch) -> Iterator[dict[str, Any]]:
         charset = self.evaluation.plan.charset
         shown = run_programs(rows, (*self.looks.before.programs, *self.looks.after.programs))
-        for before, after, filtered_at, unreadable, raw in zip(
+        elements = rows.column(ELEMENT).to_pylist() if self.evaluation.plan.exploded else [None] * rows.num_rows
+        for element, before, after, filtered_at, unreadable, raw in zip(
+            elements,
             _cells(shown, self.looks.before.columns, charset),
             _cells(shown, self.looks.after.columns, charset),
             _filtered_at(rows, self.evaluation.keeps),
@@ -205,16 +207,26 @@ class NodeRowsTask:
             map(_cut, rows.column(RAW).to_pylist()),
             strict=True,
         ):
-            yield {"before": before, "after": after, "filtered_at": filtered_at, "unreadable": unreadable, "raw": raw}
+            yield {
+                "element": element,
+                "before": before,
+                "after": after,
+                "filtered_at": filtered_at,
+                "unreadable": unreadable,
+                "raw": raw,
+            }
 
-    def _staged(self, evaluated: Evaluated, wanted: set[tuple[int, int]]) -> dict[tuple[int, int], list[Any]]:
-        """The values that a target gets of these rows, if it is the observed node."""
-        plan, good = self.evaluation.plan, evaluated.good
+    def _staged(self, rows: pa.RecordBatch, evaluated: Evaluated, wanted: set[int]) -> dict[int, list[Any]]:
+        """The values that a target gets of the rows at these places of the batch, if it is the observed node."""
+        plan, keeps = self.evaluation.plan, self.evaluation.keeps
         if self.looks.node != plan.target or not wanted:
             return {}
-        chosen = good.filter(pa.array([place in wanted for place in _places_of(good)], pa.bool_()))
+        kept = pc.indices_nonzero(rows.column(keeps[-1][1])) if keeps else pa.array(np.arange(rows.num_rows))
+        places = kept.filter(pa.array(evaluated.alive)).to_pylist()
+        chosen = evaluated.good.filter(pa.array([place in wanted for place in places], pa.bool_()))
         columns = {column.name: column.name for column in plan.stage_columns}
-        return dict(zip(_places_of(chosen), _cells(chosen, columns, plan.charset), strict=True))
+        cells = _cells(chosen, columns, plan.charset)
+        return dict(zip((place for place in places if place in wanted), cells, strict=True))
 
 
 def _places_of(rows: pa.RecordBatch) -> list[tuple[int, int]]:

@@ -40,6 +40,7 @@ from executors.spark.compiled import (
 from executors.spark.computing import ComputeTask, computable
 from executors.spark.errors import translate
 from executors.spark.exclude_rejected import ExcludeRejectedTask
+from executors.spark.exploding import Explode, WholeRecordsTask
 from executors.spark.first_failing import FirstFailing
 from executors.spark.jobs import Task, frame_of_numbers, map_task, run_job
 from executors.spark.joins import add_join, unique_keys
@@ -47,7 +48,7 @@ from executors.spark.reader import ReadTask, group_parts
 from executors.spark.references import reference_read, reference_schema, reference_task
 from executors.spark.session import RunSession
 from executors.spark.sink import COUNTS, Evaluation, FusedTask, SinkTask, decode_counts
-from executors.spark.steps import ProgramsTask, outputs_of
+from executors.spark.steps import ProgramsTask
 from executors.spark.types import spark_type
 from executors.spark.windows import add_window
 from executors.validation import FILE, RECORD, FailedFlag, GroupColumns, ValidationPlan
@@ -153,7 +154,8 @@ def _taker(plan: PassPlan, sink: Sink) -> Task:
         compiled.routes,
         compiled.groups,
     )
-    return sink.task(evaluation, compiled)
+    task = sink.task(evaluation, compiled)
+    return WholeRecordsTask(task) if compiled.explode else task
 
 
 def _run_masking_rejected(session: RunSession, plan: PassPlan, sink: Sink) -> list[dict[str, Any]]:
@@ -196,11 +198,20 @@ def _located(session: RunSession, plan: PassPlan, failure: ExpressionFailed) -> 
 def _stage_rejected(session: RunSession, plan: PassPlan, staging: StagingArea, failed: FailedRow) -> PassResult:
     node, failure = plan.path.target.id, failed.failure
     flag = FailedFlag("_flow_failed", failure.node or node, failure.column, failure.why)
-    validation = replace(_validation_plan(plan, plan.compiled), stage_columns=(), rules=(), flags=(flag,), groups=None)
+    validation = replace(
+        _validation_plan(plan, plan.compiled), stage_columns=(), rules=(), flags=(flag,), groups=None, exploded=""
+    )
     sink = SinkTask(Evaluation(validation, (), ()), staging)
     with translate(node):
-        frame = map_task(frame_of_numbers(session.start(), 1), FusedTask(_Flagged(failed.row, flag), sink), COUNTS)
+        flagged = _Flagged(_with_all_values(failed.row), flag)
+        frame = map_task(frame_of_numbers(session.start(), 1), FusedTask(flagged, sink), COUNTS)
         return _result_of(run_job(frame), plan)
+
+
+def _with_all_values(reader: ReadTask) -> ReadTask:
+    """The reader, with the values of a record in each of its rows."""
+    programs = (replace(one, once=()) if isinstance(one, Explode) else one for one in reader.programs)
+    return replace(reader, programs=tuple(programs))
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,6 +252,7 @@ def _validation_plan(plan: PassPlan, compiled: Compiled) -> ValidationPlan:
         on_bad_row=plan.reading.on_bad_row,
         now=plan.now,
         charset=plan.charset,
+        exploded=plan.path.explode[1].field if plan.path.explode else "",
     )
 
 
@@ -283,7 +295,7 @@ def _add(frame: DataFrame, stage: Stage, compiled: Compiled, tasks: int, plan: P
         case Derive(columns):
             return frame.select("*", *(F.expr(sql).alias(name) for name, sql in columns))
         case RunPrograms(programs):
-            added = _schema(compiled, outputs_of(programs))
+            added = _schema(compiled, (name for program in programs for name in program.outputs))
             return map_task(frame, ProgramsTask(programs), StructType([*frame.schema.fields, *added]))
         case Deduplicate():
             return _in_order(_flag_last(frame, stage, tasks), tasks)

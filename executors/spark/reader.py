@@ -15,7 +15,8 @@ from executors.formats.closing import closed_after
 from executors.grammar import canonical_text
 from executors.model import SourceField
 from executors.reading import Part, PartReader
-from executors.spark.steps import Program, run_programs
+from executors.spark.exploding import Explode, run_reading
+from executors.spark.steps import Program
 from executors.validation import BAD, FILE, RAW, RECORD
 from ir.types import ColumnType
 
@@ -30,7 +31,7 @@ class ReadTask:
     reader: PartReader
     groups: tuple[tuple[Part, ...], ...]
     source: tuple[tuple[str, SourceField], ...]
-    programs: tuple[Program, ...]
+    programs: tuple[Program | Explode, ...]
 
     def __call__(self, numbers: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in numbers:
@@ -42,7 +43,7 @@ class ReadTask:
         for part in self.groups[number]:
             with closed_after(self.reader.read(part, fields)) as batches:
                 for batch in batches:
-                    yield run_programs(self._named(batch), self.programs)
+                    yield from run_reading(self._named(batch), self.programs)
 
     def _named(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         arrays = [batch.column(name) for name in HIDDEN]

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark import TaskContext
@@ -18,7 +19,7 @@ from executors.model import RecordRef, RuleCount, TaskCount, branch_key
 from executors.spark.compiled import Groups, Routes
 from executors.spark.steps import Program, run_programs
 from executors.types import wire_type
-from executors.validation import FILE, RECORD, Evaluated, Tally, ValidationPlan, validate
+from executors.validation import FILE, RECORD, Evaluated, Records, Tally, ValidationPlan, validate
 
 if TYPE_CHECKING:
     from executors.spark.jobs import Task
@@ -42,11 +43,28 @@ class Evaluation:
 
     def evaluate(self, tally: Tally, batch: pa.RecordBatch) -> Evaluated:
         """Evaluate the rows of a batch and count them."""
-        evaluated = validate(run_programs(self._filter(tally, batch), self.programs), self.plan)
+        if self.plan.exploded:
+            return self._evaluate_records(tally, batch)
+        self._count(tally, batch)
+        kept = batch.filter(batch.column(self.keeps[-1][1])) if self.keeps else batch
+        evaluated = validate(run_programs(kept, self.programs), self.plan)
         tally.add(evaluated)
         return evaluated
 
-    def _filter(self, tally: Tally, batch: pa.RecordBatch) -> pa.RecordBatch:
+    def _evaluate_records(self, tally: Tally, batch: pa.RecordBatch) -> Evaluated:
+        """Evaluate the rows that were made of records. A rejected record counts as one row, also where some of its rows
+        were filtered."""
+        records = Records.in_batch(batch, self.plan.exploded)
+        keep = pc.fill_null(batch.column(self.keeps[-1][1]), False).to_numpy(zero_copy_only=False)
+        kept = records.where(keep)
+        evaluated = validate(run_programs(batch.filter(pa.array(keep)), self.programs), self.plan, kept)
+        counted = ~np.isin(records.of, kept.of[~evaluated.alive])
+        self._count(tally, batch.filter(pa.array(counted)))
+        tally.exploded += int(counted.sum()) - records.count(counted)
+        tally.add(evaluated)
+        return evaluated
+
+    def _count(self, tally: Tally, batch: pa.RecordBatch) -> None:
         rows = batch.num_rows
         for join, column in self.matches:
             tally.matched_at[join] += batch.column(column).true_count
@@ -60,7 +78,6 @@ class Evaluation:
             tally.filtered_at[node] += filtered.get(node, gone)
             tally.elsewhere_at[node] += gone - filtered.get(node, gone)
             rows = remaining
-        return batch.filter(batch.column(self.keeps[-1][1])) if self.keeps else batch
 
 
 def _count_grouped(tally: Tally, batch: pa.RecordBatch, groups: Groups) -> int:

@@ -124,14 +124,18 @@ class Program:
     steps: tuple[Step, ...]
     out: str
 
+    @property
+    def flags(self) -> list[str]:
+        return flags_of(self.steps)
+
+    @property
+    def outputs(self) -> list[str]:
+        """The frame columns that it adds: the result, then its flags."""
+        return [self.out, *self.flags]
+
 
 def flags_of(steps: Sequence[Step]) -> list[str]:
     return [flag for step in steps for flag in step.flags]
-
-
-def outputs_of(programs: Sequence[Program]) -> list[str]:
-    """The frame columns that programs add: each result, then its flags."""
-    return [name for program in programs for name in (program.out, *flags_of(program.steps))]
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from executors.grammar import PLAIN, Written, convert_column
 from executors.spark.aggregate_columns import aggregate
 from executors.spark.branch_columns import take
 from executors.spark.deduplicate_columns import deduplicate
+from executors.spark.explode_columns import explode
 from executors.spark.extracts import flatten, json_path, regex_extract
 from executors.spark.join_columns import join
 from executors.spark.steps import Fill, Trim
@@ -156,6 +157,7 @@ OPS: KindTable[Callable[[Compiler, Any], None]] = KindTable(
         ("regexExtract", regex_extract),
         ("jsonPath", json_path),
         ("flatten", flatten),
+        ("explode", explode),
         ("deduplicate", deduplicate),
         ("window", window),
         ("aggregate", aggregate),

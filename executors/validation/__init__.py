@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from executors.validation.plan import (
     BAD,
+    ELEMENT,
     FILE,
     RAW,
     RECORD,
@@ -18,11 +19,13 @@ from executors.validation.plan import (
     TieFlag,
     ValidationPlan,
 )
+from executors.validation.records import Records
 from executors.validation.tally import Tally
 from executors.validation.validate import passes_rules, validate
 
 __all__ = [
     "BAD",
+    "ELEMENT",
     "FILE",
     "RAW",
     "RECORD",
@@ -32,6 +35,7 @@ __all__ = [
     "GroupColumns",
     "NoBranchFlag",
     "OpFlag",
+    "Records",
     "RejectFlag",
     "Tally",
     "TieFlag",

@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 from executors.rejects import GROUP, REJECT_SCHEMA, row_id
 from executors.validation.findings import Finding, Findings
 from executors.validation.plan import BAD, FILE, RAW, RECORD, ValidationPlan
+from executors.validation.records import Records, one_of_each_record
 from executors.validation.rows import group_texts, raw_text, row_texts
 
 RowIndexes = np.ndarray[Any, np.dtype[np.intp]]
@@ -24,6 +25,8 @@ def reject_entries(batch: pa.RecordBatch, plan: ValidationPlan, findings: Findin
     violated = findings.violated()
     if not violated:
         return NO_REJECTS
+    if findings.records is not None:
+        violated = one_of_each_record(findings.records, batch, violated)
     rows = np.flatnonzero(np.logical_or.reduce([finding.mask for finding in violated]))
     guilty = batch.take(pa.array(rows))
     masks = np.stack([finding.mask[rows] for finding in violated])
@@ -47,7 +50,7 @@ def reject_entries(batch: pa.RecordBatch, plan: ValidationPlan, findings: Findin
         "message": _messages(guilty, plan, violated, rows, at, by),
         "severity": of_finding([f.severity for f in violated]),
         "disposition": of_row(["loaded" if alive else "dropped" for alive in findings.alive[rows]]),
-        "row": of_row(_row_jsons(guilty, plan)),
+        "row": of_row(_row_jsons(_read(guilty, rows, findings.records), plan)),
         "row_from": of_row(_forms(guilty, plan)),
         "source_file": of_row([shown(plan.files[file][1]) for file in guilty.column(FILE).to_pylist()]),
     }
@@ -78,6 +81,11 @@ def _forms(guilty: pa.RecordBatch, plan: ValidationPlan) -> list[str]:
     if plan.groups is None:
         return [plan.row_from] * guilty.num_rows
     return [GROUP if is_group else plan.row_from for is_group in guilty.column(plan.groups.rows).is_valid().to_pylist()]
+
+
+def _read(guilty: pa.RecordBatch, rows: RowIndexes, records: Records | None) -> pa.RecordBatch:
+    """The rows as they were read: of rows that were made of a record the first one alone has all its values."""
+    return guilty if records is None else records.rows.take(pa.array(records.of[rows]))
 
 
 def _row_jsons(guilty: pa.RecordBatch, plan: ValidationPlan) -> list[str]:

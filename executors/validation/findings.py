@@ -5,10 +5,13 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import pyarrow as pa
+
+if TYPE_CHECKING:
+    from executors.validation.records import Records
 
 Mask = np.ndarray[Any, np.dtype[np.bool_]]
 Severity = Literal["skip", "warn", "abort"]
@@ -36,9 +39,11 @@ class Finding:
 
 @dataclass(slots=True)
 class Findings:
-    """`alive` marks the rows that no node has dropped so far. Only those reach the next node."""
+    """`alive` marks the rows that no node has dropped so far. Only those reach the next node. Where rows were made of
+    `records`, all rows of one are dropped together."""
 
     alive: Mask
+    records: Records | None = None
     all: dict[tuple[str, str], Finding] = field(default_factory=dict)
     dropped: dict[str, int] = field(default_factory=dict)
 
@@ -78,8 +83,12 @@ class Findings:
         drops = [f.mask for f in self.all.values() if f.node == node and f.severity != "warn"]
         doomed = np.logical_or.reduce(drops) & self.alive if drops else None
         if doomed is not None and doomed.any():
-            self.alive = self.alive & ~doomed
-            self.dropped[node] = self.dropped.get(node, 0) + int(doomed.sum())
+            self.dropped[node] = self.dropped.get(node, 0) + self.count(doomed)
+            self.alive = self.alive & ~(doomed if self.records is None else self.records.spread(doomed))
+
+    def count(self, mask: Mask) -> int:
+        """How many rows are marked, or records that have such a row."""
+        return int(mask.sum()) if self.records is None else self.records.count(mask)
 
     def violated(self) -> list[Finding]:
         return [finding for finding in self.all.values() if finding.mask.any()]

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Literal
+from typing import Any, Literal
 
+import numpy as np
 import pyarrow as pa
 
 from executors.charsets import UTF8, Charset
@@ -15,6 +16,9 @@ from ir.types import value_of
 
 FILE, RECORD, BAD, RAW = "_flow_file", "_flow_record", "_flow_bad", "_flow_raw"
 """Columns that every frame has in addition to its own."""
+
+ELEMENT = "_flow_element"
+"""The place of the element of which a row was made in its array, where records are exploded."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +131,8 @@ class ValidationPlan:
     JSON to frame columns: the fields as the source provided them (`row_from` source), else the columns that entered the
     node (`row_from` input). `working` maps working columns, which rules and stage columns name, to frame columns.
     `flags` and `rules` are in the order of the path: a row that one node drops never reaches the next. `groups` is
-    there if rows may stand for groups. `now` is the run's clock, `charset` that of the target's database.
+    there if rows may stand for groups. `now` is the run's clock, `charset` that of the target's database. `exploded` is
+    the column of which several rows of a record are made, if any.
     """
 
     run_id: str
@@ -145,15 +150,17 @@ class ValidationPlan:
     row_from: Literal["source", "input"] = "source"
     now: datetime = field(default_factory=lambda: datetime.now(UTC))
     charset: Charset = UTF8
+    exploded: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Evaluated:
-    """A validated batch.
+    """A validated batch. A record of which several rows are made counts as one where it is rejected.
 
     `good` has `_flow_file`, `_flow_record` and the stage columns in their wire types; `rejects` has REJECT_SCHEMA.
     `warned` counts rows that are staged despite a violation. `dropped_at` counts rejected rows by the node that dropped
-    them. `rules` holds every explicit rule, also without violations, and the implicit rules that were violated.
+    them. `rules` holds every explicit rule, also without violations, and the implicit rules that were violated. `alive`
+    marks the rows that are staged.
     """
 
     good: pa.RecordBatch
@@ -163,4 +170,5 @@ class Evaluated:
     rejected: int
     warned: int
     rules: tuple[RuleCount, ...]
+    alive: np.ndarray[Any, np.dtype[np.bool_]]
     dropped_at: Mapping[str, int] = field(default_factory=dict)

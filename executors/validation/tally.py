@@ -28,6 +28,7 @@ class Tally:
     routed_at: Counter[str] = field(default_factory=Counter)
     grouped_at: Counter[str] = field(default_factory=Counter)
     in_groups: int = 0
+    exploded: int = 0
     read: int = 0
     parts: int = 0
     rules: dict[tuple[str, str], RuleCount] = field(default_factory=dict)
@@ -65,6 +66,7 @@ class Tally:
             dict(self.routed_at),
             dict(self.grouped_at),
             self.in_groups,
+            self.exploded,
         )
 
 

@@ -28,29 +28,31 @@ from executors.validation.plan import (
     RejectFlag,
     ValidationPlan,
 )
+from executors.validation.records import Records
 from executors.validation.tally import MOST_REFS
 from executors.validation.target import cast_severity, validate_column
 
 
-def validate(batch: pa.RecordBatch, plan: ValidationPlan) -> Evaluated:
-    """Separate the rows of a batch that may be staged from those that are rejected. Never raises because of the
-    data."""
-    findings = _validate_up_to_rules(batch, plan)
+def validate(batch: pa.RecordBatch, plan: ValidationPlan, records: Records | None = None) -> Evaluated:
+    """Separate the rows of a batch that may be staged from those that are rejected. `records` are those that the rows
+    were made of. Never raises because of the data."""
+    findings = _validate_up_to_rules(batch, plan, records)
     staged = [
         validate_column(findings, plan, column, batch.column(plan.working[column.name]))
         for column in plan.stage_columns
     ]
     findings.leave(plan.target)
     good = _good_rows(batch, plan, staged, findings)
-    rejected = batch.num_rows - good.num_rows
+    rejected = findings.count(~findings.alive)
     return Evaluated(
         good,
         reject_entries(batch, plan, findings),
-        batch.num_rows,
+        good.num_rows + rejected,
         good.num_rows,
         rejected,
         _count_warned(findings),
-        tuple(_rule_counts(batch, findings.all.values())),
+        tuple(_rule_counts(batch, findings)),
+        findings.alive,
         findings.dropped,
     )
 
@@ -60,8 +62,8 @@ def passes_rules(batch: pa.RecordBatch, plan: ValidationPlan) -> pa.BooleanArray
     return pa.array(_validate_up_to_rules(batch, plan).alive)
 
 
-def _validate_up_to_rules(batch: pa.RecordBatch, plan: ValidationPlan) -> Findings:
-    findings = Findings(np.ones(batch.num_rows, dtype=bool))
+def _validate_up_to_rules(batch: pa.RecordBatch, plan: ValidationPlan, records: Records | None = None) -> Findings:
+    findings = Findings(np.ones(batch.num_rows, dtype=bool), records)
     _validate_records(findings, batch, plan)
     _validate_flags(findings, batch, plan)
     _validate_rules(findings, batch, plan)
@@ -93,7 +95,7 @@ def _severity(flag: OpFlag, plan: ValidationPlan) -> Severity:
 def _validate_rules(findings: Findings, batch: pa.RecordBatch, plan: ValidationPlan) -> None:
     emptied = {column.name for column in plan.stage_columns if column.empty_as_null}
     for node, bound in groupby(plan.rules, key=lambda bound: bound.node):
-        arrived = int(findings.alive.sum())
+        arrived = findings.count(findings.alive)
         for rule_plan in bound:
             _validate_rule(findings, batch, plan, rule_plan, emptied, arrived)
         findings.leave(node)
@@ -107,7 +109,7 @@ def _validate_rule(
     violations = row_rule_mask(rule, values, empty_is_null=rule.field in emptied, now=plan.now)
     if bound.applies is not None:
         looked_at = looked_at & pc.fill_null(batch.column(bound.applies), False).to_numpy(zero_copy_only=False)
-        evaluated = int(looked_at.sum())
+        evaluated = findings.count(looked_at)
     mask = violations.to_numpy(zero_copy_only=False) & looked_at
     findings.add_rule(bound.node, bound.rule_id, rule, mask, evaluated, rule_message(rule))
 
@@ -123,17 +125,18 @@ def _good_rows(
 
 def _count_warned(findings: Findings) -> int:
     masks = [finding.mask for finding in findings.violated() if finding.severity == "warn"]
-    return int((np.logical_or.reduce(masks) & findings.alive).sum()) if masks else 0
+    return findings.count(np.logical_or.reduce(masks) & findings.alive) if masks else 0
 
 
-def _rule_counts(batch: pa.RecordBatch, found: Iterable[Finding]) -> Iterable[RuleCount]:
-    for f in found:
-        violations = int(f.mask.sum())
-        first = _first_positions(batch, f) if violations and f.stops else ()
+def _rule_counts(batch: pa.RecordBatch, findings: Findings) -> Iterable[RuleCount]:
+    for f in findings.all.values():
+        violations = findings.count(f.mask)
+        first = _first_positions(batch, f, findings.records) if violations and f.stops else ()
         yield RuleCount(f.node, f.rule_id, f.type, f.field, f.severity, violations, first, f.message or "", f.evaluated)
 
 
-def _first_positions(batch: pa.RecordBatch, finding: Finding) -> tuple[RecordRef, ...]:
-    rows = batch.select([FILE, RECORD]).filter(pa.array(finding.mask))
+def _first_positions(batch: pa.RecordBatch, finding: Finding, records: Records | None) -> tuple[RecordRef, ...]:
+    violating = np.flatnonzero(finding.mask) if records is None else records.first(finding.mask)
+    rows = batch.select([FILE, RECORD]).take(pa.array(violating))
     first = rows.take(pc.select_k_unstable(rows, MOST_REFS, [(FILE, "ascending"), (RECORD, "ascending")]))
     return tuple(RecordRef(row[FILE], row[RECORD]) for row in first.to_pylist())

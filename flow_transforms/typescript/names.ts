@@ -235,6 +235,8 @@ export interface Operations<DataFrame> {
   aggregate(fields: { readonly by: readonly (string)[]; readonly columns: readonly ({ readonly as: string; readonly function: "count" | "sum" | "min" | "max" | "avg" | "countDistinct"; readonly column?: string })[] }): DataFrame;
   /** Adds or replaces columns with Spark SQL expressions. */
   derive(fields: { readonly columns: Readonly<Record<string, string>> }): DataFrame;
+  /** Makes one row of each element of a JSON array. */
+  explode(fields: { readonly field: string; readonly as: string; readonly type: string; readonly indexAs?: string; readonly keepEmpty?: boolean }): DataFrame;
   /** Adds columns for the members of a JSON object. */
   flatten(fields: { readonly field: string; readonly columns: Readonly<Record<string, string>>; readonly prefix?: string; readonly onMissing: "null" | "reject"; readonly onUnknown: "ignore" | "reject" }): DataFrame;
   /** Adds a column with one value out of a column of JSON. */

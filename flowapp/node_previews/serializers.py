@@ -49,6 +49,9 @@ class ViolationPreviewSerializer(CamelSerializer[Any]):
 class RowPreviewSerializer(CamelSerializer[Any]):
     file = serializers.CharField(help_text="The file or the table.")
     record = serializers.IntegerField()
+    element = serializers.IntegerField(
+        allow_null=True, help_text="Of which element of the record explode made the row, beginning with 0."
+    )
     result = serializers.ChoiceField(
         ["passed", "warned", "rejected", "filtered", "stops"], help_text="`stops`: the row ends a run."
     )

@@ -62,10 +62,12 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class ShownRow:
-    """A row of the table. `why` lists the violations as text. A row that could not be parsed has no cells but `raw`."""
+    """A row of the table. `why` lists the violations as text. `element` is the index of the element that the row was
+    made of. A row that could not be parsed has no cells but `raw`."""
 
     file: str
     record: int
+    element: int | None
     result: str
     label: str
     why: tuple[str, ...]
@@ -134,6 +136,7 @@ def _row(row: Mapping[str, Any], side: Side, names: Sequence[str], has_sides: bo
     return ShownRow(
         row["file"],
         row["record"],
+        row["element"],
         row["result"],
         LABELS[row["result"]],
         tuple(_why(violation) for violation in row["violations"]),

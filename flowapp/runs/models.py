@@ -242,6 +242,8 @@ class NodeRun(models.Model):
     rows_in = models.BigIntegerField(default=0)
     rows_out = models.BigIntegerField(default=0)
     rows_read = models.BigIntegerField(null=True)
+    # Rows that were made of records, less these records.
+    rows_exploded = models.BigIntegerField(null=True)
     rows_filtered = models.BigIntegerField(null=True)
     # Rows that were passed to other branches.
     rows_elsewhere = models.BigIntegerField(null=True)

@@ -1,4 +1,4 @@
-"""The row balance of a target: `read 10 = loaded 7 + rejected 2 + filtered 1`."""
+"""The row balance of a target: `read 10 = loaded 7 + rejected 2 + filtered 1`, or `read 10 + exploded 20 = …`."""
 
 from __future__ import annotations
 
@@ -22,9 +22,10 @@ ALWAYS_SHOWN = 3
 
 @dataclass(frozen=True, slots=True)
 class RowBalance:
-    """A row balance. `terms` are (word, rows); `holds` is whether they add up to the rows read."""
+    """A row balance. `terms` are (word, rows); `holds` is whether they add up to the rows read and exploded."""
 
     read: int
+    exploded: int
     terms: tuple[tuple[str, int], ...]
     holds: bool
 
@@ -34,15 +35,16 @@ class RowBalance:
 
     def __str__(self) -> str:
         shown = [f"{word} {count:,}" for word, count in self.terms]
-        return f"read {self.read:,} {self.sign} {' + '.join(shown)}"
+        added = f" + exploded {self.exploded:,}" if self.exploded else ""
+        return f"read {self.read:,}{added} {self.sign} {' + '.join(shown)}"
 
 
 def row_balance_of(node: Mapping[str, Any]) -> RowBalance:
     """Return the row balance of a target, given in the form of `flow run --json`."""
     terms = [(word, node.get(key) or 0) for key, word in TERMS.items()]
     shown = [term for index, term in enumerate(terms) if term[1] or index < ALWAYS_SHOWN]
-    read = node.get("rowsRead") or 0
-    return RowBalance(read, tuple(shown), sum(count for _, count in terms) == read)
+    read, exploded = node.get("rowsRead") or 0, node.get("rowsExploded") or 0
+    return RowBalance(read, exploded, tuple(shown), sum(count for _, count in terms) == read + exploded)
 
 
 def effect_words(effect: Mapping[str, Any]) -> str:

@@ -9,7 +9,7 @@ from flowapp.accounts.models import Workspace
 from flowapp.runs.models import RuleCount
 
 _MADE_UP = re.compile(r"r-[0-9a-f]{12}")
-_IMPLICIT = re.compile(r"(type|notNull|length|text|order|expression|missing|members):(.*)", re.DOTALL)
+_IMPLICIT = re.compile(r"(type|notNull|length|text|order|expression|missing|members|size):(.*)", re.DOTALL)
 """Ids of rules that follow from the columns of a target."""
 
 

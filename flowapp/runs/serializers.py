@@ -86,6 +86,9 @@ class NodeSerializer(WireSerializer[Any]):
     rows_in = serializers.IntegerField()
     rows_out = serializers.IntegerField()
     rows_read = serializers.IntegerField(required=False)
+    rows_exploded = serializers.IntegerField(
+        required=False, help_text="Rows that explode made of records, less these records."
+    )
     rows_filtered = serializers.IntegerField(required=False)
     rows_elsewhere = serializers.IntegerField(required=False, help_text="Rows that were passed to other branches.")
     rows_grouped = serializers.IntegerField(

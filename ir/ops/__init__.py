@@ -9,6 +9,7 @@ from ir.kinds import KindTable
 from ir.ops.aggregate import Aggregate, AggregateColumn
 from ir.ops.base import Column, ColumnList, Op
 from ir.ops.columns import Cast, CastTo, Derive, Drop, FillNull, Rename, Select, Trim, TypeOrObject
+from ir.ops.explode import Explode
 from ir.ops.extract import JsonPath, RegexExtract
 from ir.ops.flatten import Flatten
 from ir.ops.join import Join, JoinType
@@ -28,6 +29,7 @@ OP_KINDS = (
     RegexExtract,
     JsonPath,
     Flatten,
+    Explode,
     Deduplicate,
     Window,
     Aggregate,
@@ -47,6 +49,7 @@ AnyOp = Annotated[
     | RegexExtract
     | JsonPath
     | Flatten
+    | Explode
     | Deduplicate
     | Window
     | Aggregate
@@ -67,6 +70,7 @@ __all__ = [
     "Deduplicate",
     "Derive",
     "Drop",
+    "Explode",
     "FillNull",
     "Filter",
     "Flatten",

@@ -44,6 +44,8 @@ class Aggregate(Op):
     group. Rows of a group count as grouped, except one for each group.
     """
 
+    compares_rows = True
+
     op: Literal["aggregate"]
     by: Annotated[list[Column], Field(min_length=1, max_length=MAX_KEY_COLUMNS)] = Field(
         title="Group by",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from pydantic import Field
 
@@ -20,7 +20,14 @@ Reads = Iterator[tuple[str, Pointer]]
 
 
 class Op(Spec):
-    """The base of all ops: how an op changes the set of columns, and which columns it needs."""
+    """The base of all ops: how an op changes the set of columns, and which columns it needs.
+
+    `made_while_reading` says that the op is computed where rows are read, whatever its settings; `compares_rows` that
+    what becomes of a row depends on other rows.
+    """
+
+    made_while_reading: ClassVar[bool] = False
+    compares_rows: ClassVar[bool] = False
 
     op: str
 

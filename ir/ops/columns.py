@@ -32,6 +32,8 @@ from ir.written import (
 class Rename(Op):
     """Gives columns new names."""
 
+    made_while_reading = True
+
     op: Literal["rename"]
     columns: Annotated[dict[Column, Column], Field(min_length=1, max_length=MAX_COLUMNS)] = Field(
         description="The old names with the new names.", json_schema_extra={"valueTitle": "New name"}
@@ -73,6 +75,8 @@ TypeOrObject = Annotated[TypeName | CastTo, TextOrObject()]
 class Cast(Op):
     """Converts columns to another type. A value that does not fit is a type mismatch, never a silent NULL."""
 
+    made_while_reading = True
+
     op: Literal["cast"]
     columns: Annotated[dict[Column, TypeOrObject], Field(min_length=1, max_length=MAX_COLUMNS)] = Field(
         description="The columns with their new types. Where dates or numbers are written in another way than usual, "
@@ -95,6 +99,8 @@ class Cast(Op):
 class Select(Op):
     """Keeps only these columns, in this order."""
 
+    made_while_reading = True
+
     op: Literal["select"]
     columns: ColumnList = Field(description="The columns to keep.")
 
@@ -110,6 +116,8 @@ class Select(Op):
 
 class Drop(Op):
     """Removes columns."""
+
+    made_while_reading = True
 
     op: Literal["drop"]
     columns: ColumnList = Field(description="The columns to remove.")
@@ -150,6 +158,8 @@ class Derive(Op):
 class FillNull(Op):
     """Replaces NULL with a value."""
 
+    made_while_reading = True
+
     op: Literal["fillNull"]
     columns: Annotated[dict[Column, Scalar], Field(min_length=1, max_length=MAX_COLUMNS)] = Field(
         description="The columns with the values that replace NULL.",
@@ -162,6 +172,8 @@ class FillNull(Op):
 
 class Trim(Op):
     """Removes spaces from both ends of text columns."""
+
+    made_while_reading = True
 
     op: Literal["trim"]
     columns: ColumnList = Field(description="The text columns to trim.")

@@ -26,6 +26,8 @@ class RegexExtract(Op):
     Numbers and dates are matched in their canonical text. The first match in the text counts.
     """
 
+    made_while_reading = True
+
     op: Literal["regexExtract"]
     field: Column = Field(title="Column", description="The column to search. It stays as it is.")
     pattern: Text = Field(
@@ -64,6 +66,8 @@ class JsonPath(Op):
 
     Text that is not JSON, and a value that does not have the type, are type mismatches. A JSON null becomes NULL.
     """
+
+    made_while_reading = True
 
     op: Literal["jsonPath"]
     field: Column = Field(title="Column", description="The column of JSON, or of text that is JSON. It stays as it is.")

@@ -25,6 +25,8 @@ class Flatten(Op):
     and a value that does not have the type, are type mismatches. A JSON null becomes NULL.
     """
 
+    made_while_reading = True
+
     op: Literal["flatten"]
     field: Column = Field(
         title="Column", description="The column of JSON objects, or of text that is one. It stays as it is."

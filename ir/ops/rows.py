@@ -41,6 +41,8 @@ class Deduplicate(Op):
     to each other. Types that Spark does not have are compared as text.
     """
 
+    compares_rows = True
+
     op: Literal["deduplicate"]
     keys: ColumnList = Field(title="Key columns", description="The columns that identify a row.")
     order_by: Column | None = Field(

@@ -61,6 +61,8 @@ class Window(Op):
     all columns of the order are ordered as in their files; such rows of a database that differ fail the run.
     """
 
+    compares_rows = True
+
     op: Literal["window"]
     partition_by: Annotated[list[Column], Field(max_length=MAX_KEY_COLUMNS)] = Field(
         default=[],

@@ -97,6 +97,12 @@ def test_a_column_that_was_dropped_and_made_anew_is_not_the_sources():
     assert found.columns["a"].sources == ("b",)
 
 
+def test_elements_and_their_places_come_from_the_array():
+    found = lineage({"op": "explode", "field": "a", "as": "item", "type": "bigint", "indexAs": "place"})
+    assert found.columns["item"] == Trace(("a",), ("each element as bigint",))
+    assert found.columns["place"] == Trace(("a",), ("place of the element",))
+
+
 def test_casts_fills_and_trims_are_steps_on_the_way():
     found = lineage(
         {"op": "trim", "columns": ["a"]},

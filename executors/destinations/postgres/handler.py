@@ -139,7 +139,7 @@ class PostgresDestination(DestinationHandler):
         return version_of(state.rows_range)
 
     def refuse_rows(self, state: LoadState) -> TaskCount | None:
-        return refuse_rows(state.load.connection, load_plan(state), state.target.on_type_mismatch)
+        return refuse_rows(state.load.connection, load_plan(state), state.on_refused)
 
     def refuse_failing_rows(self, state: LoadState, failure: Terminal) -> TaskCount:
         plan = load_plan(state)

@@ -34,6 +34,7 @@ def load_plan(state: LoadState) -> LoadPlan:
         order_by=_order_by(target),
         keeps_order=load.reading.keeps_order,
         row_form=GROUP if any(node.aggregates for node in load.path.transforms) else INPUT,
+        is_exploded=load.path.explode is not None,
         files=_files_of(state),
         quarantine=load.quarantine,
         input=InputCounts(**state.node_counts),

@@ -18,6 +18,7 @@ from executors.postgres.key_match import (
     is_newer,
     is_newer_than,
     key_values,
+    keys_repeated_in_records,
     last_of_each_key,
     own_rows,
     repeated_keys,
@@ -142,9 +143,23 @@ def _one_of_each_key(conn: Conn, plan: LoadPlan, key: UniqueKey) -> sql.Composed
     """Return one row of each key. The choice is never arbitrary; raises Terminal `upsert.key_repeated` if no order
     decides."""
     _analyze(conn, plan)
+    if plan.is_exploded:
+        _require_distinct_rows(conn, plan, key)
     if not plan.keeps_order:
         _require_order(conn, plan, key)
     return last_of_each_key(plan, key)
+
+
+def _require_distinct_rows(conn: Conn, plan: LoadPlan, key: UniqueKey) -> None:
+    if refs := keys_repeated_in_records(conn, plan, key):
+        raise InvalidContent(
+            "upsert.key_repeated",
+            f"Rows that explode has made of one record have the same key ({', '.join(plan.upsert_key)}): "
+            f"{describe_positions(refs, {f.seq: f.name for f in plan.files})}.",
+            node=plan.run.node,
+            hint="The target was not loaded. Add a column that differs between the elements to upsertKey, for example "
+            "that of indexAs.",
+        )
 
 
 def _require_order(conn: Conn, plan: LoadPlan, key: UniqueKey) -> None:

@@ -24,9 +24,9 @@ def load_staged_rows(state: LoadState) -> LoadState:
     """Load the staged rows. If rows refused by the table are to be rejected, keep the failure until these rows are
     found."""
     try:
-        return _commit(state, explains=state.target.on_type_mismatch == "abort")
+        return _commit(state, explains=state.on_refused == "abort")
     except Terminal as failure:
-        if state.target.on_type_mismatch == "abort":
+        if state.on_refused == "abort":
             raise
         return replace(state, load_failure=failure)
 

@@ -25,7 +25,7 @@ from executors.runs.steps.hold import reasons_to_hold
 def count_effect(state: LoadState) -> LoadState:
     """Count what the load would change, and report it in the form of a load's report."""
     target, handler = state.target, state.load.handler
-    if target.on_type_mismatch == "abort":
+    if state.on_refused == "abort":
         handler.refuse_repeats(state)
     effect, null_rates = handler.measure(state)
     reasons = reasons_to_hold(target, effect, null_rates)

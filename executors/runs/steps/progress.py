@@ -33,6 +33,8 @@ def log_pass(state: LoadState) -> LoadState:
     """Log the results of the rows that were read."""
     staged, events = state.result.total("rows_staged"), state.load.context.ports.events
     text = f"Read {counted(state.rows_read, 'row')}: {staged:,} staged, {state.rows_rejected:,} rejected"
+    if state.rows_exploded:
+        text += f", {state.rows_exploded:,} added by explode"
     if state.rows_filtered:
         text += f", {state.rows_filtered:,} filtered"
     if state.rows_elsewhere:

@@ -207,6 +207,7 @@ class Migration(migrations.Migration):
                 ("rows_in", models.BigIntegerField(default=0)),
                 ("rows_out", models.BigIntegerField(default=0)),
                 ("rows_read", models.BigIntegerField(null=True)),
+                ("rows_exploded", models.BigIntegerField(null=True)),
                 ("rows_filtered", models.BigIntegerField(null=True)),
                 ("rows_elsewhere", models.BigIntegerField(null=True)),
                 ("rows_grouped", models.BigIntegerField(null=True)),

@@ -84,6 +84,12 @@ def test_other_terms_are_shown_when_they_are_not_zero():
     )
 
 
+def test_rows_that_were_made_of_records_stand_beside_those_that_were_read():
+    counts = {"rowsRead": 3, "rowsExploded": 4, "rowsLoaded": 6, "rowsRejected": 1}
+    assert str(row_balance_of(counts)) == "read 3 + exploded 4 = loaded 6 + rejected 1 + filtered 0"
+    assert str(row_balance_of({**counts, "rowsExploded": 5})).startswith("read 3 + exploded 5 ≠ ")
+
+
 def test_rules_checks_quarantine_and_warnings_are_shown():
     text = shown(DOCUMENT)
 

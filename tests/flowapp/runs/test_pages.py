@@ -13,6 +13,7 @@ from flowapp.accounts.services import ensure_workspace
 from flowapp.connections.secrets import encrypt
 from flowapp.pipelines.models import Pipeline
 from flowapp.runs.models import NodeRun, RuleCount, Run, RunLog, State, Trigger
+from flowapp.runs.selectors import run_document
 from flowapp.runs.services import queue_run
 from flowapp.runs.sort_values import store_sort_values
 from flowapp.runs.stored_report import StoredReport
@@ -246,6 +247,13 @@ def test_a_run_without_anything_new_does_not_call_its_nodes_unfinished(as_, queu
 
     assert "nothing to do" in text
     assert "did not finish" not in text
+
+
+def test_rows_that_were_made_of_records_are_part_of_the_balance(as_, queued):
+    text = words(as_("viewer").get(at(load(queued, rows_read=10, rows_exploded=1000))))
+    assert "read 10 + exploded 1,000 = loaded 1,000 + rejected 10" in text
+    (node,) = run_document(queued)["nodes"]
+    assert (node["rowsRead"], node["rowsExploded"]) == (10, 1000)
 
 
 def test_numbers_that_do_not_add_up_are_called_so(as_, queued):

@@ -1,0 +1,88 @@
+"""Rules about the op explode: what may stand before and behind it, and which targets take its rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from ir.budget import spend
+from ir.diagnostics import Diagnostic, diagnose
+from ir.graph import Graph
+from ir.load_modes import load_mode
+from ir.nodes import Branch, Target, Transform
+from ir.ops import Explode, Op
+from ir.pointers import Pointer
+from ir.structure import DraftNode
+
+Place = tuple[Op | None, Pointer]
+"""An op, or None for a branch node, and where it stands."""
+
+
+def check_explodes(graph: Graph) -> Iterator[Diagnostic]:
+    """All rules of this module. Each place is reported once, however many targets it leads to."""
+    reported: set[tuple[str, Pointer]] = set()
+    for node in graph.nodes:
+        for found in _findings(node, graph):
+            if (key := (found.code, found.path)) not in reported:
+                reported.add(key)
+                yield found
+
+
+def _findings(node: DraftNode, graph: Graph) -> Iterator[Diagnostic]:
+    if isinstance(node.spec, Target):
+        places = _places_before(node, graph)
+        explodes = [i for i, (op, _) in enumerate(places) if isinstance(op, Explode)]
+        if explodes:
+            yield from _check_path(places, explodes)
+            yield from _check_target(node.spec, node.at)
+    elif isinstance(node.spec, Transform):
+        for join, at in node.spec.joins(node.at):
+            reference = graph.by_id.get(join.with_)
+            if reference is not None and any(isinstance(op, Explode) for op, _ in _places_up_to(reference, graph)):
+                message = f"{join.with_} explodes its rows, so that it cannot be a reference."
+                yield diagnose("explode.reference", at / "with", message)
+
+
+def _check_path(places: Sequence[Place], explodes: Sequence[int]) -> Iterator[Diagnostic]:
+    first, *others = explodes
+    for other in others:
+        yield diagnose("explode.repeated", places[other][1], "The rows are exploded already.")
+    for op, at in places[:first]:
+        if op is None or not op.made_while_reading:
+            yield diagnose("explode.order", at, f"{_named(op)} stands before explode.")
+    for op, at in places[first:]:
+        if op is None or op.compares_rows:
+            message = f"{_named(op)} stands behind explode, and could part rows of one record."
+            yield diagnose("explode.order", at, message)
+
+
+def _named(op: Op | None) -> str:
+    return f"The operation {op.op}" if op is not None else "A branch node"
+
+
+def _check_target(target: Target, at: Pointer) -> Iterator[Diagnostic]:
+    mode = load_mode(target.load_mode)
+    if mode.keeps_watermark or mode.follows_stream:
+        message = f"The load mode {target.load_mode} takes no rows that explode has made."
+        yield diagnose("explode.load_mode", at / "loadMode", message)
+
+
+def _places_before(node: DraftNode, graph: Graph) -> list[Place]:
+    above = graph.first_input_of(node)
+    return _places_up_to(above, graph) if above is not None else []
+
+
+def _places_up_to(last: DraftNode, graph: Graph) -> list[Place]:
+    """The ops of a node and of those that its rows come through, in their order, as far as there is no cycle."""
+    chain: list[DraftNode] = []
+    above: DraftNode | None = last
+    while above is not None and above not in chain:
+        spend(2)
+        chain.append(above)
+        above = graph.first_input_of(above)
+    places: list[Place] = []
+    for node in reversed(chain):
+        if isinstance(node.spec, Transform):
+            places += [(op, node.at / "ops" / i) for i, op in enumerate(node.spec.ops)]
+        elif isinstance(node.spec, Branch):
+            places.append((None, node.at))
+    return places
