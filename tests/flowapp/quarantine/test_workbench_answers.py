@@ -133,7 +133,7 @@ def test_what_an_expression_left_as_it_was_is_reported(as_, chosen):
 def test_an_expression_replaces_what_was_typed_only_where_that_is_ticked(as_, chosen):
     client = as_("editor")
     page = client.get(chosen)
-    assert "Manually edited values of this field are kept too" in words(page)
+    assert "Manually edited values of this field are not replaced either" in words(page)
     assert 'name="replace" value="1" >' in page.content.decode(), "not ticked"
     wish = {"field": "name", "expression": "trim(name)"}
     for form, replaces in ((wish, False), ({**wish, "replace": "1"}, True)):
