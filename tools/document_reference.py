@@ -35,13 +35,14 @@ def page() -> str:
 
 
 def _order(definitions: dict[str, Schema]) -> Any:
-    """Nodes first, then what they hold, in the order in which the schema mentions them."""
+    """Return the sort key of definitions: nodes first, then their parts, in the order in which the schema mentions
+    them."""
     mentioned = list(dict.fromkeys(_references(definitions["Pipeline"], definitions, set())))
     return lambda name: (mentioned.index(name) if name in mentioned else len(mentioned), name)
 
 
 def _references(schema: Any, definitions: dict[str, Schema], seen: set[str]) -> Iterator[str]:
-    """The definitions below a schema, each before those that it mentions."""
+    """Yield the definitions below a schema, each before those that it mentions."""
     if isinstance(schema, list):
         for item in schema:
             yield from _references(item, definitions, seen)
@@ -66,7 +67,7 @@ def _section(schema: Schema, definitions: dict[str, Schema]) -> Iterator[str]:
 
 
 def _row(name: str, use: Schema, schema: Schema, definitions: dict[str, Schema]) -> str:
-    """What a use of a definition does not say, the definition says."""
+    """Return the row of a field. The attributes of the definition apply unless the field overrides them."""
     part = {**definitions.get(_name_of(use), {}), **use}
     shown = f"**`{name}`**" if name in schema.get("required", ()) else f"`{name}`"
     title = part.get("title", "") + (f" ({part['unit']})" if "unit" in part else "")

@@ -1,11 +1,11 @@
-"""Write the lists of functions and system tables that queries of people may use: `ir/postgres_functions.txt` and
+"""Write the lists of functions and system tables that queries of users may use: `ir/postgres_functions.txt` and
 `ir/postgres_relations.txt`.
 
-    python tools/postgres_allowed.py postgresql://USER@HOST:PORT/DATABASE …
+python tools/postgres_allowed.py postgresql://USER@HOST:PORT/DATABASE …
 
-One URL for each PostgreSQL version that Flow supports; new servers without extensions and functions of their own. A
-name is listed if it passes on every server that has it, with every overload. Read the difference before you commit it:
-that PostgreSQL calls a function stable does not say what it reads.
+Give one URL for each PostgreSQL version that Flow supports, of new servers without extensions and functions of their
+own. A name is listed if it passes on every server that has it, with every overload. Review the difference before you
+commit it: a function that is marked as stable can still read anything.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ SELECT p.proname, bool_and(
 FROM pg_proc p JOIN pg_language l ON l.oid = p.prolang
 WHERE p.pronamespace = 'pg_catalog'::regnamespace GROUP BY p.proname
 """
-"""Volatile functions write, wait, lock, or answer otherwise each time; the types are those of functions that no query
-calls."""
+"""Volatile functions write, wait, lock or return different results each time; the types are those of functions that no
+query calls."""
 
 REFUSED = re.compile(
     r"pg_.*|lo_.*|lo(read|write)|binary_upgrade_.*|acl.*|makeaclitem|has_.*_privilege|inet_(client|server)_.*|txid_.*"
@@ -38,8 +38,8 @@ REFUSED = re.compile(
     r"|.*_validator|getpgusername|.*(_accum|_accum_inv|_combine|_transfn|_statefunc|typmodin|send)"
     r"|(bt(?!rim)|gin_|gist_|spg_|brin_).*"
 )
-"""Reads settings, sessions, files or tables that it is told by name, runs SQL that it is given as text, or is a part of
-an aggregate, type or index that no query calls."""
+"""Reads settings, sessions, files or tables by name, runs SQL from its arguments, or is a part of an aggregate, type or
+index that no query calls."""
 
 HARMLESS = {"pg_collation_for", "pg_column_size", "pg_input_is_valid", "pg_size_bytes", "pg_size_pretty", "pg_typeof"}
 
@@ -58,11 +58,11 @@ VIEWS = {
     "pg_user",
     "pg_views",
 }
-"""Views over system tables alone. Other views call functions that tell of sessions, settings and files."""
+"""Views over system tables only. Other views call functions that show sessions, settings and files."""
 PRIVATE = re.compile(
     r"pg_authid|pg_db_role_setting|pg_largeobject.*|pg_statistic|pg_statistic_ext_data|pg_subscription|pg_user_mapping"
 )
-"""Tables that hold passwords, settings, or values of other tables."""
+"""Tables that contain passwords, settings, or values of other tables."""
 
 
 def may_call(name: str, passes: bool) -> bool:

@@ -1,5 +1,5 @@
-"""Makes flow_transforms/typescript/names.ts: the functions and operations that TypeScript may name, from the tables of
-`ir`. `tools/document_reference.py` writes it."""
+"""Writes flow_transforms/typescript/names.ts: the functions and operations that TypeScript may use, from the tables of
+`ir`. Run by `tools/document_reference.py`."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def _functions() -> Iterator[str]:
 
 
 def _operations() -> Iterator[str]:
-    """Operations without a method in PySpark's words: each takes its fields as one object."""
+    """Yield the operations that are not methods of PySpark. Each takes its fields as one object."""
     yield "export interface Operations<DataFrame> {\n"
     for name in sorted(name for name in OPS if name not in METHODS):
         schema = schema_of(OPS[name])
@@ -46,7 +46,7 @@ def _without_tag(schema: Schema) -> Schema:
 
 
 def _type(schema: Schema, definitions: dict[str, Schema]) -> str:
-    """Return the TypeScript type of a schema; of one that says more than TypeScript can, the wider type."""
+    """Return the TypeScript type of a schema, or a wider type if TypeScript cannot express the schema."""
     if "$ref" in schema:
         return _type(definitions[schema["$ref"].rpartition("/")[2]], definitions)
     if "const" in schema or "enum" in schema:

@@ -1,9 +1,9 @@
-"""`make bench`: the product beside its floor and its peers, interleaved, on one machine in one run.
+"""`make bench`: the product against its floor and its peers, interleaved, on one machine in one run.
 
-    python -m tests.bench [--rows N] [--runs N] [--peers] [CASE …]
+python -m tests.bench [--rows N] [--runs N] [--peers] [CASE …]
 
-Prints one line per case: medians, the ratio to the floor, and the aim. Absolute times are those of this machine; only
-ratios of one run mean anything.
+Prints one line per case: medians, the ratio to the floor, and the aim. Compare ratios of one run only: absolute times
+depend on the machine.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Bench:
     runs: int
 
     def csv(self, rows: int) -> Path:
-        """The benchmark file of that many rows, made once per machine."""
+        """Return the benchmark file with `rows` rows. It is made once per machine."""
         path = self.folder / "files" / f"orders-{rows}.csv"
         if not path.exists():
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -92,7 +92,7 @@ class Bench:
         return run_once(self.warehouse, self.csv(self.rows), rules=[], **follow)[0]
 
     def hold(self, rows: int, table: str = "bench_held") -> None:
-        """The table holds the first rows of the file."""
+        """Fill the table with the first rows of the file."""
         import psycopg
 
         make_target(self.dsn, peers.DDL)
@@ -102,13 +102,14 @@ class Bench:
             c.execute(f"create table {table} as select * from public.orders where order_id <= {rows}")
 
     def upsert(self, table: str) -> float:
-        """Upsert into a table that holds every key; `table` is a copy of the rows it holds."""
+        """Upsert into a table that contains every key; `table` is a copy of its rows."""
         make_target(self.dsn, peers.DDL, fill_from=table)
         seconds, _ = run_once(self.warehouse, self.csv(self.rows), mode="upsert", rules=[])
         return seconds
 
     def fill(self) -> None:
-        """`bench_same` holds the file's rows but the bad ones' mails, `bench_other` the same keys with other values."""
+        """`bench_same` contains the rows of the file, except for the mails of bad rows; `bench_other` has the same keys
+        with other values."""
         import psycopg
 
         make_target(self.dsn, peers.DDL)
@@ -122,7 +123,7 @@ class Bench:
 
 
 def interleave(times: int, *ways: Callable[[], float]) -> list[float]:
-    """The median seconds of each way, run in turn."""
+    """Return the median seconds of each way. The ways take turns."""
     taken = [[way() for way in ways] for _ in range(times)]
     return [statistics.median(column) for column in zip(*taken, strict=True)]
 
@@ -184,13 +185,13 @@ def truncate(bench: Bench) -> None:
 
 
 def blue_green(bench: Bench) -> None:
-    """All rows of a table with a key and an index, replaced beside a reader's view of it."""
+    """All rows of a table with a key and an index, replaced while a reader has a view of it."""
     floor, product = interleave(bench.runs, lambda: floors.swap(bench.dsn, bench.csv(bench.rows)), bench.swap)
     say("blue_green: CSV, five rules, key, index and view on target", product, floor, "≤ 1.3 ×")
 
 
 def incremental(bench: Bench) -> None:
-    """Files of which the table holds the first rows: those are below the watermark, the others past it."""
+    """Files whose first rows are in the table: these are below the watermark, the others above it."""
     for held, what, aim in ((1000, "nearly all", "≤ 1.3 ×"), (bench.rows // 2, "half", "–")):
         bench.hold(held)
         floor, product = interleave(
@@ -200,7 +201,8 @@ def incremental(bench: Bench) -> None:
 
 
 def growth(bench: Bench) -> None:
-    """Five times the rows: time, ours and the floor's, and peak memory of this process tree (driver, JVM, workers)."""
+    """Five times the rows: the time of the product and of the floor, and the peak memory of this process tree (driver,
+    JVM, workers)."""
     taken: dict[int, tuple[float, int]] = {}
     floors_taken: dict[int, float] = {}
     for rows in (bench.rows, 5 * bench.rows):
@@ -221,7 +223,7 @@ def growth(bench: Bench) -> None:
 
 
 def small(bench: Bench) -> None:
-    """1,000 rows: a cold `flow run` with the databases up, then a warm worker from request to loaded."""
+    """1,000 rows: a cold `flow run` with running databases, then a warm worker from request to loaded rows."""
     fields = bench.warehouse
     make_target(bench.dsn, peers.DDL)
     document, csv = make_pipeline(bench.folder), bench.csv(10_000)
@@ -247,17 +249,17 @@ def small(bench: Bench) -> None:
 
 
 def rejected_pages(bench: Bench) -> None:
-    """Pages of rejected rows with ten times the rows behind them."""
+    """Pages of rejected rows in a table with ten times the rows."""
     quarantine.run(bench.warehouse, 10 * bench.rows, times=40)
 
 
 def server_times(bench: Bench) -> None:
-    """Every page with 1,000 pipelines and 1,000,000 runs behind it."""
+    """Every page in a workspace with 1,000 pipelines and 1,000,000 runs."""
     pages.run(bench.services, bench.warehouse)
 
 
 def tools(bench: Bench) -> None:
-    """What a user would pick instead, as whole processes, where they are installed (PEER_PYTHON)."""
+    """Other tools, run as processes, if they are installed (PEER_PYTHON)."""
     python = os.environ.get("PEER_PYTHON")
     if not python:
         needed = "dlt[postgres], pyarrow, adbc-driver-postgresql and ingestr"

@@ -1,4 +1,4 @@
-"""Floors that `peers` lacks: the plain statements of a load mode, by hand."""
+"""Floors that `peers` lacks: the SQL statements of a load mode without Flow."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def add_dependents(dsn: str) -> None:
 
 
 def swap(dsn: str, csv: Path) -> float:
-    """Seconds of COPY into an UNLOGGED table and of what replaces a table by a swap, in one transaction."""
+    """Return the seconds of COPY into an UNLOGGED table and of replacing a table by a swap, in one transaction."""
     with psycopg.connect(dsn, autocommit=True) as c:
         c.execute("drop table if exists swap_stage, swap_new, swap_target cascade")
         c.execute(f"create table swap_target ({peers.DDL}, primary key (order_id))")
@@ -41,7 +41,7 @@ def swap(dsn: str, csv: Path) -> float:
 
 
 def replace_all(dsn: str, csv: Path) -> float:
-    """Seconds of COPY into an UNLOGGED table, and of TRUNCATE and INSERT into a table with a key that was full."""
+    """Return the seconds of COPY into an UNLOGGED table, and of TRUNCATE and INSERT into a filled table with a key."""
     with psycopg.connect(dsn, autocommit=True) as c:
         c.execute("drop table if exists truncate_stage, truncate_target")
         c.execute(f"create table truncate_target ({peers.DDL}, primary key (order_id))")
@@ -57,8 +57,8 @@ def replace_all(dsn: str, csv: Path) -> float:
 
 
 def past_mark(dsn: str, csv: Path, held: str) -> float:
-    """Seconds of COPY into an UNLOGGED table and of INSERT of the rows past the highest moment in the target, which
-    holds what stands in the table `held`."""
+    """Return the seconds of COPY into an UNLOGGED table and of INSERT of the rows after the highest time in the target.
+    Before, the target gets the rows of the table `held`."""
     with psycopg.connect(dsn, autocommit=True) as c:
         c.execute("drop table if exists mark_stage, mark_target")
         c.execute(f"create table mark_target ({peers.DDL}, primary key (order_id))")

@@ -10,7 +10,7 @@ from typing import Self
 
 
 class PeakMemory:
-    """Within the block, `peak` becomes the most bytes that the process tree held at once (proportional set size)."""
+    """Set `peak` to the largest size in bytes of the process tree while the block runs (proportional set size)."""
 
     def __init__(self) -> None:
         self.peak = 0

@@ -1,12 +1,13 @@
-"""Server time of every page and of every GET of the API, over a workspace of `pages_world`.
+"""Server time of every page and of every GET of the API, for the workspace of `pages_world`.
 
-    python -m tests.bench.pages [--times N] [--only REGEX]
+python -m tests.bench.pages [--times N] [--only REGEX]
 
-The pages come from the URL patterns, so that a new one is measured by itself. `VALUES` fills in the parameters of an
-address, `QUERIES` are filters, sortings and searches that are asked for besides, `SKIPPED` are not asked for.
+The pages are those of the URL patterns, so new pages are included. `VALUES` are the parameters of URLs, `QUERIES` are
+further filters, sort orders and searches, `SKIPPED` are not measured.
 
-Wall time includes what else the machine does. CPU is the time of this process, DB the CPU time of its session in the
-control database (0 where the server is on another machine). Sessions in target databases are in the wall time alone.
+Wall time includes other work of the machine. CPU is the time of this process, DB the CPU time of its session in the
+control database (0 if the server is on another machine). Sessions in target databases are included in the wall time
+only.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ if TYPE_CHECKING:
 AIM_MS = 100
 WARM = 3
 LONGEST_SECONDS = 3
-"""A page that takes longer is not asked for again."""
+"""A slower page is requested only once."""
 SKIPPED = {
     "accounts:link": "signs in, once per link",
     "quarantine:export": "streams rows for as long as there are any",
@@ -56,13 +57,13 @@ SKIPPED = {
     "node_previews:look": "shows what a worker has computed",
     "api:node_preview": "shows what a worker has computed",
 }
-"""Addresses that are not measured, and why."""
+"""URLs that are not measured, with the reason."""
 Query = dict[str, str]
 
 
 @dataclass
 class Page:
-    """An address, and what asking for it took, in ms."""
+    """A URL and the times of its requests, in ms."""
 
     name: str
     address: str
@@ -89,7 +90,7 @@ class Page:
 
 
 def values(workspace: Workspace) -> dict[str, str]:
-    """What stands for each parameter of an address."""
+    """The values of URL parameters."""
     from flowapp.alerts.models import Alert
     from flowapp.backups.models import Backup
     from flowapp.channels.models import Delivery
@@ -129,7 +130,7 @@ def values(workspace: Workspace) -> dict[str, str]:
 
 
 def propose_change(workspace: Workspace) -> Proposal:
-    """A project of one pipeline, which it changes."""
+    """A project that contains and changes one pipeline."""
     from flowapp.manifests.planning import make_plan, parse_project
     from flowapp.manifests.proposals import propose
     from flowapp.manifests.uploads import server_environment
@@ -141,7 +142,7 @@ def propose_change(workspace: Workspace) -> Proposal:
 
 
 def overridden(row: tuple[str, str]) -> dict[str, dict[str, str]]:
-    """Values of parameters that mean something else at one address."""
+    """Values of parameters that differ for one URL pattern."""
     return {
         "docs": {"name": "rules"},
         "runs:table": {"node": "load"},
@@ -155,7 +156,7 @@ def overridden(row: tuple[str, str]) -> dict[str, dict[str, str]]:
 
 
 def queries() -> dict[str, list[Query]]:
-    """Filters, sortings and searches by the name of the page."""
+    """Filters, sort orders and searches, by name of the page."""
     from flowapp.editor.listing import COLUMNS as PIPELINES
     from flowapp.quarantine.counts import GROUPS
     from flowapp.quarantine.views import DAYS
@@ -234,7 +235,7 @@ def sortings(columns: Any) -> list[Query]:
 
 
 def patterns() -> Iterator[tuple[str, set[str]]]:
-    """The full name of every URL pattern, with the names of its parameters."""
+    """Return the full name of every URL pattern, with the names of its parameters."""
     from django.urls import URLPattern, get_resolver
 
     def walk(resolver: Any, space: str, outer: str) -> Iterator[tuple[str, set[str]]]:
@@ -249,7 +250,7 @@ def patterns() -> Iterator[tuple[str, set[str]]]:
 
 
 def list_pages(workspace: Workspace) -> list[Page]:
-    """What to ask for. Raises KeyError for a parameter that has no value here."""
+    """Return the URLs to request. Raises KeyError for a parameter without a value."""
     from django.urls import reverse
 
     from flowapp.quarantine.selectors import page_entries
@@ -269,13 +270,13 @@ def list_pages(workspace: Workspace) -> list[Page]:
 
 
 class Asker:
-    """Asks as an editor; what an editor may not see, as an admin."""
+    """Sends requests as an editor, or as an admin if an editor has no access."""
 
     def __init__(self, workspace: Workspace) -> None:
         self._clients = [_client(workspace, role) for role in ("editor", "admin")]
 
     def ask(self, page: Page, times: int) -> str:
-        """Fill in the times of a page; return its text."""
+        """Measure the times of a page, and return its text."""
         answer: Any = None
         for client in self._clients:
             answer = client.get(page.address)
@@ -300,7 +301,7 @@ class Asker:
 
 
 def _client(workspace: Workspace, role: str) -> Client:
-    """A client whose session serves pages and whose token serves the API."""
+    """Return a client with a session for pages and a token for the API."""
     from django.test import Client
 
     from flowapp.accounts.models import Membership, Token, User
@@ -320,7 +321,7 @@ def _client(workspace: Workspace, role: str) -> Client:
 
 @contextmanager
 def _count_queries() -> Iterator[list[str]]:
-    """The queries of the control database."""
+    """Count the queries of the control database."""
     from django.db import connection
 
     seen: list[str] = []
@@ -345,7 +346,7 @@ def measure(workspace: Workspace, times: int, only: str) -> None:
     """Print the time of each page, and what was not measured."""
     logging.disable(logging.WARNING)
     gc.collect()
-    gc.freeze()  # As the web process does.
+    gc.freeze()  # as in the web process
     asker, slow, silent = Asker(workspace), 0, list[str]()
     print(f"{'page':<64} {'SQL':>4}{'p50':>8}{'p95':>8}{'CPU':>8}{'DB':>8}  ms, {times} times each", flush=True)
     pending = [page for page in list_pages(workspace) if re.search(only, page.name)]
@@ -367,7 +368,7 @@ def measure(workspace: Workspace, times: int, only: str) -> None:
 
 
 def run(services: Services, warehouse: Connection, times: int = 30, only: str = "") -> None:
-    """Measure over a control database of its own, which is filled once per schema and kept."""
+    """Measure with a control database that is filled once per schema and reused."""
     own = Connection("control", **ensure_warehouse(services.addresses, "bench-pages"))
     before = os.environ.get("FLOW_DATABASE_URL")
     os.environ["FLOW_DATABASE_URL"] = f"postgresql://{own.user}:{own.password}@{own.host}:{own.port}/{own.database}"
@@ -398,7 +399,8 @@ def _is_filled(own: Connection) -> bool:
 
 
 def _fingerprint() -> str:
-    """A hash of what the database is made by: migrations, quarantine tables and `pages_world`."""
+    """Return a hash of all that the content of the database depends on: migrations, quarantine tables and
+    `pages_world`."""
     here = Path(__file__).parent
     root = here.parents[1]
     quarantine = [root / "executors/postgres" / name for name in ("quarantine_indexes.py", "quarantine_table.py")]

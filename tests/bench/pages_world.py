@@ -1,7 +1,7 @@
-"""What `tests.bench.pages` measures over: a workspace with very many pipelines, runs, files and rejected rows.
+"""The workspace that `tests.bench.pages` measures, with very many pipelines, runs, files and rejected rows.
 
-Run `n` of all has the id md5('run' || n), belongs to pipeline `p-0001` … in turn, and was asked for 8.64 s after the
-one before it, over the last hundred days.
+Run `n` of all has the ID md5('run' || n), belongs to pipeline `p-0001` … in turn, and was requested 8.64 s after the
+run before it, within the last hundred days.
 """
 
 from __future__ import annotations
@@ -195,7 +195,7 @@ def _fill_runs(conn: psycopg.Connection[Any], workspace: Workspace, user: User) 
 
 
 def _fill_totals(conn: psycopg.Connection[Any], workspace: Workspace, user: User) -> None:
-    """What `quarantine.totals` would have kept."""
+    """Insert the numbers that `quarantine.totals` stores."""
     from django.utils import timezone
 
     from flowapp.pipelines.models import Pipeline

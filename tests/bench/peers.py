@@ -1,9 +1,9 @@
-"""Time what a user would pick instead, on the benchmark CSV.
+"""Time other tools on the benchmark CSV.
 
-Floors (psycopg): COPY into an UNLOGGED table, then the one statement. dlt (pip: dlt[postgres] pyarrow
+Floors (psycopg): COPY into an UNLOGGED table, then one statement. dlt (pip: dlt[postgres] pyarrow
 adbc-driver-postgresql; best settings found: Arrow tables, parquet load files). ingestr (pip: ingestr==1.1.0, the newest
-wheel that carries its binary; needs a TCP DSN). For upsert and merge the table is filled first, untimed. Times are of
-the work, the peer's own process start included.
+wheel that includes its binary; needs a TCP DSN). For upsert and merge the table is filled first, untimed. The times
+include the start of the tool's process.
 """
 
 import os

@@ -1,4 +1,4 @@
-"""The floor of a join: the same in plain Spark SQL, with Spark's own CSV reader, and COPY out of its tasks."""
+"""The floor of a join: plain Spark SQL with Spark's own CSV reader, and COPY from its tasks."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ JOINED = f"{peers.DDL}, customer_name text"
 
 
 def write_customers(path: Path, rows: int, of: int = 100_000) -> None:
-    """A CSV file of so many customers, evenly spread over the numbers below `of`."""
+    """Write a CSV file of `rows` customers with keys that are evenly spread below `of`."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("w", newline="") as out:
         writer = csv.writer(out)
@@ -50,7 +50,8 @@ class CopyTask:
 
 
 def join(dsn: str, orders: Path, customers: Path) -> float:
-    """Seconds of a left join by Spark SQL, of COPY into an UNLOGGED table, and of INSERT into a table with a key."""
+    """Return the seconds of a left join by Spark SQL, of COPY into an UNLOGGED table, and of INSERT into a table with a
+    key."""
     with psycopg.connect(dsn, autocommit=True) as c:
         c.execute("drop table if exists join_stage, join_target")
         c.execute(f"create table join_target ({JOINED}, primary key (order_id))")

@@ -1,4 +1,4 @@
-"""The product as whole processes: a cold `flow run`, and a warm worker from request to loaded rows."""
+"""The product as processes: a cold `flow run`, and a warm worker from request to loaded rows."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.bench.product import COLUMNS, RULES
 FLOW = str(Path(sys.executable).parent / "flow")
 ROWS = 1_000
 FIRST_KEY = int(time.time()) * 1_000_000
-"""Keys that no earlier bench has loaded: the same bytes again would be nothing new."""
+"""Keys that no earlier benchmark loaded: a file with the same bytes would be skipped."""
 
 
 def flow(*arguments: str, password: str = "") -> dict[str, Any]:
@@ -32,7 +32,7 @@ def flow(*arguments: str, password: str = "") -> dict[str, Any]:
 
 
 def make_pipeline(home: Path) -> Path:
-    """The document of a pipeline that appends `small/*.csv` with five rules to `public.orders`."""
+    """Return the document of a pipeline that appends `small/*.csv` with five rules to `public.orders`."""
     folder = home / "files" / "default" / "small"
     folder.mkdir(parents=True, exist_ok=True)
     for old in folder.iterdir():
@@ -79,7 +79,7 @@ def make_pipeline(home: Path) -> Path:
 
 
 def put_file(home: Path, csv: Path, number: int) -> None:
-    """A file of 1,000 rows that nobody has seen: other keys each time."""
+    """Write a file of 1,000 rows with new keys."""
     header, *lines = csv.read_text().splitlines()[: ROWS + 1]
     cells = [line.split(",", 1) for line in lines]
     shifted = [f"{int(key) + FIRST_KEY + number * ROWS},{rest}" for key, rest in cells]
@@ -88,7 +88,7 @@ def put_file(home: Path, csv: Path, number: int) -> None:
 
 @contextmanager
 def running_worker() -> Iterator[None]:
-    """`flow up`, with a worker that has warmed up."""
+    """Run `flow up` with a warm worker."""
     process = subprocess.Popen([FLOW, "up"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
         yield
@@ -98,7 +98,7 @@ def running_worker() -> Iterator[None]:
 
 
 def from_request_to_loaded(pipeline: str, workspace: str) -> float:
-    """Seconds from asking for a run to its end, as the web process would ask."""
+    """Return the seconds from the request of a run, as the web process sends it, to its end."""
     from flowapp.pipelines.models import Pipeline
     from flowapp.runs.models import ENDED, Run, Trigger
     from flowapp.runs.services import queue_run

@@ -1,4 +1,4 @@
-"""The product under the benchmark: whole runs of the engine in this process, on a warm Spark session."""
+"""The product in the benchmark: whole runs of the engine in this process, on a warm Spark session."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ JOIN = {
 
 
 def add_customers(document: dict[str, Any], csv: Path) -> None:
-    """Let the transform node of a document join with a file."""
+    """Join the transform node of a document with a file."""
     config = {
         "path": csv.parent.name,
         "pattern": {"type": "glob", "value": csv.name},
@@ -67,8 +67,8 @@ def run_once(
     customers: Path | None = None,
     **target: Any,
 ) -> tuple[float, NodeReport]:
-    """Seconds of one run that loads the file into `public.orders`, and what it says of the target. With `customers` it
-    joins with that file."""
+    """Return the seconds of one run that loads the file into `public.orders`, and its report of the target. With
+    `customers` the run joins with that file."""
     world = World(csv.parent.parent, warehouse, "public")
     upsert: dict[str, Any] = {"upsertKey": ["order_id"]} if mode == "upsert" else {}
     document = world.document(
@@ -92,7 +92,7 @@ def run_once(
 
 
 def make_target(dsn: str, ddl: str, fill_from: str | None = None) -> None:
-    """An empty `public.orders`, or one holding the rows of another table."""
+    """Make an empty `public.orders`, or fill it with the rows of another table."""
     with psycopg.connect(dsn, autocommit=True) as c:
         c.execute("drop table if exists public.orders, public.rejected cascade")
         c.execute(f"create table public.orders ({ddl}, primary key (order_id))")

@@ -1,8 +1,9 @@
-"""Pages of rejected rows with very many of them behind: server time of each, as a person would come to it.
+"""Server time of the pages of rejected rows, in the order in which a user opens them, with very many rows in the table.
 
-    python -m tests.bench.quarantine [--rows N] [--times N]
+python -m tests.bench.quarantine [--rows N] [--times N]
 
-The rows are made once per machine by one INSERT … SELECT and stay; so do the indexes, made as for an existing table.
+The rows are made once per machine by one INSERT … SELECT and reused; so are the indexes, which are made as for an
+existing table.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ TABLE = TableName("bench_quarantine", "rejected")
 RUNS = 50
 RULES = ("frequent", "frequent-too", "type:amount", "text:note", "rare")
 
-# The first run has half of all entries; one entry in a million broke the rare rule; one in 97 is ignored.
+# The first run has half of all entries. One entry in a million violates the rare rule; one in 97 is ignored.
 MAKE = """
 INSERT INTO bench_quarantine.rejected ("pipelineId", "runId", "nodeId", "ruleId", "row", "createdAt", "rowId", field,
     message, severity, disposition, attempt, "targetNode", "sourceFile", "sourceRecord", "rowFrom", status, tenant)
@@ -49,7 +50,7 @@ FROM generate_series(1, %(rows)s) AS i"""
 
 
 def fill(warehouse: Connection, rows: int, tenant: str, runs: list[str]) -> None:
-    """Entries of these runs, unless just as many are there already."""
+    """Insert entries of these runs, unless the table already has as many."""
     with connect(warehouse, autocommit=True) as conn:
         ensure_quarantine(conn, str(TABLE))
         held = conn.execute(
@@ -76,7 +77,7 @@ def fill(warehouse: Connection, rows: int, tenant: str, runs: list[str]) -> None
 
 
 def make_world(warehouse: Connection) -> tuple[Workspace, list[Run]]:
-    """A workspace with the pipeline and its runs, each with its counts."""
+    """Make a workspace with the pipeline and its runs, each with its counts."""
     from django.utils import timezone
 
     from flowapp.accounts.services import ensure_workspace
@@ -145,7 +146,7 @@ def _document() -> dict[str, Any]:
 
 
 def measure(workspace: Workspace, runs: list[Run], rows: int, times: int) -> None:
-    """Print median and 95th percentile of each page's server time, and of all of them together."""
+    """Print the median and the 95th percentile of the server time of each page, and of all pages together."""
     from django.test import Client
 
     from flowapp.accounts.models import Membership, User

@@ -1,10 +1,10 @@
-"""One tick of a scheduler with very many due schedules: how long it takes, on time and after an hour without one.
+"""One tick of a scheduler with very many due schedules: its duration, on time and after an hour without a tick.
 
 The CPU seconds, of this process and of its session on PostgreSQL, hardly depend on what else the machine does.
 
     python -m tests.bench.schedules [--pipelines N] [--sqlite]
 
-The control database is made for it, and thrown away.
+The control database is made for the benchmark and deleted.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from tests.bench.pages_world import document
 
 CRONS = ("*/5 * * * *", "0 * * * *", "0 6 * * *", "0 6 * * 1-5", "0 */2 * * *", "0 6 1 * *")
 MONDAY = datetime(2026, 6, 1, 6, tzinfo=ZoneInfo("Europe/Berlin"))
-"""All of these schedules are due then."""
+"""All of these schedules are due at this time."""
 
 
 def fill(pipelines: int) -> None:
-    """Pipelines whose schedules differ and are due at one moment."""
+    """Make pipelines with different schedules that are due at the same time."""
     from flowapp.accounts.services import ensure_workspace
     from flowapp.connections.fields import ConnectionFields
     from flowapp.connections.services import add_connection
@@ -65,7 +65,7 @@ def server_cpu() -> float:
 
 
 def measure(name: str, now: datetime) -> None:
-    """Make every pipeline due since `MONDAY`, and tick once."""
+    """Make every pipeline due since `MONDAY`, and run one tick."""
     from django.db import connection
 
     from flowapp.pipelines.models import Pipeline

@@ -1,4 +1,4 @@
-"""Fast filling of tables: rows from generate_series, with indexes and foreign keys made anew afterwards."""
+"""Fills tables fast: rows from generate_series, with indexes and foreign keys made again afterwards."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def took(what: str, do: Callable[[], object]) -> None:
 
 
 def insert_like(conn: psycopg.Connection[Any], row: Model, source: str, **columns: str) -> None:
-    """Insert a row for each one of the FROM clause `source`. Columns have the values of the unsaved `row`, or those of
+    """Insert a row for each row of the FROM clause `source`. Columns have the values of the unsaved `row`, or those of
     the SQL expressions in `columns`, by field name."""
     from django.db import connection
 
@@ -44,7 +44,7 @@ def insert_like(conn: psycopg.Connection[Any], row: Model, source: str, **column
 
 @contextmanager
 def bare_tables(conn: psycopg.Connection[Any], tables: Sequence[str]) -> Iterator[None]:
-    """Without foreign keys, unique constraints and indexes other than primary keys, which are made anew at the end."""
+    """Remove foreign keys, unique constraints and indexes other than primary keys while the body runs."""
     keys = conn.execute(
         "SELECT conrelid::regclass::text, conname, contype::text, pg_get_constraintdef(oid) FROM pg_constraint"
         " WHERE contype IN ('f', 'u') AND conrelid = ANY(%s::regclass[]) ORDER BY contype DESC, conname",
