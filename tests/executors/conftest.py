@@ -42,9 +42,8 @@ def _indices(item: pytest.Function) -> dict[str, int]:
 
 @pytest.fixture(scope="session")
 def encryption_keys() -> str:
-    """Keys in the environment, before the JVM that hands it on to the tasks is started.
-
-    FLOW_TEST_ENCRYPTION_KEYS are those of a Spark that was started elsewhere.
+    """Set the encryption keys in the environment, before the JVM starts and passes them to tasks.
+    FLOW_TEST_ENCRYPTION_KEYS are the keys of a remote Spark.
     """
     if elsewhere := os.environ.get("FLOW_TEST_ENCRYPTION_KEYS"):
         os.environ["FLOW_ENCRYPTION_KEYS"] = elsewhere

@@ -14,7 +14,7 @@ from tests.executors.conformance.world import World
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Tests that are marked so run over every connector of files. All but `local_fs` belong to the slow tier."""
+    """Run marked tests with every connector of files. All but `local_fs` are in the slow tier."""
     if metafunc.definition.get_closest_marker("every_connector"):
         local, *others = STORAGES
         slow = [pytest.param(name, marks=pytest.mark.slow) for name in others]
@@ -23,7 +23,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 @pytest.fixture
 def storage(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Storage:
-    """Where the files of the world lie."""
+    """The storage of the world's files."""
     storage = STORAGES[getattr(request, "param", "local_fs")](tmp_path, monkeypatch)
     config = CONNECTORS[storage.connector].config
     if request.node.get_closest_marker("moves_files") and not (config and issubclass(config, MovableFilesConfig)):

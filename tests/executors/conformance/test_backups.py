@@ -1,4 +1,4 @@
-"""Backups: a target is kept as it is before a load, and put back with its watermark and the states of its files."""
+"""Backups: a restore puts back the rows of a target before a load, its watermark and the states of its files."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ def mode(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture
 def kept(world: World) -> World:
-    """Two rows were there before any load."""
+    """A table with two rows that no load has written."""
     world.sql("create table t (id int primary key, name text)")
     world.sql("insert into t values (1, 'old'), (2, 'old')")
     return world
 
 
 def load(world: World, name: str, rows: str, **document: Any) -> tuple[dict[str, Any], BackupRef]:
-    """A run with a backup; gives its document and the backup."""
+    """Run a load with a backup. Returns the document and the backup."""
     world.write(name, "id,name\n" + rows)
     made = world.document(backupBeforeLoad=True, **document)
     world.run(made)
@@ -206,7 +206,7 @@ def test_a_load_that_fails_leaves_no_backup(kept: World) -> None:
 
 
 def test_rows_that_a_policy_hides_keep_the_load_from_starting(kept: World) -> None:
-    """A backup without them would lose them."""
+    """A backup without the hidden rows would lose them."""
     kept.sql("alter table t enable row level security")
     kept.sql("alter table t force row level security")
     kept.sql("create policy first_only on t using (id = 1)")
@@ -215,7 +215,7 @@ def test_rows_that_a_policy_hides_keep_the_load_from_starting(kept: World) -> No
 
 
 def test_rows_that_a_policy_hides_keep_a_backup_from_being_restored(kept: World) -> None:
-    """They would stay beside those of the backup."""
+    """The hidden rows would stay next to those of the backup."""
     kept.sql("alter table t drop constraint t_pkey")
     document, backup = load(kept, "a", "3,new\n")
     kept.sql("alter table t enable row level security, force row level security")

@@ -1,4 +1,5 @@
-"""Whole runs that replace a table: which way they take is told first, and what cannot be is refused unread."""
+"""Runs that replace a table: the plan reports how the table is replaced, and refuses unsupported tables before
+reading."""
 
 from __future__ import annotations
 

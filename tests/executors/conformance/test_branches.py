@@ -1,4 +1,4 @@
-"""Branch nodes: each row goes to exactly one target, or is rejected or filtered once, and the counts say which."""
+"""Branch nodes: each row is loaded into exactly one target, rejected or filtered once, and the counts match."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ TYPED = {"op": "cast", "columns": {"id": "integer", "amount": "integer"}}
 
 
 def branching(world: World, *branches: tuple[str, str], ops: Any = (TYPED,), **branch: Any) -> dict[str, Any]:
-    """A document whose node `route` leads to a target for each branch, named after its table."""
+    """Return a document whose node `route` has a target for each branch, named after its table."""
     tables = [*(to for to, _ in branches), *([branch["default"]] if "default" in branch else [])]
     for table in tables:
         world.sql(f"create table {table} (id int, region text, amount int)")
@@ -50,7 +50,8 @@ def node(report: RunReport, name: str) -> NodeReport:
 
 
 def balances(report: RunReport, *targets: str) -> bool:
-    """Whether the numbers of each target add up, and over the whole each row that was read has one end."""
+    """Return whether the numbers of each target add up, and whether each row that was read has one result in the
+    run."""
     ends = 0
     for name in targets:
         t = node(report, name)

@@ -1,4 +1,4 @@
-"""Values go by column name, never by position."""
+"""Values are loaded by column name, never by position."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bytes that an expression casts to text and that are none."""
+"""Bytes that an expression casts to text although they are not valid text."""
 
 from __future__ import annotations
 

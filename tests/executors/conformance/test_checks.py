@@ -1,4 +1,5 @@
-"""Dataset checks of whole runs: what each observes, what one that does not hold does, and what it leaves alone."""
+"""Dataset checks in runs: the observed values, the effects of a failed check, and what a failed check does not
+change."""
 
 from __future__ import annotations
 
@@ -22,7 +23,7 @@ COLUMNS = [
 
 
 def rows(*days: int) -> list[dict[str, Any]]:
-    """Rows that were changed so many days ago."""
+    """Return rows that were changed the given number of days ago."""
     now = datetime.now(UTC).replace(tzinfo=None)
     return [
         {
@@ -36,7 +37,7 @@ def rows(*days: int) -> list[dict[str, Any]]:
 
 
 def every(on_fail: str, schema: str) -> dict[str, Any]:
-    """All kinds; those that do not hold on `rows(2, 3, 4)` end in a bound that is just missed."""
+    """Checks of all kinds. Those that fail for `rows(2, 3, 4)` have a bound that is missed by the smallest step."""
     found = {
         "rowCount": {"min": 4},
         "freshness": {"column": "changed", "withinHours": 47},

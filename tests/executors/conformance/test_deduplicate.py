@@ -1,4 +1,4 @@
-"""The op deduplicate: one row of each key, the same one every time, and every row accounted for."""
+"""The op deduplicate: one row of each key, always the same one, and every row is counted."""
 
 from __future__ import annotations
 

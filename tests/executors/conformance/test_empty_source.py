@@ -1,4 +1,4 @@
-"""A failed source is never an empty one, and an empty one clears a table only when it is told to."""
+"""A failed source never counts as an empty one, and an empty source clears a table only if the document allows it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ pytestmark = [pytest.mark.spark, pytest.mark.postgres, pytest.mark.every_connect
 
 @pytest.fixture(params=["truncate", "blue_green"])
 def mode(request: pytest.FixtureRequest) -> str:
-    """The load modes that an empty source would clear a table by."""
+    """The load modes that clear a table for an empty source."""
     return str(request.param)
 
 

@@ -1,4 +1,4 @@
-"""Databases whose encoding lacks characters, or says nothing of them."""
+"""Databases whose encoding lacks characters, or is not defined."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def database(server: Connection, warehouse: Connection, encoding: str) -> Iterat
 
 @pytest.fixture
 def latin(server: Connection, warehouse: Connection, tmp_path: Path, encryption_keys: str) -> Iterator[World]:
-    """A world in a database that holds the characters of Western Europe."""
+    """A world in a database with the characters of Western Europe."""
     with database(server, warehouse, "LATIN1") as connection:
         yield World(tmp_path, connection, "public")
 
@@ -123,7 +123,7 @@ def raw(connection: Connection, statement: str) -> None:
 
 @pytest.fixture
 def anything(server: Connection, warehouse: Connection, tmp_path: Path, encryption_keys: str) -> Iterator[World]:
-    """A world in a database that takes every byte for a character of its own."""
+    """A world in a database that accepts every byte as a character (SQL_ASCII)."""
     with database(server, warehouse, "SQL_ASCII") as connection:
         yield World(tmp_path, connection, "public")
 

@@ -1,4 +1,4 @@
-"""What every load mode must do with every file format."""
+"""The common behaviour of every load mode with every file format."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ops that take values out of texts: every row is accounted for, and a preview shows what a run does."""
+"""Ops that extract values from text: every row is counted, and a preview shows the same rows as a run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Small files that stand for very much data: a run of them ends in bounded memory, and says what to do."""
+"""Small files that expand to very much data: a run ends in bounded memory, with a hint."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ MOST_BYTES = 900 * MB
 
 @pytest.fixture(scope="module")
 def written(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], bytes]:
-    """The bytes of a case, written once. Writing takes gigabytes, which a process of its own gives back."""
+    """Write the bytes of a case once, in a process of its own, because writing takes gigabytes of memory."""
     folder = tmp_path_factory.mktemp("cases")
 
     @cache
@@ -38,7 +38,7 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], bytes]:
 
 
 def memory_of_python_processes() -> dict[int, int]:
-    """The resident memory of this process and of the Python processes below it, Spark's workers included."""
+    """Return the resident memory of this process and of the Python processes below it, including Spark's workers."""
     parents: dict[int, int] = {}
     sizes: dict[int, int] = {}
     for folder in Path("/proc").iterdir():
@@ -62,7 +62,7 @@ def _line_of(pid: int, parents: dict[int, int]) -> Iterator[int]:
 
 @contextmanager
 def watched() -> Iterator[list[int]]:
-    """How much the largest of the processes has grown, while this is open."""
+    """Measure the growth of the largest of the processes while the block runs."""
     before, grown, stop = memory_of_python_processes(), [0], threading.Event()
 
     def watch() -> None:

@@ -1,4 +1,4 @@
-"""Files that two pipelines want, that are still written, or that somebody replaces while a run reads them."""
+"""Files that two pipelines read, that are still being written, or that another program replaces during a run."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ FOLDERS = {"stagingFolder": ".doing/", "successFolder": ".done/", "failureFolder
 
 @pytest.fixture
 def moving(world: World) -> dict[str, Any]:
-    """A pipeline that moves its files, into a table of numbers."""
+    """Return a pipeline that moves its files, and loads numbers into a table."""
     world.sql("create table t (id int, name text)")
     return world.document(source={"atomicity": FOLDERS})
 
@@ -33,12 +33,12 @@ def named(document: dict[str, Any], name: str) -> dict[str, Any]:
 
 
 def beside(world: World) -> World:
-    """The same folder and tables, for another pipeline."""
+    """Return another pipeline with the same folder and tables."""
     return World(world.folder, world.warehouse, world.schema, Memory(), world.tenant)
 
 
 def once(world: World, step: tuple[str, str], then: Callable[[], object]) -> None:
-    """Do something at a step of the next run that comes there."""
+    """Call a function at a step of the next run that reaches the step."""
 
     def on_step(name: str, node: str | None) -> None:
         if (name, node) == step:
@@ -130,7 +130,7 @@ def test_an_attempt_that_wakes_up_late_loads_nothing_and_moves_nothing(world: Wo
 
 @pytest.fixture
 def slow_copy(world: World) -> Iterator[Callable[[float], None]]:
-    """Copies a file in two halves, and gives it a time of its own after each, as many programs do."""
+    """Copy a file in two halves, and set its time after each, as many programs do."""
     threads = []
 
     def copy(ahead: float) -> None:
@@ -168,7 +168,7 @@ def test_a_file_that_grows_is_waited_for_whatever_its_time_says(
 
 
 def swap(path: Path, content: str) -> None:
-    """Another file of the same size and time takes the place."""
+    """Replace the file by another one with the same size and time."""
     new = path.with_name(".new")
     new.write_text(content)
     shutil.copystat(path, new)

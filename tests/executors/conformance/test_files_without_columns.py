@@ -1,4 +1,4 @@
-"""Files without any column: blank ones load no row and make no table; records that cannot be read are kept."""
+"""Files without columns: blank files load no row and make no table; unreadable records are quarantined."""
 
 from __future__ import annotations
 

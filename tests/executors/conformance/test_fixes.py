@@ -22,7 +22,7 @@ NOT_NULL = {"id": "named", "type": "notNull", "field": "name", "onFail": "skip"}
 
 @pytest.fixture
 def loaded(world: World) -> World:
-    """Rows 2 and 4 are in quarantine."""
+    """A load that leaves rows 2 and 4 in quarantine."""
     world.sql("create table t (id int, name text)")
     world.write("a.csv", "id,name\n1,Ann\n2,\n4,\n")
     world.run(world.document(rules=[NOT_NULL]))
@@ -60,7 +60,7 @@ def fix_runs(world: World) -> frozenset[str]:
 
 
 def type_over(world: World, row: str, column: str, value: str) -> None:
-    """As a person does: the newest fix of the row is no run's then."""
+    """Fix a row as a user does. Then the newest fix of the row does not belong to a run."""
     world.sql(
         f"update rejected set status = 'fixed', revision = revision + 1, \"fixRun\" = null,"
         f' "fixedRow" = coalesce("fixedRow", row) || \'{{"{column}": "{value}"}}\' where row ->> \'id\' = \'{row}\''

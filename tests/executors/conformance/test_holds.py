@@ -1,4 +1,4 @@
-"""Loads that go beyond their target's limits wait in staging, and are loaded once they are approved."""
+"""Loads that exceed the limits of their target wait in staging, and are loaded after approval."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def hold(world: World, document: dict[str, Any], run_id: str = "") -> Held:
 
 
 def approve(world: World, document: dict[str, Any], held: Held, run_id: str, attempt: int = 2) -> RunReport:
-    """As a worker does it: what was kept goes through the control database as JSON."""
+    """Approve a load as a worker does: the staged load is stored in the control database as JSON."""
     stored = StoredJson("staged load", StagedLoad, 1)
     kept = stored.load(json.loads(json.dumps(stored.dump(held.staged))))
     return run_pipeline(world.job(document, run_id, attempt, approved={"load": kept}), world.memory.ports())

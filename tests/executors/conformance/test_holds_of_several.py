@@ -1,4 +1,4 @@
-"""Held loads where the server crashes meanwhile, and where the pipeline has more targets than one."""
+"""Held loads if the server crashes before approval, and if the pipeline has several targets."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_a_server_that_crashes_before_the_approval_has_the_source_read_and_valid
 
 
 def test_the_other_target_gets_the_same_file_once(world: World) -> None:
-    """The first target is held; once it is approved both get the file, which then counts as loaded."""
+    """The first target is held. After approval both targets get the file, which then counts as loaded."""
     world.sql(TABLE.format("t"))
     world.sql("create table u (id int primary key, name text)")
     world.write("a", ONE_ROW)

@@ -1,4 +1,5 @@
-"""Hooks in whole runs: before the load they can stop it, after it they cannot undo it, and a crash repeats none."""
+"""Hooks in runs: a hook before the load can stop it, a hook after it cannot undo it, and no hook runs again after a
+crash."""
 
 from __future__ import annotations
 
@@ -32,7 +33,7 @@ def receiver(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Receiv
 
 @pytest.fixture
 def loaded(world: World) -> World:
-    """A target with a row of before, a view over it, and a file with two rows to come."""
+    """A target with an old row, a view over it, and a file with two new rows."""
     world.sql("create table t (id int primary key, name text)")
     world.sql("insert into t values (0, 'old')")
     world.sql(VIEW)
@@ -154,7 +155,7 @@ def test_without_anything_new_no_hook_runs(loaded: World, receiver: Receiver):
 
 
 class WorkerDied(Exception):
-    """What ends a process ends it without a word."""
+    """Ends a process without a message."""
 
 
 def test_after_a_crash_only_what_is_not_done_is_done(loaded: World, receiver: Receiver):

@@ -1,4 +1,4 @@
-"""What incremental_watermark promises beyond the other modes, in whole runs over files."""
+"""The guarantees of incremental_watermark, in runs over files."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def ids(world: World) -> list[int]:
 
 
 def test_rows_tied_with_the_watermark_arrive_exactly_once(updates: World) -> None:
-    """Every file holds all rows so far, as a source that is read anew."""
+    """Every file contains all rows so far, as if the source were read again."""
     updates.write("a", HEADER + FIRST)
     assert load(updates).rows_loaded == 2
     updates.write("b", HEADER + FIRST + LATE)

@@ -1,4 +1,4 @@
-"""The op join: each row stays one row, and what its reference adds or decides is counted and recorded."""
+"""The op join: each row stays one row, and the effects of its reference are counted and recorded."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ ID = [{"name": "id", "type": "integer"}]
 
 @pytest.fixture(params=["broadcast", "shuffled"])
 def each_way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    """References are sent whole to each task, or the rows are brought to those of the same key."""
+    """References are either sent to each task, or grouped with the rows of the same key."""
     if request.param == "shuffled":
         monkeypatch.setattr(compiled, "MOST_BROADCAST", 0)
     return str(request.param)
@@ -56,8 +56,8 @@ def with_customers(
     source: dict[str, Any] | None = None,
     **document: Any,
 ) -> dict[str, Any]:
-    """The document of a world whose node `shape` joins with the files of the folder `customers`, through a transform
-    of the ops `shape` if there are any."""
+    """Return the document of a world whose node `shape` joins with the files of the folder `customers`. If `shape` is
+    given, the reference passes a transform with these ops."""
     folder = world.folder / "customers"
     folder.mkdir(exist_ok=True)
     (folder / "customers.csv").write_text(text)
@@ -78,7 +78,7 @@ def with_customers(
 
 
 def from_table(world: World, document: dict[str, Any], table: str = "s") -> dict[str, Any]:
-    """The document with a table of the target's database as reference."""
+    """Return the document with a table of the target's database as reference."""
     config = {"table": {"schema": world.schema, "name": table}}
     document["nodes"][0] |= {"connector": "postgres", "connection": "warehouse", "config": config}
     return document

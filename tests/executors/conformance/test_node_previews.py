@@ -1,4 +1,4 @@
-"""A preview of a node shows what a run does with the same rows, and leaves nothing behind."""
+"""A preview of a node shows the results of a run for the same rows, and changes nothing."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def preview(world: World, document: Mapping[str, Any], node: str, sample: Sample
 
 
 def after(shown: NodePreview) -> list[dict[str, Any]]:
-    """The rows that the node passes on."""
+    """Return the rows after the node."""
     names = [column.name for column in shown.after]
     return [dict(zip(names, row.after, strict=True)) for row in shown.rows if row.after is not None]
 
@@ -58,7 +58,7 @@ def results(shown: NodePreview) -> dict[int, str]:
 
 @pytest.fixture
 def mixed(world: World) -> dict[str, Any]:
-    """A document of ops and rules over a file of good and bad rows, into an existing table."""
+    """Return a document with ops and rules for a file of good and bad rows, with an existing target table."""
     world.sql(TABLE)
     world.write("a.csv", HEADER + "\n".join(LINES) + "\n")
     return world.document(ops=OPS, rules=RULES, onTypeMismatch="skip")
@@ -68,7 +68,7 @@ def mixed(world: World) -> dict[str, Any]:
 
 
 def same_as_run(world: World, document: Mapping[str, Any]) -> None:
-    """Each node's counts, the rows that the target gets, and each rejected row with its rules."""
+    """Compare the counts of each node, the rows of the target, and each rejected row with its rules."""
     shown = {node["id"]: preview(world, document, node["id"]) for node in document["nodes"]}
     report = world.run(document)
     for node in report.nodes:
@@ -81,7 +81,7 @@ def same_as_run(world: World, document: Mapping[str, Any]) -> None:
 
 
 def texts(row: Mapping[str, Any]) -> dict[str, str | None]:
-    """Without the columns that a load fills itself."""
+    """Return the values without the columns that a load fills."""
     return {name: None if value is None else str(value) for name, value in row.items() if not name.startswith("_")}
 
 

@@ -31,7 +31,7 @@ def mode(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture
 def tables(world: World) -> None:
-    """`s` with three rows, and an empty `t` of the same columns."""
+    """Make `s` with three rows, and an empty `t` with the same columns."""
     for name in ("s", "t"):
         world.sql(TABLE.format(name))
     world.sql(ROWS)
@@ -63,7 +63,7 @@ def test_a_missing_table_is_made_of_the_source_s_types(world: World, mode: str) 
 
 @pytest.fixture
 def loaded(world: World) -> World:
-    """`t`, made by a load, is now `s`, the source."""
+    """`t` was made by a load and renamed to `s`, the source."""
     world.sql(TABLE.format("s"))
     world.sql(ROWS)
     world.run(world.table_document())
@@ -251,7 +251,7 @@ def test_nobody_else_s_transaction_is_left_open(world: World) -> None:
 @pytest.mark.usefixtures("tables")
 @pytest.mark.parametrize("replacing", ["truncate", "blue_green"])
 def test_a_table_is_replaced_by_rows_of_its_own(world: World, replacing: str) -> None:
-    """The run's own reading session must not stand in the way of its load."""
+    """The session in which the run reads must not block its load."""
     world.sql("insert into t select * from s")
     report = world.run(world.table_document("t", mode=replacing, ops=[{"op": "filter", "where": "id < 3"}]))
     assert reconciles(report)

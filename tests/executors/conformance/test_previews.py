@@ -1,4 +1,4 @@
-"""A preview says what the next run does, and leaves everything as it is: tables, watermarks, markers, files."""
+"""A preview reports what the next run does, and changes nothing: tables, watermarks, markers and files."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def mode(request: pytest.FixtureRequest) -> str:
 
 
 def snapshot(world: World) -> dict[str, Any]:
-    """Every table of the database with its rows, locks and files."""
+    """Return every table of the database with its rows, locks and files."""
     with world.connect() as connection:
         tables = connection.execute(TABLES).fetchall()
         rows = {
@@ -59,7 +59,7 @@ def counts(report: RunReport) -> Mapping[str, Any]:
 
 @pytest.fixture
 def filled(world: World, mode: str) -> World:
-    """A table that a run has loaded before, and news."""
+    """A table that a run has loaded, and new files."""
     world.sql("create table t (id int primary key, name text)")
     world.write("a", FORMATS["csv"]([{"id": 1, "name": "Ann"}, {"id": 2, "name": "Bobby"}]))
     world.run(world.document(mode=mode))
@@ -167,7 +167,7 @@ def test_what_would_fail_the_run_fails_the_preview(filled: World, mode: str) -> 
 
 
 def test_a_run_goes_on_beside_it(filled: World, mode: str) -> None:
-    """Neither the fence nor a lock of the preview stands in a run's way."""
+    """Neither the fence nor a lock of the preview blocks a run."""
     document = filled.document(mode=mode)
     report = None
 

@@ -1,4 +1,4 @@
-"""A table that is read while others write to it, while somebody cancels, while its server goes away."""
+"""A table is read while other sessions write to it, the run is cancelled, or the server stops."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MANY = 60_000
 
 @pytest.fixture
 def in_parts(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A table `s` that is read in many parts, and an empty `t`."""
+    """Make a table `s` that is read in many parts, and an empty `t`."""
     monkeypatch.setattr(postgres, "SPLIT_BYTES", 256 << 10)
     for name in ("s", "t"):
         world.sql(f"create table {name} (id int primary key, n int, pad text)")
@@ -31,7 +31,7 @@ def in_parts(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def writer(world: World) -> Iterator[None]:
-    """Somebody who moves one from one row to another all the time, adds rows and takes others away."""
+    """Update two rows so that their sum stays the same, insert rows and delete rows, until stopped."""
     stop = threading.Event()
 
     def write() -> None:

@@ -1,4 +1,4 @@
-"""Rejected rows that are replayed: loaded once, through the rules as they stand now, or nothing happens."""
+"""Rejected rows that are replayed: they are loaded once, after the current rules, or nothing changes."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ ROWS = "id,name\n1,Ann\n2,\n3,Cy\n4,\n"
 
 @pytest.fixture
 def loaded(world: World) -> World:
-    """Two rows are in the table, and two in quarantine."""
+    """A load with two rows in the table and two in quarantine."""
     world.sql("create table t (id int, name text)")
     world.write("a.csv", ROWS)
     world.run(world.document(rules=[NOT_NULL]))
@@ -46,7 +46,7 @@ def rows_ref(world: World, chosen: Sequence[int], **more: Any) -> RowsRef:
 
 
 def replay(world: World, document: Any, chosen: Sequence[int] | None = None, **more: Any) -> RunReport:
-    """What is kept of each row always adds up to what the run counts."""
+    """Replay rows. The stored results of the rows always match the counts of the run."""
     ref = rows_ref(world, ids(world) if chosen is None else chosen, **more)
     job = world.job(document, rows=ref)
     report = replay_rows(job, world.memory.ports())
@@ -60,7 +60,7 @@ def recheck(world: World, document: Any, **more: Any) -> RunReport:
 
 
 def fix(world: World, **cells: str | None) -> None:
-    """Put these values into the first rejected row."""
+    """Replace values of the first rejected row."""
     with connect(world.warehouse, autocommit=True) as conn, conn.transaction():
         owner, table = Owner(world.tenant, "case"), TableName(world.schema, "rejected")
         (row,) = find_rows(conn, owner, table, ids(world)[:1])
@@ -357,7 +357,7 @@ def test_the_hash_of_the_file_and_the_record_come_along(world: World) -> None:
 
 
 def in_two_tables(world: World) -> dict[str, Any]:
-    """Two validate nodes, each with a quarantine of its own; a row may have entries in both."""
+    """Two validate nodes, each with its own quarantine table; a row can have entries in both."""
     document = world.document(rules=[{**NOT_NULL, "onFail": "warn"}])
     second = {
         "id": "second",
@@ -409,7 +409,7 @@ def test_rows_that_a_later_load_has_read_again_are_not_added_to_what_it_loaded(w
 
 
 def load_again(world: World, name: str = "a.csv", **document: Any) -> None:
-    """Load a file again, as after "Load again"."""
+    """Load a file again, as "Load again" does."""
     sha256 = hashlib.sha256((world.folder / "in" / name).read_bytes()).hexdigest()
     world.memory.forgotten_tokens[sha256] = next(world.tokens)
     world.run(world.document(**document))

@@ -1,5 +1,5 @@
-"""Rejected rows of which others like them are elsewhere: in the source, in the table, in later runs. A replay loads
-none of them twice, and nothing older in the place of something newer.
+"""Rejected rows with copies elsewhere: in the source, in the table, in later runs. A replay loads no row twice, and
+does not replace a newer row by an older one.
 """
 
 from __future__ import annotations
@@ -131,7 +131,7 @@ def test_a_ticked_row_does_not_take_the_place_of_a_newer_one(world: World) -> No
 
 @pytest.fixture
 def boundary_rows(world: World) -> World:
-    """A run has loaded a row, and rejected one that stands at the same watermark: each run reads both again."""
+    """A run has loaded a row, and rejected another one with the value of the watermark. Each run reads both again."""
     world.sql("create table t (id int, name text)")
     world.sql("create table s (id int, name text)")
     world.sql("insert into s values (3, null), (3, 'Cy')")

@@ -1,4 +1,4 @@
-"""Row rules of whole runs: counts with zeros, limits, and what becomes of rejected rows."""
+"""Row rules in runs: counts including zeros, limits, and the results of rejected rows."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ def test_beyond_its_limit_a_rule_stops_the_run_and_its_rows_are_kept(ready: Worl
 
 
 def test_rejected_rows_of_a_run_that_aborts_are_kept_once_whatever_is_tried_again(ready: World) -> None:
-    """Ten rows, two of which break a skip rule, and the last one an abort rule."""
+    """Ten rows: two of them violate a skip rule, and the last one an abort rule."""
     run_id, document = str(uuid.uuid4()), ready.document(rules=[NOT_NULL, RANGE])
     for attempt in (1, 2):
         with pytest.raises(Terminal, match=r"rule\.abort"):
@@ -197,7 +197,7 @@ def test_a_quarantine_of_a_name_with_blanks_and_capitals(ready: World) -> None:
 @pytest.mark.parametrize("mode", ["append", "truncate", "upsert", "blue_green", "incremental_watermark"])
 @pytest.mark.parametrize("rows", [TEN, TEN[1:2]], ids=["some", "all"])
 def test_the_reported_number_of_loaded_rows_is_that_of_the_table(ready: World, mode: str, rows: list[Any]) -> None:
-    """Also when every row is rejected."""
+    """The number is correct even if every row is rejected."""
     ready.write("a.csv", FORMATS["csv"](rows))
     document = ready.document(mode=mode, rules=[NOT_NULL], failOnEmptySource=False, failAtRejectedPct=0)
     report = ready.run(document)

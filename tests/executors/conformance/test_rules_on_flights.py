@@ -1,4 +1,4 @@
-"""Rules and checks of a whole run over 336,776 flights say what DuckDB says of the same file."""
+"""Rules and checks of a run over 336,776 flights have the same results as DuckDB on the same file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A sample of the source: rows as they reach the first rule, from any source, and nothing is taken or loaded."""
+"""A sample of the source: the rows before the first rule, from any source. A sample claims and loads nothing."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ OPS = [
 
 
 def sample(world: World, **document):
-    """The rows that were kept: (file, record, row)."""
+    """Take a sample, and return its rows: (file, record, row)."""
     world.sample_report = sample_pipeline(world.job(world.document(**document)), world.memory.ports())
     return kept(world)
 
@@ -82,7 +82,7 @@ def test_rows_of_a_database_are_sampled_as_they_are(world: World) -> None:
 
 @pytest.fixture
 def reads_server_files(server: Connection, warehouse: Connection) -> Iterator[None]:
-    """The role of the warehouse can read files on the database server meanwhile."""
+    """The role of the warehouse can read files on the database server while the block runs."""
     with connect(server, autocommit=True) as admin:
         if admin.execute("SELECT rolsuper FROM pg_roles WHERE rolname = current_user").fetchone() != (True,):
             pytest.skip("only a superuser may grant this, and the server's user is none")

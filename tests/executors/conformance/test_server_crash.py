@@ -1,4 +1,4 @@
-"""The target's server crashes under a run: what was staged is gone, and nobody may take that for an empty source."""
+"""The server of the target crashes during a run: staged rows are lost, which must not count as an empty source."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ pytestmark = [pytest.mark.spark, pytest.mark.postgres, pytest.mark.slow]
 
 @pytest.fixture
 def own_world(tmp_path: Path, spark: object) -> Iterator[World]:
-    """A world on a server of its own, which may crash."""
+    """A world on a server of its own, which can crash."""
     # Outside pytest's folders: root runs the server as somebody who must be able to reach it, and to go on doing so.
     home = Path(tempfile.mkdtemp(prefix="flow-crash-"))
     home.chmod(0o711)
@@ -37,7 +37,7 @@ def own_world(tmp_path: Path, spark: object) -> Iterator[World]:
 
 
 def crash(world: World) -> None:
-    """Kill a backend: PostgreSQL then ends all sessions, recovers, and empties every UNLOGGED table."""
+    """Kill a backend. PostgreSQL then ends all sessions, recovers, and empties every UNLOGGED table."""
     w = world.warehouse
     with psycopg.connect(host=w.host, port=w.port, dbname=w.database, user=w.user, password=w.password) as c:
         os.kill(c.info.backend_pid, signal.SIGKILL)

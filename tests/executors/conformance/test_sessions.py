@@ -1,4 +1,4 @@
-"""A failed run leaves no database session behind: neither one that reads, nor one that stages or loads."""
+"""A failed run leaves no database session open, whether the session reads, stages or loads."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ROWS = "create table s as select n as id, 'x' as name from generate_series(1, 10
 
 
 def sessions(world: World, run_id: str) -> list[tuple[Any, ...]]:
-    """The sessions of a run that are still there after a while, and what they do."""
+    """Return the sessions of a run that are still open after a while, and their activity."""
     until = time.monotonic() + SECONDS
     while True:
         found = world.sql(
@@ -32,7 +32,7 @@ def sessions(world: World, run_id: str) -> list[tuple[Any, ...]]:
 
 
 def without_staging(world: World) -> Callable[[str, str | None], None]:
-    """The tasks find no staging table to write to."""
+    """Drop the staging tables, so that the tasks cannot write."""
 
     def on_step(step: str, node: str | None) -> None:
         if step == "pass":

@@ -1,4 +1,4 @@
-"""Several targets of one source: each commits alone, all read the same."""
+"""Several targets of one source: each commits on its own, all read the same rows."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_a_target_that_had_loaded_a_file_before_does_not_hide_the_rows_that_the_
     ]
     assert [rule.violations for rule in report.rules] == [1]
     reported = {node.id: (node.rows_in, node.rows_out) for node in world.memory.nodes}
-    assert reported["src"] == (3, 3), "whoever watches sees the same"
+    assert reported["src"] == (3, 3), "the events have the same numbers"
 
 
 def test_filters_of_several_nodes_count_each_what_they_take(world: World) -> None:

@@ -1,4 +1,4 @@
-"""The op sql: each row stays one row, or is filtered or rejected, as with the ops that it stands for."""
+"""The op sql: each row stays one row, or is filtered or rejected, as with the equivalent ops."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs that are taken up again: what an attempt leaves behind, every target of the next one still gets."""
+"""Runs with several attempts: the next attempt loads what the attempt before has not, for every target."""
 
 from __future__ import annotations
 
@@ -26,7 +26,8 @@ class PowerCut(BaseException):
 
 @pytest.fixture
 def one(world: World) -> dict[str, Any]:
-    """One table, and files that are moved when they are claimed; no file is no failure."""
+    """Return a document with one table, and files that are moved when they are claimed. A missing file is not an
+    error."""
     world.sql("create table t (id int primary key, name text)")
     world.write("a", "id,name\n1,Ann\n")
     return world.document(source={**FOLDERS, "waitPolicy": {"settleSeconds": 0, "onMissAction": "skip"}})
@@ -34,7 +35,7 @@ def one(world: World) -> dict[str, Any]:
 
 @pytest.fixture
 def two(world: World, one: dict[str, Any]) -> dict[str, Any]:
-    """The same file feeds two tables."""
+    """Return a document that loads the same file into two tables."""
     world.sql("create table u (id int primary key, name text)")
     one["nodes"].append({**one["nodes"][-1], "id": "load-u", "table": "u"})
     return one
@@ -141,7 +142,7 @@ def test_the_second_target_still_gets_the_file_that_the_first_has(
 def test_a_file_that_only_an_earlier_attempt_had_to_load_is_reported_as_loaded(
     world: World, two: dict[str, Any]
 ) -> None:
-    """The table `u` has it from a run before `t` was a target."""
+    """A run has loaded the file into the table `u` before `t` became a target."""
     del two["nodes"][0]["config"]["atomicity"]
     *others, _, second = two["nodes"]
     world.run({**two, "nodes": [*others, second]})
@@ -288,7 +289,7 @@ def test_another_table_is_filled_by_a_mode_that_replaces_all_rows(world: World, 
 
 
 def renamed(document: dict[str, Any], **changes: Any) -> dict[str, Any]:
-    """The document with another id for its target."""
+    """Return the document with another ID of its target."""
     return {**document, "nodes": [*document["nodes"][:-1], {**document["nodes"][-1], "id": "renamed", **changes}]}
 
 

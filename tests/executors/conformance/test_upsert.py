@@ -1,4 +1,4 @@
-"""What upsert promises beyond the other modes."""
+"""The guarantees of upsert."""
 
 from __future__ import annotations
 

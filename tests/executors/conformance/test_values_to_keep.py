@@ -1,4 +1,4 @@
-"""The filter that a value of a preview offers is true for the rows with this value, however the file writes it."""
+"""The filter that a preview offers for a value is true for the rows with this value, in every notation of the file."""
 
 from __future__ import annotations
 

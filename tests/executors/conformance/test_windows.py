@@ -1,4 +1,4 @@
-"""The op window: columns from the rows of a partition, as a plain reference computes them."""
+"""The op window computes the same columns as a simple reference implementation."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def window(columns: list[dict[str, Any]] = COLUMNS, by: str = "at", direction: s
 
 
 def expected(rows: list[tuple[Any, ...]], descending: bool) -> list[tuple[Any, ...]]:
-    """Rows of (no, who, at, amount) with what the window adds."""
+    """Return rows of (no, who, at, amount) with the columns of the window."""
     groups: dict[Any, list[tuple[Any, ...]]] = defaultdict(list)
     for row in rows:
         groups[row[1]].append(row)

@@ -1,4 +1,4 @@
-"""A small world for whole runs: a files folder, a warehouse schema, documents and ports that remember."""
+"""The environment of whole runs: a files folder, a warehouse schema, documents and ports that record events."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ FORMATS: dict[str, Callable[[Sequence[Row]], bytes]] = {
 
 @dataclass
 class Memory:
-    """All ports in one: events and units are kept, `on_step` may interfere, `stop` ends the run."""
+    """All ports in one. Stores events and units; `on_step` is called at each step, `stop` ends the run."""
 
     steps: list[tuple[str, str | None]] = field(default_factory=list)
     rows: list[tuple[str, int]] = field(default_factory=list)
@@ -151,7 +151,7 @@ class Memory:
 
 @dataclass
 class World:
-    """One pipeline's surroundings. `run` makes one attempt of a new run unless told otherwise."""
+    """The environment of one pipeline. `run` makes one attempt, of a new run by default."""
 
     folder: Path
     warehouse: Connection
@@ -163,14 +163,14 @@ class World:
 
     @property
     def storage(self) -> Storage:
-        """Where the pipeline's files lie: in the folder `in`, unless told otherwise."""
+        """Return the storage of the pipeline's files: by default the folder `in`."""
         return self.files or Folder(self.folder)
 
     def write(self, name: str, content: bytes | str) -> Path:
         return self.storage.write(name, content.encode() if isinstance(content, str) else content)
 
     def shown(self, name: str) -> str:
-        """A file's name as people see it."""
+        """Return the name of a file as users see it."""
         return f"{self.storage.path.rstrip('/')}/{name}"
 
     def connect(self) -> psycopg.Connection[Any]:
@@ -203,7 +203,7 @@ class World:
         quarantine: bool = True,
         **target: Any,
     ) -> dict[str, Any]:
-        """source → (transform) → validate → target over all files into the table `t`."""
+        """Return source → (transform) → validate → target, for all files and the table `t`."""
         config = {
             "path": self.storage.path,
             "pattern": {"type": "glob", "value": "*"},
@@ -245,7 +245,7 @@ class World:
         return {"kind": "pipeline", "version": "1.0", "id": "case", "nodes": nodes}
 
     def table_document(self, table: str = "s", *, query: str | None = None, **document: Any) -> dict[str, Any]:
-        """The same over a table of the warehouse, or over a query of it."""
+        """Return the same document for a table of the warehouse, or for a query."""
         config = {"query": query} if query else {"table": {"schema": self.schema, "name": table}}
         made = self.document(**document)
         made["nodes"][0] |= {"connector": "postgres", "connection": "warehouse", "config": config}
@@ -280,7 +280,7 @@ class World:
         )
 
     def claimed(self, name: str) -> list[Path]:
-        """Where a file stands that an attempt has claimed, in the staging folder `.doing/`."""
+        """Return the path of a claimed file in the staging folder `.doing/`."""
         return sorted((self.folder / "in" / ".doing").glob(f"*/{name}"))
 
     def create_table(self, statement: str) -> None:
@@ -295,7 +295,7 @@ def target_of(report: RunReport) -> NodeReport:
 
 
 def reconciles(report: RunReport) -> bool:
-    """Every number of the target adds up, as people read it; over its way, so do the rows that each node rejected."""
+    """Return whether every number of the target adds up, and the rejected rows of all nodes on its path."""
     t = target_of(report)
     here = [node.rows_rejected_here or 0 for node in report.nodes]
     if len(report.target_counts) == 1 and sum(here) != t.rows_rejected:
@@ -317,7 +317,7 @@ def reconciles(report: RunReport) -> bool:
 
 
 def _adds_up(node: NodeReport) -> bool:
-    """Whether each row that came in went out or was left out here."""
+    """Return whether each row that came in is either passed on or counted as removed."""
     own = (node.rows_replaced, node.rows_behind_mark, node.rows_suppressed)
     here = (node.rows_rejected_here, *(own if node.kind == "target" else (node.rows_filtered, node.rows_grouped)))
     return node.rows_in == node.rows_out + sum(rows or 0 for rows in here)

@@ -1,4 +1,4 @@
-"""A destination that is no database goes through the steps of a load like PostgreSQL."""
+"""A destination that is not a database runs the same steps of a load as PostgreSQL."""
 
 from __future__ import annotations
 

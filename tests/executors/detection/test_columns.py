@@ -1,4 +1,4 @@
-"""Types, texts for NULL, names and keys that values speak for."""
+"""Types, NULL texts, names and keys that are detected from values."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.executors.detection.test_settings import codes, look
 
 
 def column(*values: str) -> DetectedColumn:
-    """The second of two columns with these values."""
+    """Detect the second of two columns, with these values."""
     rows = "".join(f"{n};{value}\n" for n, value in enumerate(values))
     return look(f"id;x\n{rows}").columns[1]
 

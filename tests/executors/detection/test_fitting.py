@@ -1,4 +1,5 @@
-"""Reading the first bytes of a file with given types: values as a run reads them, and those that do not fit."""
+"""Reads the first bytes of a file with given types: the values are those of a run, and values that do not have the type
+are reported."""
 
 from __future__ import annotations
 

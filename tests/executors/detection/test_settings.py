@@ -1,4 +1,4 @@
-"""Encoding, delimiter, quote, header and kind of files as people send them."""
+"""Detects encoding, delimiter, quote, header and format of typical files."""
 
 from __future__ import annotations
 
