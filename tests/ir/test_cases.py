@@ -12,7 +12,7 @@ from ir import InvalidPipeline, parsePipelineIR
 from ir.canonical import document_hash, serialize
 from tests.ir.cases import FOLDER, Case, document, list_cases
 
-TOLD = ("path", "code", "severity", "line", "column")
+COMPARED = ("path", "code", "severity", "line", "column")
 
 
 def diagnostics_of(case: Case):
@@ -26,14 +26,14 @@ def diagnostics_of(case: Case):
 def test_an_invalid_document_is_refused_with_all_its_faults_and_their_places(case):
     with pytest.raises(InvalidPipeline) as caught:
         case.parse()
-    reported = [{k: v for k, v in d.to_json().items() if k in TOLD} for d in caught.value.diagnostics]
+    reported = [{k: v for k, v in d.to_json().items() if k in COMPARED} for d in caught.value.diagnostics]
     assert reported == case.expected
 
 
 @pytest.mark.parametrize("case", list_cases("valid"), ids=lambda case: case.name)
 def test_a_valid_document_is_read_with_its_warnings(case):
     parsed = case.parse()
-    assert [{k: v for k, v in d.to_json().items() if k in TOLD} for d in parsed.warnings] == case.expected
+    assert [{k: v for k, v in d.to_json().items() if k in COMPARED} for d in parsed.warnings] == case.expected
 
 
 @pytest.mark.parametrize("case", [*list_cases("invalid"), *list_cases("valid")], ids=lambda case: case.name)

@@ -74,11 +74,11 @@ def test_a_column_that_only_the_file_knows_is_traced_once_it_is_named():
     assert lineage(rename(dest="destination")).columns["destination"].sources == ("dest",)
 
 
-@pytest.mark.parametrize("kept", [{"op": "select", "columns": ["b"]}, {"op": "drop", "columns": ["a"]}])
-def test_what_is_excluded_has_no_trace(kept):
-    found = lineage(kept)
+@pytest.mark.parametrize("op", [{"op": "select", "columns": ["b"]}, {"op": "drop", "columns": ["a"]}])
+def test_what_is_excluded_has_no_trace(op):
+    found = lineage(op)
     assert list(found.columns) == ["b"]
-    assert found.has_others == (kept["op"] == "drop")
+    assert found.has_others == (op["op"] == "drop")
 
 
 def test_a_derived_column_comes_from_all_that_its_expression_reads():

@@ -28,7 +28,7 @@ def mode(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture
-def kept(world: World) -> World:
+def filled(world: World) -> World:
     """A table with two rows that no load has written."""
     world.sql("create table t (id int primary key, name text)")
     world.sql("insert into t values (1, 'old'), (2, 'old')")
@@ -47,60 +47,60 @@ def restore(world: World, document: dict[str, Any], backup: BackupRef) -> RunRep
     return restore_pipeline(replace(world.job(document), backup=backup), world.memory.ports())
 
 
-def test_a_restored_table_is_as_before_and_its_files_load_again(kept: World, mode: str) -> None:
-    document, backup = load(kept, "a", "3,new\n4,new\n", mode=mode)
-    loaded = kept.rows()
+def test_a_restored_table_is_as_before_and_its_files_load_again(filled: World, mode: str) -> None:
+    document, backup = load(filled, "a", "3,new\n4,new\n", mode=mode)
+    loaded = filled.rows()
     assert loaded != [(1, "old"), (2, "old")]
 
-    report = restore(kept, document, backup)
+    report = restore(filled, document, backup)
 
-    assert kept.rows() == [(1, "old"), (2, "old")]
+    assert filled.rows() == [(1, "old"), (2, "old")]
     assert (target_of(report).rows_loaded, reconciles(report)) == (2, True)
-    assert list(kept.memory.states.values()) == ["pending"]
-    assert reconciles(kept.run(document))
-    assert kept.rows() == loaded
+    assert list(filled.memory.states.values()) == ["pending"]
+    assert reconciles(filled.run(document))
+    assert filled.rows() == loaded
 
 
-def test_loads_after_the_one_restored_are_undone_too(kept: World) -> None:
-    document, backup = load(kept, "a", "3,new\n")
-    load(kept, "b", "4,new\n")
+def test_loads_after_the_one_restored_are_undone_too(filled: World) -> None:
+    document, backup = load(filled, "a", "3,new\n")
+    load(filled, "b", "4,new\n")
 
-    restore(kept, document, backup)
-    kept.run(document)
+    restore(filled, document, backup)
+    filled.run(document)
 
-    assert kept.rows() == [(1, "old"), (2, "old"), (3, "new"), (4, "new")]
-
-
-def test_files_loaded_before_the_backup_stay_loaded(kept: World) -> None:
-    load(kept, "a", "3,new\n")
-    document, backup = load(kept, "b", "4,new\n")
-
-    restore(kept, document, backup)
-    assert kept.rows("id") == [(1,), (2,), (3,)]
-    kept.run(document)
-
-    assert kept.rows("id") == [(1,), (2,), (3,), (4,)]
+    assert filled.rows() == [(1, "old"), (2, "old"), (3, "new"), (4, "new")]
 
 
-def test_the_watermark_goes_back_with_the_rows(kept: World) -> None:
-    kept.sql("alter table t drop constraint t_pkey")
-    load(kept, "a", "3,new\n3,other\n", mode="incremental_watermark")
-    document, backup = load(kept, "b", "9,new\n", mode="incremental_watermark")
+def test_files_loaded_before_the_backup_stay_loaded(filled: World) -> None:
+    load(filled, "a", "3,new\n")
+    document, backup = load(filled, "b", "4,new\n")
 
-    restore(kept, document, backup)
+    restore(filled, document, backup)
+    assert filled.rows("id") == [(1,), (2,), (3,)]
+    filled.run(document)
 
-    watermark = kept.sql("select value from flow_meta.pipeline_watermarks where target_schema = %s", kept.schema)
+    assert filled.rows("id") == [(1,), (2,), (3,), (4,)]
+
+
+def test_the_watermark_goes_back_with_the_rows(filled: World) -> None:
+    filled.sql("alter table t drop constraint t_pkey")
+    load(filled, "a", "3,new\n3,other\n", mode="incremental_watermark")
+    document, backup = load(filled, "b", "9,new\n", mode="incremental_watermark")
+
+    restore(filled, document, backup)
+
+    watermark = filled.sql("select value from flow_meta.pipeline_watermarks where target_schema = %s", filled.schema)
     assert watermark == [("3",)]
-    assert kept.memory.commits["load"].watermark == WatermarkValue("id", "integer", "3")
-    kept.write("c", "id,name\n5,late\n")
-    kept.run(document)
-    assert kept.rows("id") == [(1,), (2,), (3,), (3,), (5,), (9,)]
+    assert filled.memory.commits["load"].watermark == WatermarkValue("id", "integer", "3")
+    filled.write("c", "id,name\n5,late\n")
+    filled.run(document)
+    assert filled.rows("id") == [(1,), (2,), (3,), (3,), (5,), (9,)]
 
 
-def test_a_first_watermark_is_gone_after_a_restore(kept: World) -> None:
-    document, backup = load(kept, "a", "3,new\n", mode="incremental_watermark")
-    restore(kept, document, backup)
-    assert kept.sql("select 1 from flow_meta.pipeline_watermarks where target_schema = %s", kept.schema) == []
+def test_a_first_watermark_is_gone_after_a_restore(filled: World) -> None:
+    document, backup = load(filled, "a", "3,new\n", mode="incremental_watermark")
+    restore(filled, document, backup)
+    assert filled.sql("select 1 from flow_meta.pipeline_watermarks where target_schema = %s", filled.schema) == []
 
 
 def test_identities_and_generated_columns_come_back_as_they_were(world: World) -> None:
@@ -117,27 +117,27 @@ def test_identities_and_generated_columns_come_back_as_they_were(world: World) -
     assert world.rows("id, own, twice") == before
 
 
-def test_rejected_rows_of_an_undone_load_are_closed_by_the_next(kept: World) -> None:
+def test_rejected_rows_of_an_undone_load_are_closed_by_the_next(filled: World) -> None:
     rule = [{"type": "notNull", "field": "id", "onFail": "skip"}]
-    document, backup = load(kept, "a", "3,new\n,nobody\n", rules=rule)
-    restore(kept, document, backup)
-    kept.run(document)
-    assert kept.sql("select disposition, status from rejected order by 1") == [
+    document, backup = load(filled, "a", "3,new\n,nobody\n", rules=rule)
+    restore(filled, document, backup)
+    filled.run(document)
+    assert filled.sql("select disposition, status from rejected order by 1") == [
         ("dropped", "open"),
         ("not_loaded", "fixed"),
     ]
 
 
-def test_restoring_twice_in_one_run_does_it_once(kept: World) -> None:
-    document, backup = load(kept, "a", "3,new\n")
-    job = replace(kept.job(document), backup=backup)
-    restore_pipeline(job, kept.memory.ports())
-    kept.sql("insert into t values (7, 'since')")
+def test_restoring_twice_in_one_run_does_it_once(filled: World) -> None:
+    document, backup = load(filled, "a", "3,new\n")
+    job = replace(filled.job(document), backup=backup)
+    restore_pipeline(job, filled.memory.ports())
+    filled.sql("insert into t values (7, 'since')")
 
-    again = restore_pipeline(replace(job, attempt=2, token=job.token + 1), kept.memory.ports())
+    again = restore_pipeline(replace(job, attempt=2, token=job.token + 1), filled.memory.ports())
 
     assert target_of(again).rows_loaded == 2
-    assert kept.rows("id") == [(1,), (2,), (7,)]
+    assert filled.rows("id") == [(1,), (2,), (7,)]
 
 
 @pytest.mark.parametrize(
@@ -147,83 +147,83 @@ def test_restoring_twice_in_one_run_does_it_once(kept: World) -> None:
         ("alter table t alter name type varchar(10)", "backup.table_changed"),
     ],
 )
-def test_a_table_that_has_changed_is_left_alone(kept: World, change: str, code: str) -> None:
-    document, backup = load(kept, "a", "3,new\n")
-    kept.sql(change)
+def test_a_table_that_has_changed_is_left_alone(filled: World, change: str, code: str) -> None:
+    document, backup = load(filled, "a", "3,new\n")
+    filled.sql(change)
     with pytest.raises(Terminal) as refused:
-        restore(kept, document, backup)
+        restore(filled, document, backup)
     assert refused.value.code == code
-    assert len(kept.rows("id")) == 3
+    assert len(filled.rows("id")) == 3
 
 
 @pytest.mark.parametrize(
     "definition", ["note text", "stamp timestamptz default now()", "own bigint generated always as identity"]
 )
-def test_values_in_a_column_added_after_the_backup_are_not_deleted(kept: World, definition: str) -> None:
-    document, backup = load(kept, "a", "3,new\n")
-    kept.sql(f"alter table t add column {definition}")
-    kept.sql("update t set note = 'checked' where id = 1" if definition == "note text" else "select")
-    before = kept.rows()
+def test_values_in_a_column_added_after_the_backup_are_not_deleted(filled: World, definition: str) -> None:
+    document, backup = load(filled, "a", "3,new\n")
+    filled.sql(f"alter table t add column {definition}")
+    filled.sql("update t set note = 'checked' where id = 1" if definition == "note text" else "select")
+    before = filled.rows()
     with pytest.raises(Terminal) as refused:
-        restore(kept, document, backup)
+        restore(filled, document, backup)
     assert refused.value.code == "backup.columns_added"
     assert definition.split()[0] in refused.value.message
-    assert kept.rows() == before
+    assert filled.rows() == before
 
 
-def test_a_column_added_after_the_backup_without_values_does_not_prevent_a_restore(kept: World) -> None:
-    document, backup = load(kept, "a", "3,new\n")
-    kept.sql("alter table t add column note text, add column twice int generated always as (id * 2) stored")
-    restore(kept, document, backup)
-    assert kept.rows() == [(1, "old", None, 2), (2, "old", None, 4)]
+def test_a_column_added_after_the_backup_without_values_does_not_prevent_a_restore(filled: World) -> None:
+    document, backup = load(filled, "a", "3,new\n")
+    filled.sql("alter table t add column note text, add column twice int generated always as (id * 2) stored")
+    restore(filled, document, backup)
+    assert filled.rows() == [(1, "old", None, 2), (2, "old", None, 4)]
 
 
-def test_another_table_is_not_filled_with_the_backup(kept: World) -> None:
-    document, backup = load(kept, "a", "3,new\n")
-    kept.sql("create table other (id int primary key, name text)")
+def test_another_table_is_not_filled_with_the_backup(filled: World) -> None:
+    document, backup = load(filled, "a", "3,new\n")
+    filled.sql("create table other (id int primary key, name text)")
     document["nodes"][-1]["table"] = "other"
     with pytest.raises(Terminal) as refused:
-        restore(kept, document, backup)
+        restore(filled, document, backup)
     assert refused.value.code == "backup.other_table"
 
 
-def test_a_dropped_backup_is_reported_and_changes_nothing(kept: World, warehouse: Connection) -> None:
-    document, backup = load(kept, "a", "3,new\n")
+def test_a_dropped_backup_is_reported_and_changes_nothing(filled: World, warehouse: Connection) -> None:
+    document, backup = load(filled, "a", "3,new\n")
     with connect(warehouse, autocommit=True) as conn:
         drop_backups(conn, [backup])
         drop_backups(conn, [backup])
     with pytest.raises(Terminal) as refused:
-        restore(kept, document, backup)
+        restore(filled, document, backup)
     assert refused.value.code == "backup.gone"
-    assert kept.rows("id") == [(1,), (2,), (3,)]
+    assert filled.rows("id") == [(1,), (2,), (3,)]
 
 
-def test_a_load_that_fails_leaves_no_backup(kept: World) -> None:
-    kept.sql("alter table t add check (id < 3)")
+def test_a_load_that_fails_leaves_no_backup(filled: World) -> None:
+    filled.sql("alter table t add check (id < 3)")
     with pytest.raises(Terminal):
-        load(kept, "a", "3,new\n")
-    assert kept.sql("select 1 from flow_meta.backups where target_schema = %s", kept.schema) == []
+        load(filled, "a", "3,new\n")
+    assert filled.sql("select 1 from flow_meta.backups where target_schema = %s", filled.schema) == []
 
 
-def test_rows_that_a_policy_hides_keep_the_load_from_starting(kept: World) -> None:
+def test_rows_that_a_policy_hides_keep_the_load_from_starting(filled: World) -> None:
     """A backup without the hidden rows would lose them."""
-    kept.sql("alter table t enable row level security")
-    kept.sql("alter table t force row level security")
-    kept.sql("create policy first_only on t using (id = 1)")
+    filled.sql("alter table t enable row level security")
+    filled.sql("alter table t force row level security")
+    filled.sql("create policy first_only on t using (id = 1)")
     with pytest.raises(Terminal):
-        load(kept, "a", "3,new\n")
+        load(filled, "a", "3,new\n")
 
 
-def test_rows_that_a_policy_hides_keep_a_backup_from_being_restored(kept: World) -> None:
+def test_rows_that_a_policy_hides_keep_a_backup_from_being_restored(filled: World) -> None:
     """The hidden rows would stay next to those of the backup."""
-    kept.sql("alter table t drop constraint t_pkey")
-    document, backup = load(kept, "a", "3,new\n")
-    kept.sql("alter table t enable row level security, force row level security")
-    kept.sql("create policy later on t using (id > 1) with check (true)")
+    filled.sql("alter table t drop constraint t_pkey")
+    document, backup = load(filled, "a", "3,new\n")
+    filled.sql("alter table t enable row level security, force row level security")
+    filled.sql("create policy later on t using (id > 1) with check (true)")
     with pytest.raises(Terminal, match="row-level security policy"):
-        restore(kept, document, backup)
-    kept.sql("alter table t disable row level security")
-    assert kept.rows("id") == [(1,), (2,), (3,)]
+        restore(filled, document, backup)
+    filled.sql("alter table t disable row level security")
+    assert filled.rows("id") == [(1,), (2,), (3,)]
 
 
 @pytest.mark.parametrize("mode", ["append", "truncate"])
@@ -258,13 +258,13 @@ def sha256_of(world: World, name: str) -> str:
     return hashlib.sha256((world.folder / "in" / name).read_bytes()).hexdigest()
 
 
-def test_a_restore_runs_no_hooks_and_names_those_that_it_leaves_out(kept: World) -> None:
-    kept.sql("create materialized view seen as select count(*) as n from t")
-    refresh = {"type": "refresh_mat_view", "view": f"{kept.schema}.seen"}
-    document, backup = load(kept, "a", "3,new\n", postHook=refresh, preHook={"type": "sql", "statement": "ANALYZE t"})
+def test_a_restore_runs_no_hooks_and_names_those_that_it_leaves_out(filled: World) -> None:
+    filled.sql("create materialized view seen as select count(*) as n from t")
+    refresh = {"type": "refresh_mat_view", "view": f"{filled.schema}.seen"}
+    document, backup = load(filled, "a", "3,new\n", postHook=refresh, preHook={"type": "sql", "statement": "ANALYZE t"})
 
-    report = restore(kept, document, backup)
+    report = restore(filled, document, backup)
 
-    assert kept.sql("select n from seen") == [(3,)]
+    assert filled.sql("select n from seen") == [(3,)]
     assert [(warning.code, warning.node) for warning in report.warnings] == [("restore.hooks_not_run", "load")]
     assert "load.postHook.0" in report.warnings[0].message

@@ -100,8 +100,8 @@ def test_rows_of_a_database_that_are_equally_last_and_differ_stop_the_run_and_ar
     assert "none of them is the last" in stopped.value.message
     assert "orderBy" in stopped.value.hint
     assert world.rows() == []
-    kept = world.sql("""select row ->> 'name', "ruleId" from rejected order by 1""")
-    assert kept == [(name, "order:at") for name in "abef"]
+    rejected = world.sql("""select row ->> 'name', "ruleId" from rejected order by 1""")
+    assert rejected == [(name, "order:at") for name in "abef"]
 
 
 def test_tied_rows_that_are_equal_in_what_is_left_of_them_are_one(world: World) -> None:

@@ -44,8 +44,8 @@ def hold(world: World, document: dict[str, Any], run_id: str = "") -> Held:
 def approve(world: World, document: dict[str, Any], held: Held, run_id: str, attempt: int = 2) -> RunReport:
     """Approve a load as a worker does: the staged load is stored in the control database as JSON."""
     stored = StoredJson("staged load", StagedLoad, 1)
-    kept = stored.load(json.loads(json.dumps(stored.dump(held.staged))))
-    return run_pipeline(world.job(document, run_id, attempt, approved={"load": kept}), world.memory.ports())
+    staged = stored.load(json.loads(json.dumps(stored.dump(held.staged))))
+    return run_pipeline(world.job(document, run_id, attempt, approved={"load": staged}), world.memory.ports())
 
 
 def kept_tables(world: World, run_id: str) -> int:

@@ -178,9 +178,9 @@ def test_a_later_node_with_an_error_is_left_out(world: World) -> None:
 
 def test_the_error_of_the_node_is_reported(world: World) -> None:
     world.write("a", "id\n1\n")
-    with pytest.raises(Failure) as told:
+    with pytest.raises(Failure) as raised:
         preview(world, world.document(ops=[{"op": "drop", "columns": ["gone"]}]), "shape")
-    assert (told.value.code, told.value.node) == ("column.unknown", "shape")
+    assert (raised.value.code, raised.value.node) == ("column.unknown", "shape")
 
 
 def test_an_expression_that_fails_names_its_row(world: World) -> None:

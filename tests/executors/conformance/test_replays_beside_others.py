@@ -207,8 +207,8 @@ def test_a_load_that_replaces_all_rows_supersedes_what_earlier_ones_have_rejecte
     world.run(world.document(mode=mode, rules=[NOT_NULL]))
     run = next(iter(world.memory.commits.values())).run_id
     superseded = "select row ->> 'id', status, \"supersededBy\" from rejected order by id"
-    standing = {(ident, status) for ident, status, by in world.sql(superseded) if by is None}
-    assert standing == {("2", "fixed"), ("4", "open"), ("6", "open")}, "a fix goes along to the same row"
+    current = {(ident, status) for ident, status, by in world.sql(superseded) if by is None}
+    assert current == {("2", "fixed"), ("4", "open"), ("6", "open")}, "a fix also applies to the same row"
     assert [row for row in world.sql(superseded) if row[2] is not None] == [
         ("2", "superseded", run),
         ("4", "superseded", run),

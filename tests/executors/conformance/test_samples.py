@@ -25,10 +25,10 @@ OPS = [
 def sample(world: World, **document):
     """Take a sample, and return its rows: (file, record, row)."""
     world.sample_report = sample_pipeline(world.job(world.document(**document)), world.memory.ports())
-    return kept(world)
+    return sampled(world)
 
 
-def kept(world: World):
+def sampled(world: World):
     rows = world.sql(
         "select source_file, source_record, row from flow_meta.samples where tenant = %s and kind = 'source'"
         " order by id",
@@ -73,7 +73,7 @@ def test_rows_of_a_database_are_sampled_as_they_are(world: World) -> None:
     )
     report = sample_pipeline(world.job(world.table_document()), world.memory.ports())
     assert report.row_counts == {"load": 50}
-    assert kept(world)[0][2] == {"id": 1, "name": "N1", "amount": "1.50", "day": "2026-01-02", "ok": False}
+    assert sampled(world)[0][2] == {"id": 1, "name": "N1", "amount": "1.50", "day": "2026-01-02", "ok": False}
     types = ["integer", "string", "decimal(10,2)", "date", "boolean"]
     assert world.sql("select types from flow_meta.samples where tenant = %s and types is not null", world.tenant) == [
         (types,)

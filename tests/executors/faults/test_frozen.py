@@ -16,7 +16,7 @@ from flowapp.embedded.processes import wait_until
 from tests.executors.conformance.world import World, reconciles
 from tests.executors.faults.hitting import PATIENCE, Attempt, begin
 from tests.executors.faults.proxy import Relay
-from tests.executors.faults.test_matrix import RULES, Case, after, quarantined, standing, table, world
+from tests.executors.faults.test_matrix import RULES, Case, after, quarantined, state_of, table, world
 
 pytestmark = [pytest.mark.postgres, pytest.mark.slow]
 
@@ -61,5 +61,5 @@ def test_the_next_attempt_loads_and_the_frozen_one_loads_nothing(world: World, m
         report = world.run(document, run_id=run_id, attempt=2)
 
     assert reconciles(report)
-    assert standing(world, run_id) == after(Case(mode, "load"))
+    assert state_of(world, run_id) == after(Case(mode, "load"))
     assert quarantined(world) == 1

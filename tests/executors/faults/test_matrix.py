@@ -80,12 +80,12 @@ class Case:
         return "-".join([self.mode, self.step, *self.target, *["in place"] * bool(self.given)])
 
 
-KEPT = {"backupBeforeLoad": True}
+BACKUP = {"backupBeforeLoad": True}
 ANALYZE = {"type": "sql", "statement": "ANALYZE t"}
 SEEN = "create materialized view seen as select * from t"
 CASES = [
     *(Case(mode, step) for mode in LOAD_MODES for step in STEPS),
-    *(Case(mode, step, KEPT) for mode in LOAD_MODES for step in (IN_TRANSACTION, AFTER_COMMIT)),
+    *(Case(mode, step, BACKUP) for mode in LOAD_MODES for step in (IN_TRANSACTION, AFTER_COMMIT)),
     Case("incremental_watermark", "watermark"),
     Case("truncate", "hold", {"hold": {"maxDecreasePct": 99}}),
     Case("upsert", "hooks", {"preHook": ANALYZE}),
@@ -114,7 +114,7 @@ def table(world: World) -> None:
 
 
 @dataclass(frozen=True)
-class Standing:
+class State:
     """All that a load changes together: if one of these is as after it, all are."""
 
     rows: list[tuple[Any, ...]]
@@ -123,19 +123,19 @@ class Standing:
     backups: list[int] = field(default_factory=list)
 
 
-BEFORE = Standing(OLD)
+BEFORE = State(OLD)
 
 
-def standing(world: World, run_id: str) -> Standing:
+def state_of(world: World, run_id: str) -> State:
     marks = world.sql("select value from flow_meta.pipeline_watermarks where target_schema = %s", world.schema)
     commits = world.sql("select count(*) from flow_meta.load_commits where run_id = %s", run_id)
     backups = world.sql("select n_rows from flow_meta.backups where run_id = %s", run_id)
-    return Standing(sorted(world.rows()), [m for (m,) in marks], commits[0][0], [n for (n,) in backups])
+    return State(sorted(world.rows()), [m for (m,) in marks], commits[0][0], [n for (n,) in backups])
 
 
-def after(case: Case) -> Standing:
+def after(case: Case) -> State:
     marks = ["3"] if case.mode == "incremental_watermark" else []
-    return Standing(sorted(NEW[case.mode]), marks, 1, [len(OLD)] if KEPT.items() <= case.target.items() else [])
+    return State(sorted(NEW[case.mode]), marks, 1, [len(OLD)] if BACKUP.items() <= case.target.items() else [])
 
 
 def quarantined(world: World) -> int:
@@ -148,13 +148,13 @@ def beside_the_target(world: World, run_id: str) -> list[str]:
     """Tables beside the target, schemas of swaps, and a backup that nothing tells of."""
     tables = world.sql("select tablename from pg_tables where schemaname = %s", world.schema)
     swaps = world.sql("select nspname from pg_namespace where nspname like 'flow_new_%%'")
-    untold = world.sql(
+    orphaned = world.sql(
         "select 'backup' where to_regclass(%s) is not null"
         " and not exists (select from flow_meta.backups where run_id = %s)",
         backup_table(BackupRef(run_id, "load")).as_string(),
         run_id,
     )
-    return sorted({name for (name,) in tables + swaps + untold} - {"rejected", "t"})
+    return sorted({name for (name,) in tables + swaps + orphaned} - {"rejected", "t"})
 
 
 # --- the matrix ---------------------------------------------------------------------------------------------------
@@ -175,13 +175,13 @@ def test_the_table_is_as_before_or_after_and_a_rerun_converges(
     hit(world, document, case.step, fault, run_id=run_id)
 
     committed = case.step in COMMITTED
-    assert standing(world, run_id) == (after(case) if committed else BEFORE)
+    assert state_of(world, run_id) == (after(case) if committed else BEFORE)
     assert quarantined(world) == int(committed)
     assert beside_the_target(world, run_id) == []
 
     report = world.run(document, run_id=run_id, attempt=2)
 
-    assert standing(world, run_id) == after(case)
+    assert state_of(world, run_id) == after(case)
     assert reconciles(report)
     assert quarantined(world) == 1
     assert beside_the_target(world, run_id) == []
@@ -197,9 +197,9 @@ def test_a_commit_whose_answer_is_lost_is_found_by_the_rerun(world: World, mode:
 
     hit(world, document, "load", answer_lost, run_id=run_id)
 
-    assert standing(world, run_id) == after(Case(mode, "load"))
+    assert state_of(world, run_id) == after(Case(mode, "load"))
     assert reconciles(world.run(document, run_id=run_id, attempt=2))
-    assert standing(world, run_id) == after(Case(mode, "load"))
+    assert state_of(world, run_id) == after(Case(mode, "load"))
     assert (quarantined(world), staged(world, run_id)) == (1, 0)
 
 
@@ -232,15 +232,15 @@ def test_a_load_that_was_approved_is_loaded_from_what_was_staged(
     document, run_id = world.document(mode="truncate", rules=RULES, hold={"maxDecreasePct": 50}), str(uuid.uuid4())
     with pytest.raises(Held) as held:
         world.run(document, run_id=run_id)
-    kept = held.value.staged
+    held_load = held.value.staged
     world.write("b", "id,name\n4,late\n")
 
-    hit(world, document, step, fault, run_id=run_id, attempt=2, approved={"load": kept})
+    hit(world, document, step, fault, run_id=run_id, attempt=2, approved={"load": held_load})
 
     assert world.rows() == (COME if step in COMMITTED else before)
     assert quarantined(world) == int(step in COMMITTED)
 
-    job = world.job(document, run_id, attempt=3, approved={"load": kept})
+    job = world.job(document, run_id, attempt=3, approved={"load": held_load})
     report = run_pipeline(job, world.memory.ports())
 
     assert (world.rows(), reconciles(report)) == (COME, True)
@@ -257,15 +257,15 @@ def test_a_restore_puts_rows_and_watermark_back_or_neither(
     world: World, step: str, fault: Callable[[Attempt, Relay], None]
 ) -> None:
     mode, backup = "incremental_watermark", BackupRef(str(uuid.uuid4()), "load")
-    document, run_id = world.document(mode=mode, rules=RULES, **KEPT), str(uuid.uuid4())
+    document, run_id = world.document(mode=mode, rules=RULES, **BACKUP), str(uuid.uuid4())
     world.run(document, run_id=backup.run_id)
 
     hit(world, document, step, fault, run_id=run_id, backup=backup)
 
-    restored = Standing(OLD, commits=1)
-    assert standing(world, run_id) == (restored if step in COMMITTED else Standing(sorted(NEW[mode]), ["3"]))
+    restored = State(OLD, commits=1)
+    assert state_of(world, run_id) == (restored if step in COMMITTED else State(sorted(NEW[mode]), ["3"]))
 
     report = restore_pipeline(world.job(document, run_id, attempt=2, backup=backup), world.memory.ports())
 
-    assert (standing(world, run_id), reconciles(report)) == (restored, True)
+    assert (state_of(world, run_id), reconciles(report)) == (restored, True)
     assert list(world.memory.states.values()) == ["pending"]

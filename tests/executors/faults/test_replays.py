@@ -47,12 +47,12 @@ LOADED, NEWER = [(1, "Ann"), (3, "Cy")], [(4, "Newer"), (5, "Newer")]
 
 
 @dataclass(frozen=True)
-class Standing:
-    """All that a replay changes together. `kept` are id, status, result, failed rules and revision of rejected rows;
-    `told` says how many markers, watermarks, hashes at a watermark and backups there are."""
+class State:
+    """All that a replay changes in one transaction. `rejected_rows` are (id, status, result, failed rules, revision);
+    `reported` are the numbers of markers, watermarks, hashes at a watermark and backups."""
 
     rows: list[tuple[Any, ...]]
-    kept: list[tuple[Any, ...]]
+    rejected_rows: list[tuple[Any, ...]]
     reported: list[Any]
 
 
@@ -77,9 +77,9 @@ class Replay:
         job = self.world.job(self.document(), run_id, attempt, rows=self.rows())
         return replay_rows(job, self.world.memory.ports())
 
-    def standing(self, *run_ids: str) -> Standing:
+    def state(self, *run_ids: str) -> State:
         ask, schema = self.world.sql, self.world.schema
-        kept = ask(
+        rejected_rows = ask(
             'select (row ->> \'id\')::int, status, "replayResult", "replayRules", revision from rejected'
             ' where "replayRun" is null or "replayRun" = any(%s) order by 1',
             list(run_ids),
@@ -94,15 +94,15 @@ class Replay:
             ),
             ask("select n_rows from flow_meta.backups where run_id = any(%s)", list(run_ids)),
         ]
-        return Standing(self.world.rows(), kept, reported)
+        return State(self.world.rows(), rejected_rows, reported)
 
-    def before(self) -> Standing:
+    def before(self) -> State:
         watermark = self.mode == "incremental_watermark"
         rows = sorted(LOADED + NEWER * (self.mode == "upsert"))
         open_rows = [(key, "open", None, None, 0) for key in (2, 4, 5, 6)]
-        return Standing(rows, open_rows, [[(0,)], [("3",)] * watermark, [("3", 1)] * watermark, []])
+        return State(rows, open_rows, [[(0,)], [("3",)] * watermark, [("3", 1)] * watermark, []])
 
-    def after(self) -> Standing:
+    def after(self) -> State:
         before, takes = self.before(), [2, 5] if self.mode == "upsert" else [2, 4, 5]
         rows = [row for row in before.rows if row[0] not in takes] + [(key, None) for key in takes]
         loaded = [(key, "replayed", "loaded", None, 1) for key in takes]
@@ -110,8 +110,8 @@ class Replay:
         watermark, boundary_rows = (before.reported[1], before.reported[2])
         known = [*boundary_rows, ("4", 1), ("5", 1)] if boundary_rows else []
         backups = [(len(before.rows),)] * self.kept_before
-        kept = sorted([*loaded, *exists, (6, "open", "fails", ["few"], 0)], key=lambda row: row[0])
-        return Standing(sorted(rows), kept, [[(1,)], watermark, known, backups])
+        rejected_rows = sorted([*loaded, *exists, (6, "open", "fails", ["few"], 0)], key=lambda row: row[0])
+        return State(sorted(rows), rejected_rows, [[(1,)], watermark, known, backups])
 
 
 @pytest.fixture
@@ -146,15 +146,15 @@ def test_all_is_as_before_or_after_and_a_rerun_converges(
     world: World, mode: str, step: str, kept_before: bool, fault: Callable[[Attempt, Relay], None]
 ) -> None:
     replay, run_id = rejected(world, mode, kept_before=kept_before), str(uuid.uuid4())
-    assert replay.standing(run_id) == replay.before()
+    assert replay.state(run_id) == replay.before()
 
     hit(world, replay.document(), step, fault, run_id=run_id, rows=replay.rows())
 
-    assert replay.standing(run_id) == (replay.after() if step in COMMITTED else replay.before())
+    assert replay.state(run_id) == (replay.after() if step in COMMITTED else replay.before())
 
     report = replay.run(run_id, attempt=2)
 
-    assert replay.standing(run_id) == replay.after()
+    assert replay.state(run_id) == replay.after()
     assert reconciles(report)
     assert staged(world, run_id) == 0
     assert replay.run(str(uuid.uuid4()), attempt=1).row_counts.get("loaded", 0) == 0
@@ -166,9 +166,9 @@ def test_a_commit_whose_answer_is_lost_is_found_by_the_rerun(world: World, mode:
 
     hit(world, replay.document(), "load", answer_lost, run_id=run_id, rows=replay.rows())
 
-    assert replay.standing(run_id) == replay.after()
+    assert replay.state(run_id) == replay.after()
     assert reconciles(replay.run(run_id, attempt=2))
-    assert replay.standing(run_id) == replay.after()
+    assert replay.state(run_id) == replay.after()
     assert staged(world, run_id) == 0
 
 
@@ -191,9 +191,9 @@ def test_two_that_replay_the_same_rows_and_are_killed_load_them_once(
         second.kill()
         first.kill()
 
-    def agrees(wanted: Standing) -> bool:
+    def agrees(wanted: State) -> bool:
         """Whether all is so, but for the markers: each of them tells of rows that it did not load."""
-        return replace(replay.standing(one, other), reported=wanted.reported) == wanted
+        return replace(replay.state(one, other), reported=wanted.reported) == wanted
 
     assert agrees(replay.after() if step in COMMITTED else replay.before())
 

@@ -30,7 +30,7 @@ def refused(load, on_type_mismatch="skip"):
 
 
 @pytest.mark.parametrize(
-    ("declared", "kept", "changed"),
+    ("declared", "accepted", "changed"),
     [
         ("numeric(4,1)[]", "{1.50,NULL}", "{1.5,1.55}"),
         ("numeric(4,1)[][]", "{{1.5},{2}}", "{{1.5},{2.55}}"),
@@ -66,12 +66,12 @@ def refused(load, on_type_mismatch="skip"):
         ("numeric(50,2)", "1.50", "1.505"),
     ],
 )
-def test_what_the_type_would_round_or_cut_is_refused(loading, make, rows, declared, kept, changed):
+def test_what_the_type_would_round_or_cut_is_refused(loading, make, rows, declared, accepted, changed):
     make(TYPES)
     make(f"CREATE TABLE t (id integer, v {declared})")
     load = loading("t", "id integer", "v")
     read = READ.get(load.columns[1].type.kind, str)
-    load.stage([(1, read(kept)), (2, read(changed)), (3, None)])
+    load.stage([(1, read(accepted)), (2, read(changed)), (3, None)])
     assert refused(load) == [("type:v", 1)]
     load.commit()
     assert rows("SELECT id FROM t ORDER BY id") == [(1,), (3,)]
@@ -121,8 +121,8 @@ def test_a_refused_value_is_reported_with_its_column_and_type(loading, make):
     load.stage([(datetime(2025, 1, 1, 10, 0, 0, 600000),)])
     (rule,) = refuse_rows(load.conn, load.plan(), "skip").rules
     assert (rule.field, rule.message) == ("at", "does not fit timestamp(0) without time zone")
-    kept = load.conn.execute(f"SELECT row::jsonb FROM flow_staging.{load.tables.rejects}").fetchone()
-    assert kept == ({"at": "2025-01-01T10:00:00.6"},)
+    accepted = load.conn.execute(f"SELECT row::jsonb FROM flow_staging.{load.tables.rejects}").fetchone()
+    assert accepted == ({"at": "2025-01-01T10:00:00.6"},)
 
 
 def test_a_more_precise_value_becomes_null_if_configured(loading, make, rows):

@@ -77,8 +77,8 @@ def test_excluded_rows_are_removed_from_staging(kind, loading, rows):
     assert (rule in ("unique:c", "exclusion:c"), on_fail, violations) == (True, "skip", len(kind[1]))
     assert [(record, name) for record, *_, name, _ in rejects(load)] == [(record, "rows.csv") for record in kind[1]]
     load.commit()
-    kept = [row[0] for record, row in enumerate(ROWS, start=1) if record not in kind[1]]
-    assert [id for (id,) in rows("SELECT id FROM t ORDER BY id")] == [1, *kept]
+    accepted = [row[0] for record, row in enumerate(ROWS, start=1) if record not in kind[1]]
+    assert [id for (id,) in rows("SELECT id FROM t ORDER BY id")] == [1, *accepted]
 
 
 def test_rows_that_are_kept_out_fail_an_abort_load_with_definition_and_places(kind, loading, rows, conn):

@@ -105,11 +105,11 @@ def test_only_tables_of_dead_attempts_are_swept(conn):
     for tables in (dead, live, unknown):
         create_staging(conn, tables, [StageColumn("v", STRING)])
     assert sweep_leftovers(conn, lambda run, attempt: (run, attempt) == ("run-1", 1)) == [dead.good, dead.rejects]
-    kept = {
+    remaining = {
         n for (n,) in conn.execute("SELECT relname FROM pg_class WHERE relnamespace = 'flow_staging'::regnamespace")
     }
-    assert {live.good, live.rejects, unknown.good, unknown.rejects} <= kept
-    assert dead.good not in kept
+    assert {live.good, live.rejects, unknown.good, unknown.rejects} <= remaining
+    assert dead.good not in remaining
     for tables in (live, unknown):
         drop_staging(conn, tables)
 

@@ -38,10 +38,10 @@ def test_rejects_are_kept_in_the_transaction_of_the_load(load, conn, dlq):
     )
     counts = load.commit(quarantine={"check": dlq})
     assert (counts.quarantine_rows, counts.quarantine_entries) == (2, 3)
-    kept = entries(
+    stored = entries(
         conn, dlq, '"sourceRecord", "ruleId", severity, disposition, attempt, "targetNode", "sourceFile", status'
     )
-    assert kept == [
+    assert stored == [
         (2, "r1", "skip", "loaded", 1, "load", "rows.csv", "open"),
         (3, "r1", "skip", "dropped", 1, "load", "rows.csv", "open"),
         (3, "r2", "warn", "dropped", 1, "load", "rows.csv", "open"),

@@ -9,7 +9,7 @@ from executors.postgres.samples import drop_old_samples, keep_source_sample, rea
 
 
 @pytest.fixture
-def kept(conn, schema):
+def stored_samples(conn, schema):
     """The samples of the test's pipeline: (run, file, record, row), oldest first."""
 
     def fetch() -> list[tuple]:
@@ -29,54 +29,54 @@ def load_rows(loading, rows, **more):
     return load
 
 
-def test_rows_are_kept_with_their_run_file_and_record(loading, make, kept):
+def test_rows_are_kept_with_their_run_file_and_record(loading, make, stored_samples):
     make("CREATE TABLE t (id integer, name text)")
     load = load_rows(loading, [(1, "Ann"), (2, None)])
-    assert kept() == [
+    assert stored_samples() == [
         (load.run.run_id, load.files[0].name, 1, {"id": 1, "name": "Ann"}),
         (load.run.run_id, load.files[0].name, 2, {"id": 2, "name": None}),
     ]
 
 
-def test_no_more_rows_are_kept_than_the_cap(loading, make, kept, monkeypatch):
+def test_no_more_rows_are_kept_than_the_cap(loading, make, stored_samples, monkeypatch):
     make("CREATE TABLE t (id integer, name text)")
     monkeypatch.setattr(samples, "MOST_ROWS", 3)
     load_rows(loading, [(n, "x") for n in range(10)])
-    assert len(kept()) == 3
+    assert len(stored_samples()) == 3
 
 
-def test_of_many_rows_some_pages_are_kept(loading, make, kept, monkeypatch):
+def test_of_many_rows_some_pages_are_kept(loading, make, stored_samples, monkeypatch):
     make("CREATE TABLE t (id integer, name text)")
     monkeypatch.setattr(samples, "AT_RANDOM_FROM", 1000)
     load_rows(loading, [(n, "x" * 50) for n in range(5000)])
-    found = kept()
+    found = stored_samples()
     assert 0 < len(found) <= samples.MOST_ROWS
     assert len({record for _, _, record, _ in found}) == len(found)
 
 
-def test_a_row_that_is_too_long_is_excluded(loading, make, kept):
+def test_a_row_that_is_too_long_is_excluded(loading, make, stored_samples):
     make("CREATE TABLE t (id integer, name text)")
     load_rows(loading, [(1, "x" * samples.LONGEST_ROW), (2, "short")])
-    assert [row["id"] for *_, row in kept()] == [2]
+    assert [row["id"] for *_, row in stored_samples()] == [2]
 
 
-def test_samples_of_older_loads_give_way(loading, make, kept, monkeypatch):
+def test_samples_of_older_loads_give_way(loading, make, stored_samples, monkeypatch):
     make("CREATE TABLE t (id integer, name text)")
     monkeypatch.setattr(samples, "MOST_LOADS", 2)
     loads = [load_rows(loading, [(n, "x")]) for n in range(4)]
-    assert [run for run, *_ in kept()] == [load.run.run_id for load in loads[2:]]
+    assert [run for run, *_ in stored_samples()] == [load.run.run_id for load in loads[2:]]
 
 
-def test_a_load_that_fails_keeps_none(loading, make, kept):
+def test_a_load_that_fails_keeps_none(loading, make, stored_samples):
     make("CREATE TABLE t (id integer CHECK (id > 0), name text)")
     load = loading("t", "id integer", "name")
     load.stage([(-1, "x")])
     with pytest.raises(Exception, match="constraint"):
         load.commit()
-    assert kept() == []
+    assert stored_samples() == []
 
 
-def test_what_is_past_its_time_goes(loading, make, kept, conn, schema):
+def test_what_is_past_its_time_goes(loading, make, stored_samples, conn, schema):
     make("CREATE TABLE t (id integer, name text)")
     load_rows(loading, [(1, "x"), (2, "y")])
     with conn.transaction():
@@ -86,7 +86,7 @@ def test_what_is_past_its_time_goes(loading, make, kept, conn, schema):
             [f"p-{schema}"],
         )
     assert drop_old_samples(conn) >= 1
-    assert [row["id"] for *_, row in kept()] == [2]
+    assert [row["id"] for *_, row in stored_samples()] == [2]
 
 
 def test_values_come_back_in_the_order_of_the_columns(loading, make, conn, schema):

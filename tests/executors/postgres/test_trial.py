@@ -79,8 +79,8 @@ def test_what_the_table_raises_for_a_row_is_reported_without_its_values(loading,
     failure = failing(load)
     assert "Rows: rows.csv record 2." in failure.message
     assert outcome(load, failure) == [(rule.format(schema=schema), None, 1)]
-    kept = load.conn.execute(f"SELECT message FROM flow_staging.{load.tables.rejects}").fetchall()
-    assert "secret" not in str(kept) + failure.message
+    messages = load.conn.execute(f"SELECT message FROM flow_staging.{load.tables.rejects}").fetchall()
+    assert "secret" not in str(messages) + failure.message
     assert load.commit().inserted == 2
 
 

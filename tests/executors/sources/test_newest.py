@@ -64,6 +64,6 @@ def test_a_file_that_may_still_be_growing_is_better_than_none(folder: Path) -> N
 
 
 def test_no_file_is_an_error(folder: Path) -> None:
-    with pytest.raises(Terminal, match="No file in 'in' matches") as told:
+    with pytest.raises(Terminal, match="No file in 'in' matches") as raised:
         find(folder)
-    assert (told.value.code, told.value.node) == ("source.no_files", "src")
+    assert (raised.value.code, raised.value.node) == ("source.no_files", "src")

@@ -55,12 +55,12 @@ def test_a_frame_reports_which_records_could_not_be_read() -> None:
     assert pack(batch(4, 3), ()).column(UNREADABLE).to_pylist() == [False, True, False]
 
 
-@pytest.mark.parametrize("kept", [slice(0, 2), slice(1, 3), slice(0, 4)])
-def test_a_missing_row_is_an_error_and_never_a_shift(kept: slice) -> None:
+@pytest.mark.parametrize("part", [slice(0, 2), slice(1, 3), slice(0, 4)])
+def test_a_missing_row_is_an_error_and_never_a_shift(part: slice) -> None:
     frames = [computed(pack(b, ("n",))) for b in (batch(0, 3), batch(3, 2))]
     rows = pa.Table.from_batches(frames).combine_chunks().to_batches()[0]
     with pytest.raises(Terminal) as caught:
-        list(unpack(iter([rows.slice(kept.start, kept.stop - kept.start)]), ("doubled",)))
+        list(unpack(iter([rows.slice(part.start, part.stop - part.start)]), ("doubled",)))
     assert caught.value.code == "rows.lost"
 
 

@@ -74,9 +74,9 @@ def test_interrupting_a_run_ends_its_work_and_no_other(spark: SparkSession, tmp_
     assert other.start().range(3).count() == 3
 
 
-@pytest.mark.parametrize(("ends_with", "kept"), [(None, True), (ValueError("broken"), False)])
+@pytest.mark.parametrize(("ends_with", "reused"), [(None, True), (ValueError("broken"), False)])
 def test_a_session_of_a_server_serves_the_next_run_unless_its_run_has_failed(
-    monkeypatch: pytest.MonkeyPatch, ends_with: Exception | None, kept: bool
+    monkeypatch: pytest.MonkeyPatch, ends_with: Exception | None, reused: bool
 ) -> None:
     """What a failed run has left at work in the server ends with its session."""
     monkeypatch.setattr("executors.spark.session.remote", lambda: "sc://here")
@@ -87,7 +87,7 @@ def test_a_session_of_a_server_serves_the_next_run_unless_its_run_has_failed(
         session._session = mine
         if ends_with:
             raise ends_with
-    assert (take_session() is mine, ended) == (kept, [] if kept else ["mine"])
+    assert (take_session() is mine, ended) == (reused, [] if reused else ["mine"])
 
 
 def test_interrupting_an_idle_session_does_nothing(spark: SparkSession) -> None:

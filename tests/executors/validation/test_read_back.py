@@ -1,4 +1,4 @@
-"""A rejected row that is kept as JSON is read back as it was: a replay must not load other values."""
+"""A rejected row that is stored_and_read as JSON is read back as it was: a replay must not load other values."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from executors.postgres.reject_reader import row_of
 from executors.validation.rows import raw_text, row_texts
 
 
-def kept(value: str) -> object:
-    """The value after it was kept and read back."""
+def stored_and_read(value: str) -> object:
+    """The value after it was stored_and_read and read back."""
     (text,) = row_texts(pa.record_batch({"a": pa.array([value])}), {"a": "a"})
     row = row_of(text)
     assert isinstance(row, dict)
@@ -21,10 +21,10 @@ def kept(value: str) -> object:
 
 @pytest.mark.parametrize("value", ["x\0\0y", "\0\\", "\\\0\0", "\\0\0", "\\0", "\\\\"])
 def test_nul_and_backslash_in_any_order_stay_what_they_are(value):
-    assert kept(value) == value
+    assert stored_and_read(value) == value
 
 
 @given(st.text("\0\\0a", max_size=12))
 def test_any_mixture_of_them_does(value):
-    assert kept(value) == value
+    assert stored_and_read(value) == value
     assert row_of(raw_text(value)) == value
