@@ -7,5 +7,5 @@ import pytest
 
 @pytest.fixture(autouse=True, scope="session")
 def forks(encryption_keys: str) -> None:
-    """Processes for attempts begin with the environment as it is before this one has started a Spark."""
+    """Start the processes of attempts from the environment before this process has started Spark."""
     forkserver.ensure_running()

@@ -1,4 +1,4 @@
-"""One attempt at a run, which stops at a step and waits there for what happens to it."""
+"""One attempt at a run, which stops at a step and waits there for a fault."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ AFTER_COMMIT = "after commit"
 
 @dataclass(frozen=True)
 class Spec:
-    """The attempt and the step where it waits. `backup` is what a restore puts back, `rows` are what a replay loads."""
+    """The attempt and the step at which it waits. `backup` is the backup that a restore uses, `rows` are the rows of a
+    replay."""
 
     folder: Path
     warehouse: Connection
@@ -39,13 +40,13 @@ class Spec:
 
 
 def carry_out_apart(spec: Spec, pipe: Pipe) -> None:
-    """The same as the head of a process group, which can be killed as a whole."""
+    """Run `carry_out` as the head of a process group, which can be killed as a whole."""
     os.setsid()
     carry_out(spec, pipe)
 
 
 def carry_out(spec: Spec, pipe: Pipe) -> None:
-    """Send `at STEP` when it is there, go on when something is received, then send `ended well` or `ended CODE`."""
+    """Send `at STEP` at the step, continue when a message arrives, then send `ended well` or `ended CODE`."""
 
     def wait_at(step: str) -> None:
         if step == spec.step:

@@ -1,4 +1,4 @@
-"""Attempts that are hit at a step: killed, their database sessions ended, or their connections cut."""
+"""Attempts with a fault at a step: killed, their database sessions ended, or their connections cut."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ COMMITTED = (AFTER_COMMIT, "post_hooks", "finish")
 
 
 class Attempt:
-    """An attempt that is stopped at a step: in a process of its own, which can be killed, or in a thread of this one,
-    which spares the start of a Spark."""
+    """An attempt that stops at a step: in a process of its own, which can be killed, or in a thread, which needs no
+    start of Spark."""
 
     def __init__(self, world: World, spec: Spec, *, is_apart: bool = True) -> None:
         self._world, self._run_id = world, spec.run_id
@@ -97,7 +97,7 @@ class Attempt:
         return f"application_name = 'flow run {self._run_id}'"
 
     def go_on(self) -> str:
-        """Let it go on to its end; gives how it ended."""
+        """Let the attempt run to its end, and return its result."""
         self._pipe.send("go on")
         return self._hear()
 
@@ -111,10 +111,9 @@ class Attempt:
 
 @contextmanager
 def at(world: World, attempt: Attempt, step: str) -> Iterator[None]:
-    """Until the attempt stands where it is to be hit; it stays there as long as this lasts.
-
-    In the pass it waits for the table of rejects when it has begun to send rows; in the transaction for the table of
-    markers, which it writes last: all else is done by then.
+    """Wait until the attempt is at the step of the fault, and block it there while the block runs. In the pass it waits
+    for the table of rejects after it has sent rows; in the transaction it waits for the table of markers, its last
+    write.
     """
     if step not in WITHIN:
         attempt.wait_at(step)
@@ -145,7 +144,7 @@ def connection_cut(attempt: Attempt, relay: Relay) -> None:
 
 
 def answer_lost(attempt: Attempt, relay: Relay) -> None:
-    """Let it commit what it is about to, and never hear of it."""
+    """Let the attempt commit, but lose the answer of the server."""
     relay.lose_answer_to(b"COMMIT")
     assert attempt.go_on() == "ended target.lost"
 
@@ -153,7 +152,7 @@ def answer_lost(attempt: Attempt, relay: Relay) -> None:
 def begin(
     world: World, document: dict[str, Any], step: str, relay: Relay, *, is_apart: bool = True, **about: Any
 ) -> Attempt:
-    """An attempt that speaks to the database through the relay, and is to stop at the step."""
+    """Start an attempt that connects to the database through the relay and stops at the step."""
     warehouse = replace(world.warehouse, host="127.0.0.1", port=relay.port)
     token, stop = next(world.tokens), WITHIN.get(step, step)
     spec = Spec(world.folder, warehouse, world.schema, world.tenant, token, document=document, step=stop, **about)
@@ -163,7 +162,7 @@ def begin(
 def hit(
     world: World, document: dict[str, Any], step: str, fault: Callable[[Attempt, Relay], None], **about: Any
 ) -> None:
-    """Let an attempt run until it is hit there, and on to its end where it outlives that."""
+    """Run an attempt with a fault at the step, and to its end if it survives the fault."""
     with Relay(world.warehouse.host, world.warehouse.port) as relay:
         with begin(world, document, step, relay, is_apart=fault is killed, **about) as attempt:
             with at(world, attempt, step):
@@ -178,7 +177,7 @@ each_fault = pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.__
 
 
 def staged(world: World, run_id: str) -> int:
-    """Tables in staging that a sweep of the run's dead attempts leaves."""
+    """Return the staging tables that remain after the tables of the run's dead attempts were dropped."""
     with closing(connect(world.warehouse, autocommit=True)) as conn:
         sweep_leftovers(conn, lambda run, attempt: run == run_id)
     return int(

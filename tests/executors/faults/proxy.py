@@ -1,4 +1,4 @@
-"""A relay between a client and a server, whose connections can be cut as a failing network cuts them."""
+"""A relay between a client and a server. It can cut connections as a failing network does."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ LOOPBACK = "127.0.0.1"
 
 
 class Relay:
-    """Listens on `port` and hands everything on; `cut` ends all connections that are open, without a word, and
-    `lose_answer_to` does so when the server has answered to a message with that text."""
+    """Listens on `port` and forwards everything. `cut` ends all open connections without a message; `lose_answer_to`
+    does so when the server has answered a message with the given text."""
 
     def __init__(self, host: str, port: int) -> None:
         self._server = host, port

@@ -1,4 +1,4 @@
-"""An attempt that is frozen in its load transaction (SIGSTOP, a paused machine) does not hold up the one after it."""
+"""An attempt that is frozen in its load transaction (SIGSTOP, a paused machine) does not block the next attempt."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ __all__ = ["table", "world"]
 
 @contextmanager
 def frozen_in_transaction(world: World, document: dict[str, Any], run_id: str) -> Iterator[None]:
-    """While an attempt is frozen, idle in the transaction in which it has loaded its rows; at the end it goes on."""
+    """Freeze an attempt that is idle in its transaction after it has loaded its rows. It continues after the block."""
     with (
         Relay(world.warehouse.host, world.warehouse.port) as relay,
         begin(world, document, "load", relay, run_id=run_id) as attempt,

@@ -1,6 +1,6 @@
-"""Every load mode, hit at every step of its run in three ways: process group killed, database session ended,
-connection cut. Afterwards the table is as before or as after the load, never between, with its watermark, its
-quarantined rows and its backup; nothing of ours stands beside it, and a rerun converges.
+"""Every load mode, with three faults at every step of a run: process group killed, database session ended, connection
+cut. After the fault, the table, its watermark, its quarantined rows and its backup are as before or as after the load,
+never between. No tables of Flow are left, and another run has the same result as without the fault.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ RULES = [{"type": "notNull", "field": "id", "onFail": "skip"}]
 
 @dataclass(frozen=True)
 class Case:
-    """A step of a load, and what the target has beyond its mode."""
+    """A step of a load, and the settings of the target besides its mode."""
 
     mode: str
     step: str
@@ -115,7 +115,7 @@ def table(world: World) -> None:
 
 @dataclass(frozen=True)
 class State:
-    """All that a load changes together: if one of these is as after it, all are."""
+    """All that a load changes in one transaction."""
 
     rows: list[tuple[Any, ...]]
     marks: list[str] = field(default_factory=list)
@@ -145,7 +145,7 @@ def quarantined(world: World) -> int:
 
 
 def beside_the_target(world: World, run_id: str) -> list[str]:
-    """Tables beside the target, schemas of swaps, and a backup that nothing tells of."""
+    """Return the tables and swap schemas next to the target, and the backups without an entry."""
     tables = world.sql("select tablename from pg_tables where schemaname = %s", world.schema)
     swaps = world.sql("select nspname from pg_namespace where nspname like 'flow_new_%%'")
     orphaned = world.sql(

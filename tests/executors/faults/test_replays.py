@@ -1,6 +1,6 @@
-"""Replays of rejected rows, hit at every step in each load mode: afterwards the table, what the quarantine says of its
-rows, the watermark and the backup are all as before the replay or all as after it, and a rerun converges. No row is
-loaded twice, also where two replay the same rows at once.
+"""Replays of rejected rows, with a fault at every step in each load mode. After the fault, the table, the entries of
+the rows in quarantine, the watermark and the backup are all as before or all as after the replay, and another replay
+has the same result as without the fault. No row is loaded twice, also if two replays load the same rows at once.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ FILE = "id,name\n1,Ann\n2,\n3,Cy\n4,\n5,\n6,\n"
 NAMED = {"id": "named", "type": "notNull", "field": "name", "onFail": "skip"}
 FEW = {"id": "few", "type": "range", "field": "id", "max": 5.5, "onFail": "skip"}
 LOADED, NEWER = [(1, "Ann"), (3, "Cy")], [(4, "Newer"), (5, "Newer")]
-"""What the run loads; and what stands in the table of an upsert by the time of the replay, which may replace 5."""
+"""The rows of the run, and the rows in the table of an upsert before the replay, which may replace 5."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class State:
 
 @dataclass(frozen=True)
 class Replay:
-    """A replay of everything that the one run before it has rejected, by rules that let three of four rows pass."""
+    """A replay of all rows that the run before it rejected, with rules that three of four rows pass."""
 
     world: World
     mode: str
@@ -124,7 +124,7 @@ def world(tmp_path: Path, warehouse: Connection, schema: str, encryption_keys: s
 
 
 def rejected(world: World, mode: str, *, kept_before: bool = False) -> Replay:
-    """Four rows are in quarantine."""
+    """A run that leaves four rows in quarantine."""
     world.sql("create table t (id int, name text)")
     if mode == "upsert":
         world.sql("alter table t add unique (id)")
@@ -180,7 +180,8 @@ def test_a_commit_whose_answer_is_lost_is_found_by_the_rerun(world: World, mode:
 def test_two_that_replay_the_same_rows_and_are_killed_load_them_once(
     world: World, mode: str, step: str, others: str
 ) -> None:
-    """The one stands at its step while the other, which came later, gets to its own; then both are killed."""
+    """One replay waits at its step while the second one, which started later, reaches its own step. Then both are
+    killed."""
     replay, one, other = rejected(world, mode), str(uuid.uuid4()), str(uuid.uuid4())
     with ExitStack() as stack:
         relay = stack.enter_context(Relay(world.warehouse.host, world.warehouse.port))
@@ -192,7 +193,8 @@ def test_two_that_replay_the_same_rows_and_are_killed_load_them_once(
         first.kill()
 
     def agrees(wanted: State) -> bool:
-        """Whether all is so, but for the markers: each of them tells of rows that it did not load."""
+        """Return whether the state is as wanted, except for the markers: each replay has a marker for rows that the
+        other one loaded."""
         return replace(replay.state(one, other), reported=wanted.reported) == wanted
 
     assert agrees(replay.after() if step in COMMITTED else replay.before())

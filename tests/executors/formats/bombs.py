@@ -1,5 +1,5 @@
-"""Small files that stand for very much data. Run as a program, this writes one in a process of its own, or scans and
-reads it and says what came of it and how much memory that took."""
+"""Small files that expand to very much data. As a program, this writes one in a process of its own, or scans and reads
+it and prints the result and the memory that it used."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def dictionary_in_lists(path: Path) -> None:
 
 
 def shared_prefixes(path: Path) -> None:
-    """20,000 texts of 100 KB, each of which repeats the one before."""
+    """20,000 texts of 100 KB, each of which repeats the text before."""
     texts = pa.array(["x" * 100_000] * 1000)
     with pq.ParquetWriter(
         path,
@@ -93,7 +93,7 @@ def _write(*parts: bytes) -> Callable[[Path], None]:
 
 
 def keys(path: Path) -> None:
-    """4,000 keys in the first record and one in 300,000 others."""
+    """4,000 keys in the first record, and one key in each of 300,000 others."""
     first = json.dumps({f"k{n}": n for n in range(4000)})
     path.write_text(first + "\n" + '{"a":1}\n' * 300_000)
 

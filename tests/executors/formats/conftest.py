@@ -1,4 +1,4 @@
-"""Files of a test, scanned and read back."""
+"""Scans and reads files of a test."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class FileReader:
         return [row for batch in batches for row in batch.to_pylist()]
 
     def rows(self, content: bytes, fmt: Any, declared: Sequence[Any] = ()) -> list[Row]:
-        """All rows, without the hidden columns; bad ones are left out."""
+        """Return all rows without the hidden columns and without bad rows."""
         rows = self.read(self.scan(content, fmt, declared), fmt, declared)
         return [visible(row) for row in rows if row["_flow_bad"] is None]
 
@@ -53,7 +53,7 @@ def reader(tmp_path_factory: pytest.TempPathFactory) -> FileReader:
 
 @pytest.fixture
 def bad_rows() -> Callable[[list[Row]], list[tuple[int, str, str]]]:
-    """Number, reason and raw text of the bad ones among rows."""
+    """Return number, reason and raw text of the bad rows."""
     return lambda rows: [
         (row["_flow_record"], row["_flow_bad"], row["_flow_raw"]) for row in rows if row["_flow_bad"] is not None
     ]

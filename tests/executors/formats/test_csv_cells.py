@@ -1,4 +1,4 @@
-"""What cells of CSV and TSV mean, and how columns get their names."""
+"""The values of cells in CSV and TSV, and the names of columns."""
 
 from __future__ import annotations
 

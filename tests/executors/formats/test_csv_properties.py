@@ -1,4 +1,4 @@
-"""The scan, the reader and Python's csv module find the same records in the same bytes, however they are cut."""
+"""The scan, the reader and Python's csv module find the same records in the same bytes, for all splits."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def by_flow(reader: Any, content: bytes, fmt: Csv, split_bytes: int, block_bytes
 
 
 def cells(row: dict[str, Any]) -> list[str]:
-    """A row as Python's module gives it, which knows no NULL."""
+    """Return a row as Python's module reads it, which has no NULL."""
     return [value or "" for name, value in row.items() if not name.startswith("_flow_")]
 
 

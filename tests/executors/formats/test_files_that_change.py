@@ -1,4 +1,4 @@
-"""Files that change between the scan and the reading of a split, or in its midst."""
+"""Files that change between the scan and the reading of a split, or while a split is read."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def appended(path: Path, content: bytes) -> None:
 
 
 def with_its_time(change: Callable[[Path, bytes], None], path: Path, content: bytes) -> None:
-    """Change a file and give it back the time that it had."""
+    """Change a file and restore its modification time."""
     status = path.stat()
     change(path, content)
     os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))

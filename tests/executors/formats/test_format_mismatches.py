@@ -1,4 +1,4 @@
-"""What is guessed of a file that its format's settings do not fit."""
+"""The format that is detected for a file that does not match its settings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Small files that stand for very much data are read, or refused, in bounded memory."""
+"""Small files that expand to very much data are read or refused in bounded memory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Parquet: types kept, row groups as splits, nothing rounded in silence."""
+"""Parquet: types are preserved, row groups are splits, and no value is rounded silently."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How much rows take when they are decoded, and batches that take no more."""
+"""The memory of decoded rows, and batches of a limited size."""
 
 from __future__ import annotations
 

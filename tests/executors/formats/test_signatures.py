@@ -1,4 +1,4 @@
-"""What is recognised by its first bytes, made by the programs that write it."""
+"""Formats that are recognised by the first bytes, written by real programs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Texts that are not UTF-8: never an error of the program, never a value."""
+"""Text that is not UTF-8 never causes an internal error, and is never a value."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ BROKEN = [False, False, True, False, True, True]
 
 
 def texts() -> pa.Array:
-    """As Spark casts bytes: unread."""
+    """Return bytes as text without decoding them, as a cast in Spark does."""
     raw = pa.array(RAW, pa.binary())
     return pa.Array.from_buffers(pa.string(), len(raw), raw.buffers(), raw.null_count)
 

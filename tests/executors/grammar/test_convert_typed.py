@@ -1,4 +1,4 @@
-"""Typed Arrow values into column types, and the one text form of each."""
+"""Converts typed Arrow values to column types, and each type to its one text form."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Values within texts, as a plain reference finds them."""
+"""Extracted values are those of a simple reference implementation."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ paths = st.lists(st.sampled_from(["a", "b", "é c", 0, 1, -1, -2]), max_size=3)
 
 
 def written(value: Any) -> str:
-    """JSON of a value whose numbers are Decimals."""
+    """Return the JSON of a value whose numbers are Decimals."""
     if isinstance(value, dict):
         return "{" + ",".join(f"{json.dumps(key)}:{written(of)}" for key, of in value.items()) + "}"
     if isinstance(value, list):
@@ -34,7 +34,7 @@ def written(value: Any) -> str:
 
 
 def at(value: Any, path: list[Any]) -> Any:
-    """Raises LookupError where there is nothing."""
+    """Return the value at a path. Raises LookupError if there is none."""
     for step in path:
         if isinstance(step, str) != isinstance(value, dict) or not isinstance(value, dict | list):
             raise LookupError

@@ -1,4 +1,4 @@
-"""The table of what each type accepts and refuses, value by value, alone and among others."""
+"""The values that each type accepts and refuses, each alone and among others."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Hooks alone: what they are given, and a schema with things that they could change."""
+"""Runs hooks without a load, with a schema whose objects they could change."""
 
 from __future__ import annotations
 
@@ -52,7 +52,8 @@ Run = Callable[..., Answer]
 
 @pytest.fixture
 def run(warehouse: Connection, schema: str) -> Run:
-    """`run({"type": "sql", …})` runs one post-hook as a run would, as `stage="preHook"` one before the load."""
+    """`run({"type": "sql", …})` runs one hook after the load as a run does; `stage="preHook"` runs one before the
+    load."""
 
     def run_one(
         hook: dict[str, Any],
@@ -111,7 +112,8 @@ def things(db: psycopg.Connection) -> psycopg.Connection:
 
 
 def traces_of(db: psycopg.Connection) -> list[Any]:
-    """All that a statement could have changed in the schema; what cannot be read any more is a trace as well."""
+    """Return all that a statement could have changed in the schema. An object that is no longer readable counts as
+    changed."""
     return [_read(db, query) for query in TRACES]
 
 

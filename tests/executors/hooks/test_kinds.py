@@ -1,4 +1,4 @@
-"""What the document can say of hooks is what runs, and what is explained to people."""
+"""The hook types of the document are those that run and those that are documented."""
 
 from __future__ import annotations
 

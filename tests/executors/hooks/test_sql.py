@@ -1,4 +1,4 @@
-"""SQL hooks on a real server: what is refused leaves no trace, what is allowed works, in a session of its own."""
+"""SQL hooks on a real server: refused statements change nothing, allowed statements run in a session of their own."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.postgres
 
 
 def call(statement: str, warehouse: Connection, schema: str) -> HookCall:
-    """A hook that was never checked, as a database might hold it after it was edited by hand."""
+    """A hook that was never checked, as if the database had been edited."""
     hook = SqlHook.model_construct(type="sql", statement=statement, when=None)
     return HookCall(hook, "key", {}, schema, warehouse, {})
 
@@ -186,7 +186,7 @@ def test_what_is_no_materialised_view_is_reported(run: Run, things, schema: str)
 
 
 def locked(things: psycopg.Connection) -> Any:
-    """`mv` is locked by this session while the block runs."""
+    """Lock `mv` in this session while the block runs."""
 
     class Lock:
         def __enter__(self) -> None:

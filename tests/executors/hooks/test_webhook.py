@@ -1,4 +1,4 @@
-"""Webhooks against real TLS servers: what reaches them, and all that must not be reached."""
+"""Webhooks against real TLS servers: the request, and the addresses that must not be reached."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def certificates(tmp_path_factory: pytest.TempPathFactory) -> Certificates:
 
 @pytest.fixture
 def receiver(certificates: Certificates, monkeypatch: pytest.MonkeyPatch) -> Iterator[Receiver]:
-    """A receiver that is public; all other addresses are validated as ever."""
+    """Make the receiver's address count as public; all other addresses are validated as usual."""
     open_network(monkeypatch, certificates.ca, LOCAL, "127.0.0.1/32")
     with receiving(certificates) as server:
         yield server
@@ -159,7 +159,7 @@ def test_a_public_address_is_taken(url: str):
 
 @pytest.mark.parametrize("url", [u for u in CORPUS["refused as written"] if u.startswith("https") and "?" not in u])
 def test_an_address_that_is_not_public_is_refused_at_run(url: str, run: Run):
-    """As a stored connection might hold it; the network is the real one."""
+    """A stored connection could contain such an address. The test uses the real network."""
     pager = WebhookConnection("pager", url.rstrip("/"), {}, "")
     report, failure = run({"type": "webhook", "connection": "pager"}, webhooks={"pager": pager})
     assert report.state == "failed"

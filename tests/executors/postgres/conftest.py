@@ -1,4 +1,4 @@
-"""A session on the warehouse, and loads put together from plain rows."""
+"""A session on the warehouse, and loads of given rows."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def target_node(schema: str, table: str, mode: str = "append", **fields: Any) ->
 
 
 def working(*columns: str) -> tuple[SourceField, ...]:
-    """`working("id integer", "name")`: columns are text unless told otherwise."""
+    """`working("id integer", "name")`: columns without a type are text."""
     parts = [(*c.split(" ", 1), "string")[:2] for c in columns]
     return tuple(SourceField(name, ColumnType.parse(kind)) for name, kind in parts)
 
@@ -77,7 +77,7 @@ def good_batch(
 
 @dataclass
 class Loading:
-    """One load on its way: a target node, its stage columns, and what the tasks reported so far."""
+    """One load in progress: a target node, its stage columns, and the results of the tasks so far."""
 
     connection: Connection
     conn: psycopg.Connection
@@ -101,7 +101,7 @@ class Loading:
             self.staged += len(rows)
 
     def reject(self, *entries: Mapping[str, Any], task: int = 2, wins: bool = True) -> None:
-        """Entries of the reject stage; what an entry does not say is filled in."""
+        """Write entries of the reject stage. Missing fields have defaults."""
         rows = [self._entry(e) for e in entries]
         with StageWriter(self.connection, self.tables, good_schema(self.columns), task) as writer:
             writer.write_rejects(pa.RecordBatch.from_pylist(rows, schema=REJECT_SCHEMA))
@@ -209,7 +209,7 @@ def rows(conn: psycopg.Connection, schema: str) -> Callable[[str], list[tuple[An
 
 @pytest.fixture
 def other_role(server: Connection, warehouse: Connection, schema: str) -> Iterator[str]:
-    """A role of somebody else, who may use the test's schema."""
+    """A role of another user, who may use the test's schema."""
     name = f"other_{schema}"
     with connect(replace(server, database=warehouse.database), autocommit=True) as admin, new_role(admin, name):
         admin.execute(f"GRANT USAGE, CREATE ON SCHEMA {schema} TO {name}")
@@ -226,7 +226,7 @@ def admin(server: Connection, warehouse: Connection, schema: str) -> Iterator[Ca
 
 @pytest.fixture
 def superuser(server: Connection) -> None:
-    """The server's own user, of whom more is asked than that it may create databases and roles."""
+    """The server's superuser. Tests that use it need more than the right to create databases and roles."""
     with connect(server) as session:
         if session.execute("SELECT rolsuper FROM pg_roles WHERE rolname = current_user").fetchone() != (True,):
             pytest.skip("only a superuser may do this, and the server's user is none")

@@ -1,4 +1,4 @@
-"""Settings of PostgreSQL that a role may have in any way without harm to a load, and why."""
+"""Settings of PostgreSQL that a role may set to any value without harm to a load, and the reasons."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ REVIEWED: dict[str, str] = {
         parallel_tuple_cost plan_cache_mode random_page_cost recursive_worktable_factor seq_page_cost
         synchronize_seqscans force_parallel_mode debug_parallel_query debug_discard_caches ignore_system_indexes
         post_auth_delay deadlock_timeout commit_delay commit_siblings""",
-    "memory and disk: too little of it is told as an error": """
+    "memory and disk: too little of it causes an error": """
         work_mem maintenance_work_mem temp_buffers temp_file_limit temp_tablespaces max_stack_depth
         logical_decoding_work_mem gin_pending_list_limit backend_flush_after wal_skip_threshold wal_compression
         wal_consistency_checking wal_init_zero wal_recycle file_copy_method vacuum_buffer_usage_limit""",

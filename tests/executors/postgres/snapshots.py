@@ -1,4 +1,4 @@
-"""All that PostgreSQL's catalogs say of a schema, by names alone, so that two moments can be compared."""
+"""The content of PostgreSQL's catalogs for a schema, by names only, so that two snapshots can be compared."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ Snapshot = Counter[tuple[Any, ...]]
 
 
 def snapshot(conn: psycopg.Connection, schema: str) -> Snapshot:
-    """The schema's relations with all that belongs to them, and any schema that a load may have left."""
+    """Return the relations of the schema with all their parts, and any schema that a load may have left."""
     return Counter(
         (section, *map(str, row))
         for section, query in _SECTIONS.items()
@@ -79,6 +79,6 @@ def snapshot(conn: psycopg.Connection, schema: str) -> Snapshot:
 
 
 def changes(before: Snapshot, after: Snapshot) -> dict[str, list[tuple[Any, ...]]]:
-    """What is gone and what is new."""
+    """Return the removed and the added entries."""
     found = {"gone": list((before - after).elements()), "new": list((after - before).elements())}
     return {what: rows for what, rows in found.items() if rows}

@@ -1,4 +1,4 @@
-"""append, and what every load transaction holds to."""
+"""append, and the guarantees of every load transaction."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_rows_of_a_losing_task_are_not_loaded(loading, make, rows):
 
 
 def test_rows_go_in_as_their_tasks_stand_in_the_source(loading, make, rows):
-    """An index takes them fastest in that order, whichever task began first."""
+    """An index is filled fastest in that order, whichever task starts first."""
     make("CREATE TABLE t (id integer)")
     load = loading("t", "id integer")
     load.stage([(3,), (4,)], task=8)

@@ -1,4 +1,4 @@
-"""Backups by themselves: one after the other, restored in any order, and what others have loaded since."""
+"""Backups in sequence: restored in any order, with the loads of other pipelines in between."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def tokens() -> Iterator[int]:
 
 @pytest.fixture
 def load(loading, table, tokens) -> Callable[..., BackupRef]:
-    """Append one row from a file, with a backup before; gives that."""
+    """Append one row from a file with a backup before it, and return the backup."""
 
     def run(row: int, sha256: str, **more: str) -> BackupRef:
         load = loading(table, "id integer", token=next(tokens), **more)
@@ -68,7 +68,7 @@ def restore(conn: psycopg.Connection, schema: str, table: str, tokens) -> Callab
 
 @pytest.fixture
 def held(conn: psycopg.Connection, schema: str) -> Callable[[], set[str]]:
-    """The files that count as loaded."""
+    """Return the files that count as loaded."""
 
     def find() -> set[str]:
         return set(files_loaded(conn, TENANT, f"p-{schema}", "load", [A, B, C], others=[], table=(schema, "t")))

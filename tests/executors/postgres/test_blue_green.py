@@ -1,4 +1,4 @@
-"""blue_green: all rows are replaced, or none; what cannot be carried over by a swap is left in place or refused."""
+"""blue_green: all rows are replaced, or none; a table that a swap cannot reproduce keeps its relation or is refused."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ def load(loading, make):
 
 @pytest.fixture
 def found(conn, schema):
-    """What stands against either way of replacing the rows of a table."""
+    """Return the reasons against each way of replacing the rows of a table."""
     return lambda table="t": look_closely(conn, schema, table).replacing
 
 
 @pytest.fixture
 def elsewhere(warehouse, schema):
-    """Run a statement in a session of its own, as the user who owns the table."""
+    """Run a statement in a session of its own, as the owner of the table."""
     with connect(warehouse, autocommit=True) as session:
         session.execute(f'SET search_path = "{schema}"')
         yield session.execute

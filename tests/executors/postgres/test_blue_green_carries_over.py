@@ -1,4 +1,4 @@
-"""A swap leaves a table exactly as it was, but for its rows: whatever the catalogs say before, they say afterwards."""
+"""A swap changes only the rows of a table: all catalog entries are the same afterwards."""
 
 from __future__ import annotations
 

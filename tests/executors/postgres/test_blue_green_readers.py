@@ -1,4 +1,4 @@
-"""What others see of a swap while it goes on, and what is left of one that is cut off."""
+"""The rows that other sessions read during a swap, and the state after an interrupted swap."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def staged(loading, value, **fields):
 
 
 class Poller:
-    """Asks again and again, in a session and thread of its own, and keeps what went wrong."""
+    """Queries repeatedly, in a session and thread of its own, and collects errors."""
 
     def __init__(self, warehouse, schema, *statements, is_right=lambda rows: True, pause=0.001):
         self.asked, self.wrong = 0, []
@@ -75,7 +75,7 @@ class Poller:
 
 
 def is_one_load(answers):
-    """Each query sees three rows, all of one load."""
+    """Return whether each query reads three rows, all of one load."""
     return all(count == 3 and values == 1 for ((count, values),) in answers)
 
 
@@ -130,7 +130,7 @@ def test_of_two_runs_at_once_the_second_waits_or_is_refused(loading, table, ware
 
 
 def cut(session, admin, n):
-    """Let the server end the session before its n-th statement from now on; the answer tells whether it did."""
+    """Let the server end the session before its n-th statement from now on. The result contains whether it did."""
     original, left, done = session.execute, itertools.count(n - 1, -1), []
 
     def execute(*args, **options):

@@ -1,4 +1,4 @@
-"""Which tables and columns a connection offers."""
+"""The tables and columns that a connection offers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sessions: what is pinned, and what their errors say and never say."""
+"""Sessions: their pinned settings, and the content of their error messages."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ PASSWORD = "P@ss:w/rd%?"
 
 @pytest.fixture
 def stranger(server, warehouse):
-    """A role with an awkward password and no rights beyond CONNECT."""
+    """A role with a password of special characters and no rights except CONNECT."""
     name = f"flow_stranger_{secrets.token_hex(4)}"
     with connect(server, autocommit=True) as admin, new_role(admin, name, PASSWORD):
         yield replace(warehouse, user=name, password=PASSWORD)
@@ -76,7 +76,7 @@ def test_a_failed_connection_is_reported_without_the_password(request, stranger,
 
 
 def interrupt_at_work(session, watcher) -> None:
-    """Interrupt the session once the server says that it sleeps."""
+    """Interrupt the session as soon as the server reports that it sleeps."""
     looking = "SELECT 1 FROM pg_stat_activity WHERE pid = %s AND wait_event = 'PgSleep'"
     while watcher.execute(looking, [session.info.backend_pid]).fetchone() is None:
         time.sleep(0.01)

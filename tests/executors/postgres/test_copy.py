@@ -1,4 +1,4 @@
-"""Arrow batches into staging: every type arrives as it was sent, or is refused."""
+"""Copies Arrow batches into staging: values of every type arrive unchanged, or are refused."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ EXACT = Context(prec=80)
 
 @pytest.fixture
 def staged(warehouse, conn):
-    """Send values as a type and read back how PostgreSQL writes them."""
+    """Copy values of a type and return them as PostgreSQL writes them."""
     tables = staging_tables("copy-test", "load", 1)
 
     def send(kind, values):
@@ -230,7 +230,7 @@ def test_nobody_else_may_read_what_a_task_has_staged(loading, make, conn):
 
 @pytest.fixture
 def two_tasks(loading, make, warehouse):
-    """The first is paused between its last row and its commit."""
+    """Two tasks. The first one is paused between its last row and its commit."""
     make("CREATE TABLE t (id integer)")
     load = loading("t", "id integer")
     batch = _batch(load.columns[0], [1])

@@ -1,4 +1,4 @@
-"""Transactions that the server ends when their process is frozen in them."""
+"""Transactions that the server ends because their process is frozen."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a load would change, counted from staging: the same numbers as the load itself, and nothing written."""
+"""The changes of a load, counted in staging: the same numbers as those of the load, and nothing is written."""
 
 from __future__ import annotations
 

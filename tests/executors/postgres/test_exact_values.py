@@ -1,4 +1,4 @@
-"""Values that a column's type would round, cut or read in its own way are refused like any that do not fit."""
+"""Values that the type of a column would round, truncate or change are refused like values of another type."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ TYPES = """
 
 
 def refused(load, on_type_mismatch="skip"):
-    """The records that are taken out, and by which rule."""
+    """Return the records that are rejected, with the rule."""
     task = refuse_rows(load.conn, load.plan(), on_type_mismatch)
     if task is None:
         return []

@@ -1,5 +1,5 @@
-"""What no two rows may share beside plain unique keys, and CHECK over generated columns: rows that such a constraint
-keeps out are put aside, or told with their places."""
+"""Exclusion constraints, unique indexes with expressions or conditions, and CHECK over generated columns: rows that
+such a constraint refuses are rejected, or reported with their record numbers."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ ROWS = [
 ]
 EXCLUDE = "ALTER TABLE t ADD CONSTRAINT c EXCLUDE USING gist "
 
-# Each with its definition as it is told, and the records that it keeps out.
+# Each with its definition as reported, and the records that it refuses.
 KINDS = {
     "partial": ("CREATE UNIQUE INDEX c ON t (v) WHERE active", r"UNIQUE INDEX c .* \(v\) WHERE active", [3, 4]),
     "on expressions": (
@@ -64,7 +64,7 @@ KINDS = {
 
 @pytest.fixture(params=KINDS)
 def kind(request, make):
-    """A table with one row and one constraint; answers its definition and the records of `ROWS` that it keeps out."""
+    """A table with one row and one constraint. Returns its definition and the records of `ROWS` that it refuses."""
     define, definition, out = KINDS[request.param]
     make(f"{TABLE}; {THERE}; {define}")
     return definition, out

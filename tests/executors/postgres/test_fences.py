@@ -1,4 +1,4 @@
-"""Fences only rise, and an older attempt cannot hold one for ever."""
+"""Fences only increase, and an older attempt cannot hold one forever."""
 
 from __future__ import annotations
 

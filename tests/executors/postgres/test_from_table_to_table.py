@@ -1,4 +1,4 @@
-"""From a table of PostgreSQL to another: values, names and shapes of tables beyond the ordinary."""
+"""Loads from one table of PostgreSQL to another: unusual values, names and table structures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""incremental_watermark: which rows past, at and below the watermark are loaded, and where the watermark ends."""
+"""incremental_watermark: the rows above, at and below the watermark that are loaded, and the new watermark."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ UTC = datetime.UTC
 
 
 class Incremental:
-    """Loads of one table, one after the other, as a pipeline makes them."""
+    """Loads of one table, one after the other, as a pipeline runs them."""
 
     def __init__(self, loading, conn, schema):
         self._loading, self.conn, self.schema = loading, conn, schema
@@ -43,7 +43,7 @@ class Incremental:
         self.key = WatermarkKey(TENANT, f"p-{schema}", TableName(schema, "t"))
 
     def start(self, rows, *, lag=None, columns=None, **options):
-        """A load that has staged its rows and put aside those below the watermark; returns its plan."""
+        """Stage the rows of a load and set aside those below the watermark. Returns the plan of the load."""
         if lag is not None:
             options["watermark_lag"] = lag
         load = self._loading("t", *(columns or self.columns), mode=MODE, watermark_column=self.column, **options)
@@ -56,7 +56,7 @@ class Incremental:
         return {"rows_range": rows_range, "skipped": skipped, "staged": load.staged - skipped.rows}
 
     def run(self, rows, **options):
-        """(loaded, below the bound, read again) of a whole load."""
+        """Run a load. Returns (loaded, below the bound, read again)."""
         load, changes = self.start(rows, **options)
         counts = load.commit(**changes)
         assert counts.staged == len(rows) == counts.loaded + counts.below_bound + counts.read_again
@@ -740,7 +740,8 @@ BATCHES = st.lists(st.tuples(st.lists(st.tuples(st.integers(0, 2), st.integers(0
 @settings(max_examples=examples(20), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(batches=BATCHES)
 def test_every_row_at_or_above_the_bound_is_loaded_exactly_once(incremental, make, rows, batches):
-    """The model: of each content so many rows are loaded as the fullest batch since held, unless it was behind."""
+    """The model: each row is loaded as often as the fullest batch contained it, except for batches below the
+    watermark."""
     make("DROP TABLE IF EXISTS t; CREATE TABLE t (id integer, upd integer NOT NULL)")
     incremental.columns = ("id integer", "upd integer")
     incremental.reset()

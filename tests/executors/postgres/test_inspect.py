@@ -1,4 +1,4 @@
-"""What a table looks like to Flow."""
+"""The properties of a table that Flow reads."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""The lists of what queries may name, beside the catalog of a real server. A server of another version is asked with
-`FLOW_TEST_POSTGRES_URL`."""
+"""The lists of functions and tables that queries may use, compared with the catalog of a real server.
+FLOW_TEST_POSTGRES_URL selects a server of another version."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def test_all_that_is_listed_only_computes_a_value_on_this_server_too(conn: psyco
 
 
 def test_a_function_that_is_not_listed_is_refused(conn: psycopg.Connection) -> None:
-    """Whatever a server of a later version brings."""
+    """New functions of a later server version are refused too."""
     names = _functions(conn)
     taken = {name for name in names - listed_functions() if _takes(f"SELECT pg_catalog.{_quoted(name)}()")}
     assert (len(names) > 2000, taken) == (True, set())

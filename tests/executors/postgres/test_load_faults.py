@@ -1,4 +1,4 @@
-"""What a load leaves when its session, its server or another load comes in between."""
+"""The state after a load whose session or server ends, or that conflicts with another load."""
 
 from __future__ import annotations
 
@@ -105,7 +105,8 @@ DELAY = """
 def test_a_deadlock_with_somebody_else_leaves_nothing_of_the_load_and_may_be_tried_again(
     loading, make, conn, server, superuser, warehouse, schema, rows, mode
 ):
-    """The load has written 1 and comes to 2; the other one has written 2 and comes to 1, and is more patient."""
+    """The load has written 1 and waits for 2; the other transaction has written 2 and waits for 1, with a longer
+    deadlock timeout."""
     make("CREATE TABLE t (k integer PRIMARY KEY, v text)")
     make(DELAY)
     load = loading("t", "k integer", "v", mode=mode, upsert_key=["k"])

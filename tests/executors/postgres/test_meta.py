@@ -1,4 +1,4 @@
-"""Flow's own tables: made once whoever comes first, fences that only rise, leftovers that go."""
+"""Flow's own tables: made once by the first process, fences that only increase, leftovers that are removed."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ TENANT = str(uuid.UUID(int=7))
 
 @pytest.fixture
 def fresh(server, warehouse):
-    """A database in which nothing of Flow's has been made."""
+    """A database without any objects of Flow."""
     name = f"flow_fresh_{secrets.token_hex(4)}"
     with connect(server, autocommit=True) as admin:
         admin.execute(

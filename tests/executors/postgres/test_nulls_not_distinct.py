@@ -1,4 +1,4 @@
-"""upsert on a unique index that has NULL equal NULL."""
+"""upsert with a unique index that is NULLS NOT DISTINCT."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which columns a load sends: by name, and refused before the read where they cannot load."""
+"""The columns of a load: matched by name, and refused before reading if they cannot be loaded."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Quarantine tables: made once, probed before the read, filled with the load or after its failure."""
+"""Quarantine tables: made once, checked before reading, written with the load or after it failed."""
 
 from __future__ import annotations
 

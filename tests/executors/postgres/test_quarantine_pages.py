@@ -1,4 +1,4 @@
-"""Pages of quarantine entries: whatever they are narrowed by, by index, and searched within bounds."""
+"""Pages of quarantine entries: every filter uses an index, and searches are bounded."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ FROM generate_series(1, %(entries)s) AS i"""
 
 
 def share(conn, schema: str, pipelines: int, entries: int) -> TableName:
-    """A table of several pipelines, of which every seventh entry is another workspace's."""
+    """A table of several pipelines. Every seventh entry belongs to another workspace."""
     name = TableName(schema, "shared")
     ensure_quarantine(conn, str(name))
     conn.execute(MAKE_SHARED.format(f"{schema}.shared"), {"tenant": TENANT, "pipelines": pipelines, "entries": entries})
@@ -196,7 +196,7 @@ def test_a_page_of_many_pipelines_reads_little_of_the_table(conn, schema, entry_
 
 
 def rows_read(plan: dict[str, Any]) -> float:
-    """How many rows the scans of tables have looked at."""
+    """Return the number of rows that table scans have read."""
     looked_at = plan["Actual Rows"] + plan.get("Rows Removed by Filter", 0) if "Relation Name" in plan else 0
     return looked_at * plan["Actual Loops"] + sum(map(rows_read, plan.get("Plans", [])))
 

@@ -1,4 +1,5 @@
-"""What only the database knows of a query: whose functions it calls, where its tables lead, what its role may do."""
+"""The properties of a query that only the database has: the owners of its functions, the tables behind views, the
+rights of its role."""
 
 from __future__ import annotations
 
@@ -57,7 +58,7 @@ def refusal(connection: Connection, text: str | Query, *functions: str) -> Termi
 
 @pytest.fixture
 def powerful(superuser: None, server: Connection, warehouse: Connection, schema: str) -> Iterator[Connection]:
-    """A connection as the server's superuser, to a database with the extensions that run text."""
+    """A connection as the server's superuser, to a database with the extensions that execute text."""
     given = replace(server, name="w", database=warehouse.database)
     with closing(connect(given, autocommit=True)) as admin:
         for extension in ("dblink", "tablefunc"):
@@ -69,7 +70,7 @@ def powerful(superuser: None, server: Connection, warehouse: Connection, schema:
 
 @pytest.fixture
 def trace(server: Connection) -> Iterator[Path]:
-    """A file that a program on the database server would make."""
+    """The path of a file that a program on the database server would write."""
     path = Path("/tmp") / f"flow_attack_{secrets.token_hex(4)}"
     yield path
     path.unlink(missing_ok=True)
@@ -93,7 +94,7 @@ def attacks(schema: str, trace: Path, to: Connection) -> list[str]:
 def test_no_query_runs_a_program_on_the_database_server(
     powerful: Connection, schema: str, trace: Path, allows: bool
 ) -> None:
-    """With the rights that were found: a superuser, and functions that run their text."""
+    """With the most rights: a superuser, and functions that execute their text."""
     connection = replace(powerful, allows_server_rights=allows)
     for query in attacks(schema, trace, powerful):
         with ExitStack() as stack, pytest.raises((Terminal, InvalidPipeline)) as raised:
@@ -103,7 +104,7 @@ def test_no_query_runs_a_program_on_the_database_server(
 
 
 def test_the_attack_works_without_the_guard(powerful: Connection, schema: str, trace: Path) -> None:
-    """Else the test above would show nothing: a read-only transaction keeps no program from running."""
+    """This proves the test above: a read-only transaction does not prevent programs from running."""
     for query in attacks(schema, trace, powerful):
         with suppress(psycopg.Error), SESSION.open(powerful) as conn:
             conn.execute(query.encode())
@@ -146,7 +147,7 @@ def test_the_editor_is_informed_at_save(schema: str) -> None:
 
 @pytest.fixture
 def own(make: Callable[[str], None]) -> None:
-    """A function, an operator, a domain and an enumeration of the warehouse's own."""
+    """A function, an operator, a domain and an enumeration in the warehouse."""
     make("CREATE FUNCTION twice(a integer) RETURNS integer IMMUTABLE LANGUAGE sql AS 'SELECT a * 2'")
     make("CREATE OPERATOR ### (RIGHTARG = integer, FUNCTION = twice)")
     make("CREATE DOMAIN even AS integer CHECK (twice(VALUE) > 0)")
@@ -277,7 +278,7 @@ def test_a_table_of_flow_is_no_source_whatever_was_saved(warehouse: Connection, 
 
 @pytest.fixture
 def role(superuser: None, server: Connection, warehouse: Connection) -> Iterator[tuple[Connection, psycopg.Connection]]:
-    """A connection as a new role, and the server's session."""
+    """A connection as a new role, and a session of the server."""
     name = f"role_{secrets.token_hex(4)}"
     database = replace(server, database=warehouse.database)
     with closing(connect(database, autocommit=True)) as admin, new_role(admin, name):

@@ -1,4 +1,4 @@
-"""Rows out of PostgreSQL, part by part."""
+"""Reads rows of PostgreSQL, part by part."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ def source(schema: str, table: str = "s") -> Source:
 
 
 def opened(source: Source, connection: Connection, stack: ExitStack) -> PostgresSource:
-    """The source as of now."""
+    """Open the source at its current state."""
     handler = PostgresSource(source, SourceContext(Path(), Claimant("p", frozenset(), "a-run"), connection, 60))
     handler.open(stack)
     return handler
 
 
 def secret_of(connection: Connection) -> str:
-    """The password; a server that asks for none has nothing to give away."""
+    """Return the password, if the server asks for one."""
     return connection.password or "no password"
 
 
@@ -46,7 +46,7 @@ def stack() -> Iterator[ExitStack]:
 
 
 def rows_of(reading: Reading) -> tuple[int, int, set[int]]:
-    """Rows that came, rows that the trailers tell, and the numbers of the records."""
+    """Return the number of rows, the number of rows in the trailers, and the record numbers."""
     came = reported = 0
     records: set[int] = set()
     for part in reading.parts:

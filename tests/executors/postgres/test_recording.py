@@ -1,4 +1,4 @@
-"""The statements of a load as texts."""
+"""The text of the statements of a load."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows that the target would refuse, found in staging before the load."""
+"""Rows that the target would refuse, detected in staging before the load."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from executors.rejects import row_id
 
 
 def refuse(load, on_type_mismatch):
-    """Refuse, and count the answer as the engine does."""
+    """Reject the rows, and count them as the engine does."""
     task = refuse_rows(load.conn, load.plan(), on_type_mismatch)
     if task:
         load.winners.append(task.task)

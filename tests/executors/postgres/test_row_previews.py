@@ -1,4 +1,4 @@
-"""Previews of rejected rows: bounded where they are read, whatever the rows hold."""
+"""Previews of rejected rows: bounded by the query, whatever the rows contain."""
 
 from __future__ import annotations
 

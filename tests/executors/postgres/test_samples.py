@@ -1,4 +1,4 @@
-"""A few rows of each load are kept beside the target, with their place, capped and for a while."""
+"""A few rows of each load are stored next to the target, with their position, limited in number and time."""
 
 from __future__ import annotations
 

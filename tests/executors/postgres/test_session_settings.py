@@ -1,4 +1,4 @@
-"""What a role or database sets for its sessions changes no result and ends no load."""
+"""Settings of a role or database for its sessions change no result and end no load."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def role(server: Connection, warehouse: Connection) -> Iterator[Connection]:
 
 
 def test_every_setting_of_the_server_is_pinned_or_has_been_reviewed(conn: psycopg.Connection) -> None:
-    """A new one of a new release is to be looked at: does it change what a statement means, or end a session?"""
+    """Review each new setting of a new release: does it change the meaning of a statement, or end a session?"""
     rows = conn.execute(
         "SELECT lower(name) FROM pg_settings WHERE name NOT LIKE '%.%'"
         " AND context IN ('user', 'superuser', 'backend', 'superuser-backend')"
@@ -106,7 +106,7 @@ def world(tmp_path: Path, warehouse: Connection, schema: str, encryption_keys: s
 
 @pytest.fixture
 def set_for_role(world: World) -> Iterator[Callable[[str, str], None]]:
-    """Set something for all new sessions of the loading role in this database."""
+    """Set a parameter for all new sessions of the loading role in this database."""
     database = f'"{world.warehouse.database}"'
 
     def set_it(name: str, value: str) -> None:

@@ -1,4 +1,4 @@
-"""One load of a table at a time: found out before anything is read, and without keeping others waiting."""
+"""A table has one load at a time. A conflict is detected before reading, and does not block other sessions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tables that Flow makes, and takes away again."""
+"""Tables that Flow makes and removes."""
 
 from __future__ import annotations
 

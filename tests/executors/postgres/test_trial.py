@@ -1,4 +1,4 @@
-"""Rows that nothing but their INSERT tells to be refused."""
+"""Rows that are refused by their INSERT only."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Two pipelines that load one table at the same moment: it ends as if one had loaded after the other."""
+"""Two pipelines that load one table at the same time have the same result as one after the other."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ WAITING = "select count(*) from pg_stat_activity where application_name = any(%s
 
 
 class Loader:
-    """A pipeline of the mode that puts its own name into its rows. It stands ready until the other one does too."""
+    """A pipeline with the mode that writes its own name into its rows. It waits until the other one is ready too."""
 
     def __init__(self, world: World, mode: str, name: str, ready: threading.Barrier) -> None:
         first, second = KEYS[mode]
@@ -65,7 +65,7 @@ class Loader:
             self._world.memory.on_step = lambda step, node: None
 
     def run(self) -> RunReport:
-        """As the queue does it: again, when the table was busy."""
+        """Run a pipeline as the queue does: again if the table was busy."""
         for attempt in itertools.count(1):
             try:
                 return self._world.run(self._document, run_id=self.run_id, attempt=attempt)
@@ -74,7 +74,7 @@ class Loader:
         raise AssertionError
 
     def after(self, rows: Mapping[int, str]) -> dict[int, str]:
-        """The table's rows when it has loaded them alone."""
+        """Return the rows of the table after this pipeline has loaded them alone."""
         return dict(self.rows) if self.mode in ("truncate", "blue_green") else {**rows, **self.rows}
 
 
@@ -89,7 +89,7 @@ def test_it_ends_as_if_one_had_loaded_after_the_other(world: World, one: str, ot
     loaders = [Loader(world, one, "a", ready), Loader(world, other, "b", ready)]
     with ThreadPoolExecutor(2) as pool, closing(connect(world.warehouse)) as holder:
         ensure_meta(holder)
-        # Whoever is first has written all but its marker when the other comes.
+        # The first pipeline has written everything except its marker when the other one starts.
         holder.execute("LOCK TABLE flow_meta.load_commits IN SHARE ROW EXCLUSIVE MODE")
         reports = [pool.submit(loader.run) for loader in loaders]
         assert wait_until(lambda: world.sql(WAITING, [f"flow run {loader.run_id}" for loader in loaders]) == [(2,)], 30)

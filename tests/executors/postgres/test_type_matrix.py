@@ -1,4 +1,4 @@
-"""Every type of PostgreSQL, from table to table of the same types, by every mode: equal by its text."""
+"""Every type of PostgreSQL, loaded to a table of the same types by every mode: the values are equal as text."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def mode(request: pytest.FixtureRequest) -> str:
 def copied(
     mode: str, warehouse: Connection, tmp_path_factory: pytest.TempPathFactory, encryption_keys: str
 ) -> Iterator[Copied]:
-    """All types in one table, copied by one run of the mode: by type, the texts before and after."""
+    """All types in one table, copied by one run with the mode: by type, the texts before and after."""
     schema = f"matrix_{mode}"
     world = World(Path(tmp_path_factory.mktemp(mode)), warehouse, schema)
     world.sql(f"create schema {schema}")
@@ -128,7 +128,7 @@ LOADED_AGAIN = {"incremental_watermark": 0}
 
 
 def has_xml(world: World) -> bool:
-    """Whether the server was built with it."""
+    """Return whether the server was built with XML."""
     try:
         world.sql("select '<a/>'::xml")
     except psycopg.errors.FeatureNotSupported:
@@ -137,7 +137,7 @@ def has_xml(world: World) -> bool:
 
 
 def make_tables(world: World) -> dict[str, str]:
-    """`s` with all types of this server and a value of each, and `t` of the same types, empty."""
+    """Make `s` with all types of this server and a value of each, and an empty `t` with the same types."""
     world.sql(DEFINITIONS)
     types = {kind: value for kind, value in TYPES.items() if kind != "xml" or has_xml(world)}
     for table in ("s", "t"):
@@ -148,7 +148,7 @@ def make_tables(world: World) -> dict[str, str]:
 
 
 def fill(world: World, types: dict[str, str]) -> None:
-    """One full row and one of NULLs."""
+    """Insert one full row and one with NULLs."""
     names = ", ".join(f"c{n}" for n in range(len(types)))
     values = ", ".join(f"%s::{kind.format(schema=world.schema)}" for kind in types)
     world.sql(f"insert into s (id, {names}) values (1, {values})", *types.values())

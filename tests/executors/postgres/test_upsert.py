@@ -1,4 +1,4 @@
-"""upsert: what is inserted, updated, left alone and replaced, and how it is counted."""
+"""upsert: the rows that are inserted, updated, unchanged and replaced, and their counts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""upsert with orderBy: the newest row of a key stays, within a load and across loads."""
+"""upsert with orderBy: the newest row of a key wins, within a load and across loads."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Checks run on staged rows, and asked before there are any."""
+"""Runs checks on staged rows, and probes them before there are rows."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ NOW = datetime(2025, 6, 15, 12, tzinfo=UTC)
 
 
 class Checking:
-    """`run` and `probe` one check on a load; `now` is the run's clock, `allowed` are functions that an admin allows."""
+    """`run` and `probe` one check on a load; `now` is the time of the run, `allowed` are functions that an admin
+    allows."""
 
     now = NOW
     allowed: tuple[str, ...] = ()
@@ -60,7 +61,7 @@ class Checking:
 def bounded(
     kind: type[Check], low: Any = None, high: Any = None, names: tuple[str, str] = ("min", "max"), column: str = "c"
 ) -> Check:
-    """A check of a column with bounds; None is none."""
+    """Return a check of a column with bounds. Bounds that are None are left out."""
     given = {name: bound for name, bound in zip(names, (low, high), strict=True) if bound is not None}
     return kind.read({"column": column, "onFail": "warn", **given})
 
@@ -72,8 +73,8 @@ def checking() -> Checking:
 
 @pytest.fixture
 def staged(loading: Any, make: Callable[[str], None]) -> Callable[..., Any]:
-    """`staged("c integer", [(1,), (None,)])`: a table of one column or more and rows staged for it, beside rows of a
-    task that lost."""
+    """`staged("c integer", [(1,), (None,)])`: a table with these columns, and rows that are staged for it, with rows of
+    a task that failed next to them."""
 
     def start(columns: str, rows: Sequence[Sequence[Any]], mode: str = "append", **fields: Any) -> Any:
         make(f"CREATE TABLE t ({columns})")

@@ -1,4 +1,5 @@
-"""Checks observe what DuckDB does of the same rows: NULLs, repeats, all of Unicode, and the ends of every type."""
+"""Checks observe the same values as DuckDB on the same rows: NULLs, repeated values, all of Unicode, and the limits of
+every type."""
 
 from __future__ import annotations
 
@@ -108,7 +109,7 @@ def _repeated(one: Any, columns: list[str]) -> int:
 
 
 def _exact(value: Any) -> str:
-    """A number of DuckDB's, or of Flow's, where one that JSON cannot hold stands as text."""
+    """Return a number of DuckDB or Flow; as text if JSON cannot represent it."""
     number = Decimal(repr(value) if isinstance(value, float) else str(value))
     return str(number) if not number.is_finite() else str(Fraction(number))
 

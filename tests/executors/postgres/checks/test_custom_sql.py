@@ -1,4 +1,4 @@
-"""`customSql`: what it sees, what it may not do, and what its messages tell."""
+"""`customSql`: its input, its limits, and the content of its messages."""
 
 from __future__ import annotations
 

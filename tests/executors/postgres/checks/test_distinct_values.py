@@ -1,4 +1,4 @@
-"""`cardinality`, `distinctRatio`, `nullRate`: what they count, and what they say of no rows."""
+"""`cardinality`, `distinctRatio`, `nullRate`: their results, also without rows."""
 
 from __future__ import annotations
 

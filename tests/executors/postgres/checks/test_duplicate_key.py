@@ -1,4 +1,4 @@
-"""`duplicateKey` and `unique`: among the staged rows, and beside those of the table."""
+"""`duplicateKey` and `unique`: among the staged rows, and together with those of the table."""
 
 from __future__ import annotations
 
