@@ -1,4 +1,4 @@
-"""What the counts of rules say in words."""
+"""The texts about the counts of rules."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Characters that a database's encoding lacks."""
+"""Characters that the encoding of a database lacks."""
 
 from __future__ import annotations
 

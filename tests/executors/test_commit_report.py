@@ -1,4 +1,4 @@
-"""What a run's report takes from a commit marker, whoever fills it: the attempt that committed, or a later one."""
+"""The report of a run from a commit marker, for the attempt that committed and for a later one."""
 
 from __future__ import annotations
 

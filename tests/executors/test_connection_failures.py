@@ -1,4 +1,4 @@
-"""Why nobody was reached, told in words: by real sockets where they can be had."""
+"""The texts of connection errors, with real sockets where possible."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.receivers import make_certificates, receiving
 
 
 def trouble_of(action: Callable[[], object]) -> BaseException:
-    with pytest.raises(Exception) as caught:  # noqa: PT011 - whatever it is, it is to be told
+    with pytest.raises(Exception) as caught:  # noqa: PT011 - every error needs a text
         action()
     return caught.value
 
@@ -32,7 +32,7 @@ def connect_tls(port: int, name: str, ca: Path | None = None) -> None:
 
 @contextmanager
 def hanging_up() -> Iterator[int]:
-    """A server that takes one connection and ends it without a word."""
+    """Start a server that accepts one connection and closes it without an answer."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         thread = threading.Thread(target=lambda: server.accept()[0].close())
         thread.start()

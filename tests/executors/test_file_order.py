@@ -1,4 +1,4 @@
-"""Who waits for a file that failed, and who comes too late."""
+"""The files that wait for a failed file, and those that are too late."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MOVED = {"atomicity": {"stagingFolder": "doing/", "successFolder": "done/", "fai
 
 
 class Units:
-    """What is known of earlier files."""
+    """The states of earlier files."""
 
     def __init__(self, failed: Collection[str] = (), newest: NewestFile | None = None) -> None:
         self._failed, self._newest = failed, newest

@@ -1,4 +1,4 @@
-"""What the layers above import of `executors`, and that nothing of a driver crosses that border."""
+"""The names that the layers above import from `executors`. None of them belongs to a driver."""
 
 from __future__ import annotations
 

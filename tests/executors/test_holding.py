@@ -1,4 +1,4 @@
-"""Limits of a load, measured on what it would change."""
+"""Limits of a load, compared with its changes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which column of the source a working column is."""
+"""The source column of a working column."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Connections on their way to tasks."""
+"""Encrypts connections for tasks."""
 
 from __future__ import annotations
 

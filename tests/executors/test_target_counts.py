@@ -1,4 +1,5 @@
-"""The numbers of nodes that targets share: each file's rows once, and what cannot be told apart is said."""
+"""The counts of nodes that several targets share: the rows of each file count once, and counts that cannot be separated
+are reported as such."""
 
 from __future__ import annotations
 
@@ -13,7 +14,7 @@ RECORDS = {"a": (10, 2), "b": (5, 1), "c": (7, 0)}
 
 
 def target_count(target: str, files: str) -> TargetCounts:
-    """What a target counts that reads these files through one validate node."""
+    """Return the counts of a target that reads these files through one validate node."""
     read, rejected = (sum(RECORDS[file][at] for file in files) for at in (0, 1))
     nodes = [
         NodeReport("src", "source", read, read, rows_read=read),

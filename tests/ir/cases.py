@@ -1,4 +1,4 @@
-"""The cases under `tests/fixtures/pipelines`: documents in files, with the diagnostics that they give beside them."""
+"""The cases in `tests/fixtures/pipelines`: documents in files, each with its expected diagnostics."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ FOLDER = Path(__file__).parent.parent / "fixtures" / "pipelines"
 
 @dataclass(frozen=True)
 class Case:
-    """A document and the diagnostics due. `code` is the one that the case is there to show."""
+    """A document and its expected diagnostics. `code` is the code that the case demonstrates."""
 
     name: str
     text: bytes
@@ -46,7 +46,7 @@ class Case:
 
 
 def list_cases(kind: str) -> list[Case]:
-    """The cases in `valid` or `invalid`."""
+    """Return the cases in `valid` or `invalid`."""
     return [_read_case(path) for path in sorted((FOLDER / kind).glob("*.expect.json"))]
 
 
@@ -91,7 +91,7 @@ def _destinations(tables: list[dict[str, Any]]) -> Destinations:
 
 
 def _column(column: str | dict[str, Any]) -> DestinationColumn:
-    """A name stands for a text."""
+    """Return a column of a table. A column that is given by its name only is a text column."""
     if isinstance(column, str):
         return DestinationColumn(column, STRING, "text")
     return DestinationColumn(
@@ -100,6 +100,6 @@ def _column(column: str | dict[str, Any]) -> DestinationColumn:
 
 
 def document(name: str) -> dict[str, Any]:
-    """A fresh copy of the valid document of that name."""
+    """Return a copy of the valid document with the name."""
     loaded: dict[str, Any] = json.loads((FOLDER / "valid" / f"{name}.json").read_text())
     return loaded

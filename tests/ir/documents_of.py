@@ -1,4 +1,4 @@
-"""Hypothesis strategies for pipeline documents that are valid, and for JSON values that are anything."""
+"""Hypothesis strategies for valid pipeline documents, and for arbitrary JSON values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Damages documents, at random but by seed: in their values, and in their text."""
+"""Damages the values or the text of documents, at random but with a seed."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ _SIGNS = '{}[]",:\\\n\t 0123456789.eE+-nulltruefalse\x00\ufeff\u2028'
 
 
 def mutate(text: str, chance: random.Random) -> Any:
-    """The document of that text with one to three of its values replaced, removed, doubled, moved or renamed."""
+    """Return the document with one to three of its values replaced, removed, duplicated, moved or renamed."""
     damaged: Any = json.loads(text)
     for _ in range(chance.randint(1, 3)):
         damaged = _mutate_once(damaged, chance)
@@ -80,7 +80,7 @@ def _mutate_once(document: Any, chance: random.Random) -> Any:
 
 
 def _pick(value: Any, chance: random.Random) -> tuple[Any, Any]:
-    """A place somewhere in a value, as the object or list that holds it and its key or index."""
+    """Return a random position in a value, as the object or list that contains it and its key or index."""
     while True:
         key = chance.choice(list(value) if isinstance(value, dict) else range(len(value)))
         inner = value[key]

@@ -1,4 +1,4 @@
-"""A fault of structure hides none of meaning elsewhere: all are told at once."""
+"""An error of structure does not hide other errors: all are reported at once."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ NO_FIELD = {"type": "notNull", "onFail": "skip"}
 
 
 def orders():
-    """A source, a transform, a validate node and a target; all of them sound."""
+    """Return a valid document with a source, a transform, a validate node and a target."""
     plain = document("orders")
     source, target = plain["nodes"][0], plain["nodes"][-1]
     transform = {"id": "x", "kind": "transform", "inputs": [source["id"]], "ops": [{"op": "trim", "columns": ["a"]}]}

@@ -1,4 +1,4 @@
-"""Which way blue_green would take is told before anything runs, and truncate gives way where it can."""
+"""The plan reports how blue_green replaces a table before a run, and truncate is used if it is possible."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ COLUMNS = (DestinationColumn("id", STRING, "text"), DestinationColumn("total", S
 
 
 def parsed(mode, **found):
-    """The pipeline of orders with this load mode, over what was found in the database."""
+    """Parse the pipeline of orders with this load mode, for the given properties of its tables."""
     made = document("orders")
     made["nodes"][-1] |= {"loadMode": mode}
     made["nodes"][-1].pop("upsertKey", None)

@@ -1,4 +1,4 @@
-"""Every case file gives exactly the diagnostics that stand beside it."""
+"""Every case has exactly the expected diagnostics."""
 
 from __future__ import annotations
 

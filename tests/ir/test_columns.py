@@ -1,4 +1,4 @@
-"""What a document tells about columns on their way."""
+"""The columns of a document that are known after each op."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.ir.cases import document
 
 
 def unknown(ops: list[dict[str, Any]], field: str = "id") -> list[str]:
-    """The places of columns that are missing, with these ops before a rule on `field`."""
+    """Return the locations of missing columns, with these ops before a rule on `field`."""
     made = document("orders")
     made["nodes"][1]["ops"] = ops
     made["nodes"][2]["rowLevel"][0]["field"] = field

@@ -1,4 +1,4 @@
-"""Nothing is declared in one place and forgotten in another."""
+"""Everything that is declared in one place is also declared in the others."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ FAMILIES: dict[str, KindTable] = {
     "format": FORMATS,
     "check": CHECKS,
 }
-# Told only of documents that no file should hold: they are made in `test_documents` and `test_costs`.
+# No case file has these codes: `test_documents` and `test_costs` build the documents.
 MADE = {"document.too_large", "document.too_many_faults", "document.too_costly"}
 
 

@@ -1,4 +1,4 @@
-"""Settings of a connector that has nothing but a JSON Schema are told about as our own are."""
+"""The settings of a connector with only a JSON Schema have the same errors as those of built-in connectors."""
 
 from __future__ import annotations
 

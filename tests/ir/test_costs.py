@@ -1,4 +1,4 @@
-"""What anybody may send is refused or read within a budget of the processor's time, however it was made up."""
+"""Any input of users is refused or read within a limit of CPU time."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SOURCE = document("orders")["nodes"][0]
 
 
 def codes_within_budget(text, syntax="json"):
-    """What is said of a text; fails if saying it took the processor much longer than it was given."""
+    """Return the codes of a text's diagnostics. Fails if parsing exceeds the CPU time by far."""
     began = time.thread_time()
     with pytest.raises(InvalidPipeline) as caught:
         parsePipelineIR(text, syntax=syntax, seconds=SECONDS)
@@ -43,7 +43,7 @@ def schema_rule(schema, field="a"):
 
 
 def fan(levels):
-    """A schema whose every level asks the next one twice."""
+    """Return a schema in which every level refers to the next one twice."""
     steps = {f"d{i}": {"allOf": [{"$ref": f"#/$defs/d{i + 1}"}] * 2} for i in range(levels)}
     return {"$defs": {**steps, f"d{levels}": {}}, "$ref": "#/$defs/d0"}
 

@@ -1,4 +1,4 @@
-"""The first phase: text or parsed values become a plain document, or are refused with a place."""
+"""The first phase: text or parsed values become a plain document, or are refused with a location."""
 
 from __future__ import annotations
 

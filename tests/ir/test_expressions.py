@@ -1,4 +1,4 @@
-"""Expressions: what is allowed is written anew with the same meaning, all else is refused and told why."""
+"""Expressions: allowed ones are rewritten with the same meaning, all others are refused with a reason."""
 
 from __future__ import annotations
 
@@ -258,7 +258,7 @@ def test_any_text_is_an_expression_or_an_expression_error(text):
 @given(st.text(st.characters(exclude_categories=["Cs"]), max_size=30))
 @settings(max_examples=examples(300), deadline=None)
 def test_any_text_survives_as_a_literal(text):
-    # LIKE reads \% and \_ as escapes, so both spellings of them are kept: what is written means the same to Spark.
+    # LIKE reads \% and \_ as escapes, so both notations are preserved: the text means the same in Spark.
     written = encode_literal(text)
     assert decode_literal(written) == text
     if text:

@@ -1,4 +1,4 @@
-"""Every field of a document says in plain words what it is."""
+"""Every field of a document has a description in plain language."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
-"""Whatever text stands wherever a document has one, parsing gives diagnostics, and soon.
+"""Parsing returns diagnostics quickly for any text in any field of a document.
 
-The places are those of the valid cases, which have one of every kind, so that a new field is tried without a word.
+The fields are those of the valid cases, which have one of every kind, so that new fields are tested without changes
+here.
 """
 
 from __future__ import annotations
@@ -112,7 +113,7 @@ CLOSINGS = {"(": ")", "[": "]", "{": "}", "<": ">", "'": "'"}
 
 @cache
 def places() -> list[tuple[str, Pointer]]:
-    """Every text of every valid case."""
+    """Return the position of every text in every valid case."""
     cases = [path for path in sorted((FOLDER / "valid").glob("*.json")) if path.stem.count(".") == 0]
     return [(path.name, at) for path in cases for at in _texts(json.loads(path.read_text()), ROOT)]
 
@@ -127,7 +128,7 @@ def _texts(value, at):
 
 @cache
 def expressions() -> list[tuple[str, Pointer]]:
-    """Those that are read as expressions."""
+    """Return the positions of texts that are parsed as expressions."""
     read = set()
 
     def note(text: str):
@@ -136,7 +137,7 @@ def expressions() -> list[tuple[str, Pointer]]:
 
     with patch("ir.expressions.checking.parse_expression", note):
         for name in {name for name, _ in places()}:
-            with suppress(InvalidPipeline):  # without what stands beside the case, such as its tables
+            with suppress(InvalidPipeline):  # some cases need files next to them, such as their tables
                 parsePipelineIR(_document(name))
     return [(name, at) for name, at in places() if value_at(_document(name), at) in read]
 
@@ -146,7 +147,7 @@ def _document(name: str):
 
 
 def hostile_text(source: random.Random) -> str:
-    """A few openings, again and again, closed or not."""
+    """Return an opening that is repeated many times, closed or not."""
     pattern = "".join(source.choice(OPENINGS) for _ in range(source.randint(1, 3)))
     times = source.choice((1, 2, 8, 20, 28, 300, 3_000))
     closing = "".join(CLOSINGS.get(sign, "") for sign in reversed(pattern)) * source.randint(0, 1)

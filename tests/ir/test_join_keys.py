@@ -1,4 +1,4 @@
-"""Which types a join compares, and as what."""
+"""The types that a join compares, and the type of the comparison."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A patch made from two documents turns one into the other, and says no more than what differs."""
+"""A patch of two documents turns one into the other, and contains only the differences."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""JSON Patch on text means what it means on values, and touches nothing else."""
+"""JSON Patch on text has the same result as on values, and changes no other text."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SPACES = st.sampled_from(["", " ", "\n", "\n    ", "\r\n\t", "  "])
 
 @st.composite
 def written(draw: st.DrawFn) -> str:
-    """A document with white space anywhere that JSON allows it."""
+    """A document with white space in all positions that JSON allows."""
     return draw(SPACES) + draw(spaced(draw(st.dictionaries(KEYS, VALUES, max_size=4)))) + draw(SPACES)
 
 
@@ -40,7 +40,7 @@ def spaced(draw: st.DrawFn, value: Any) -> str:
 
 @st.composite
 def edits(draw: st.DrawFn) -> tuple[str, list[dict[str, Any]]]:
-    """A text and a patch whose places mostly exist."""
+    """A text and a patch with mostly existing paths."""
     text = draw(written())
     patch: list[dict[str, Any]] = []
     value = json.loads(text)
@@ -71,7 +71,7 @@ def steps(draw: st.DrawFn, value: Any) -> dict[str, Any]:
 
 
 def expected(text: str, patch: list[dict[str, Any]]) -> Any:
-    """What the patch makes of the value; Ellipsis where it does not fit."""
+    """Return the patched value; Ellipsis if the patch does not apply."""
     if any(step["op"] == "move" and _is_inside(step["path"], step["from"]) for step in patch):
         return ...
     try:

@@ -1,4 +1,4 @@
-"""The JSON reader agrees with Python's on what is JSON, and is stricter where a document would change on its way."""
+"""The JSON reader accepts the same JSON as Python's, except where a document would change when it is stored."""
 
 from __future__ import annotations
 

@@ -122,7 +122,7 @@ def test_the_sources_are_reported_once_in_the_order_of_first_use():
         ("load", "c", ("a",)),
         ("load", "both", ("a", "b")),
         ("shape", "c", ("a",)),
-        ("shape", "a", ("a",)),  # as a cast names it that stands before the rename
+        ("shape", "a", ("a",)),  # as a cast before the rename names it
         ("files", "a", ("a",)),
         ("load", "unknown", ("unknown",)),
     ],

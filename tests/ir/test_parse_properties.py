@@ -1,4 +1,5 @@
-"""What holds for every document: good ones survive the round trip, damaged ones give diagnostics and nothing else."""
+"""Properties of all documents: valid ones survive the round trip, damaged ones return diagnostics and no other
+errors."""
 
 from __future__ import annotations
 
@@ -48,7 +49,8 @@ def test_any_value_gives_diagnostics(value):
 
 
 def is_read(damaged: object) -> bool:
-    """Parse; whatever else than diagnostics is raised fails the test. What is read must hold together."""
+    """Parse a document. The test fails if another error than diagnostics is raised. A parsed document must be
+    consistent."""
     try:
         parsed = parsePipelineIR(damaged if isinstance(damaged, str | dict) else {"x": damaged})
     except InvalidPipeline as error:

@@ -1,4 +1,4 @@
-"""Which file names a pattern matches."""
+"""The file names that a pattern matches."""
 
 from __future__ import annotations
 

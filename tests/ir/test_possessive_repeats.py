@@ -23,7 +23,7 @@ def patterns() -> Iterator[tuple[str, re.Pattern[str]]]:
 
 
 def repeats_a_group(part: object) -> bool:
-    """Whether the part of a parsed pattern has a possessive repeat of more than one character."""
+    """Return whether a part of a parsed pattern is a possessive repeat of more than one character."""
     if isinstance(part, tuple) and part and part[0] is _constants.POSSESSIVE_REPEAT:
         repeated = part[1][2]
         return len(repeated) != 1 or repeated[0][0] not in ONE_CHARACTER

@@ -1,4 +1,4 @@
-"""Queries that people write over rows: what is refused wherever it stands."""
+"""Queries of users: forbidden parts are refused in every position."""
 
 from __future__ import annotations
 

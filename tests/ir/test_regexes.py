@@ -1,4 +1,4 @@
-"""The check of regexes agrees with the RE2 that runs them."""
+"""The check of patterns agrees with RE2."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ids of rules, and bounds."""
+"""IDs of rules, and bounds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""When schedules fire, across clock changes above all."""
+"""The times of schedules, especially at changes to and from daylight saving time."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def every(interval: str) -> EverySchedule:
 
 
 def fires(schedule, after: datetime, until: datetime, key: str = KEY) -> list[str]:
-    """The local times at which a schedule fires, asked one after the other as a scheduler does."""
+    """Return the local times of a schedule, requested one after the other as a scheduler does."""
     found: list[str] = []
     moment = next_fire(schedule, after, key)
     while moment <= until:

@@ -36,7 +36,7 @@ STRUCTURE = {
 
 
 def types_accept(value) -> bool:
-    """Whether the structure is right, whatever the document means."""
+    """Return whether the structure is valid, without the checks of meaning."""
     try:
         parsePipelineIR(value)
     except InvalidPipeline as error:
@@ -45,7 +45,7 @@ def types_accept(value) -> bool:
 
 
 def is_json(value) -> bool:
-    """Whether the first phase has nothing to say: exact numbers, no nulls, text that can be stored."""
+    """Return whether the first phase accepts the document: exact numbers, no nulls, text that can be stored."""
     try:
         return not read_document(value).faults
     except InvalidPipeline:
@@ -89,7 +89,7 @@ def test_types_and_schema_accept_the_same_damaged_documents(seed, name):
 
 
 def _means_something_wrong(value) -> bool:
-    """Whether a fault with a structural code comes from the third phase, which the schema does not know."""
+    """Return whether a diagnostic with a structural code is from the third phase, which the schema does not include."""
     try:
         parsePipelineIR(value)
     except InvalidPipeline as error:

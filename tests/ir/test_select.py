@@ -1,4 +1,4 @@
-"""Queries of the op sql: what they may say, and what they are taken apart into."""
+"""Queries of the op sql: the allowed parts, and the result of parsing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What connectors declare, and that one from elsewhere is validated like our own."""
+"""The declarations of connectors. External connectors are validated like built-in ones."""
 
 from __future__ import annotations
 

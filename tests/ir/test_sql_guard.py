@@ -1,4 +1,4 @@
-"""The guard of SQL in hooks against the corpus, and against statements made up at random."""
+"""The check of SQL in hooks, against the corpus and against random statements."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ spaces = st.sampled_from([" ", "\n", "\t", "\r\n", "\f", "  \n "])
 
 @st.composite
 def unlawful(draw: st.DrawFn) -> str:
-    """A statement outside of the list, dressed up: in CTEs, behind EXPLAIN, behind an allowed one, in any case."""
+    """A forbidden statement in disguise: in CTEs, after EXPLAIN, after an allowed statement, in any case."""
     change = draw(st.sampled_from(CHANGES))
     text = draw(
         st.one_of(

@@ -1,4 +1,4 @@
-"""Rules of load modes, with and without knowledge of the tables."""
+"""Rules of load modes, with and without the properties of the tables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Each part of a TOML text is found where it stands."""
+"""Each part of a TOML text has the correct position."""
 
 from __future__ import annotations
 

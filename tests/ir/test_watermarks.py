@@ -1,4 +1,4 @@
-"""Which columns a watermark can follow, and which lag fits."""
+"""The columns that a watermark can use, and the lags that are valid."""
 
 from __future__ import annotations
 

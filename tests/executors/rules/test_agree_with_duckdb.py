@@ -1,4 +1,5 @@
-"""Row rules say what DuckDB says of the same values: NULLs, repeats, all of Unicode, and the ends of every type."""
+"""Row rules have the same results as DuckDB on the same values: NULLs, repeated values, all of Unicode, and the limits
+of every type."""
 
 from __future__ import annotations
 
@@ -35,7 +36,8 @@ def duck() -> duckdb.DuckDBPyConnection:
 
 
 def agree(duck: duckdb.DuckDBPyConnection, made: RowRule, values: pa.Array, failing: str) -> None:
-    """`failing` is DuckDB's condition for a value `x` that violates the rule; what is NULL there passes."""
+    """Compare a rule with `failing`, DuckDB's condition for a value `x` that violates the rule. Rows for which it is
+    NULL pass."""
     rows = pa.table({"n": pa.array(range(len(values))), "x": values})  # noqa: F841
     found = duck.execute(f"SELECT n FROM rows WHERE {failing} ORDER BY n").fetchall()
     mask = row_rule_mask(made, values, now=NOW).to_pylist()
@@ -185,7 +187,7 @@ FROM sides"""
 @FEW
 @given(lists(parts.filter(lambda value: set(value) <= set("ab.-@ +ä9"))))
 def test_addresses(duck: duckdb.DuckDBPyConnection, values: list[Any]) -> None:
-    """By splitting, not by a pattern."""
+    """DuckDB splits the addresses, without a pattern."""
     agree(duck, rule("email"), pa.array(values, pa.string()), f"NOT ({_EMAIL})")
 
 

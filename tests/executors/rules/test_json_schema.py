@@ -1,4 +1,4 @@
-"""`jsonSchema`: what follows, what does not, and what must not take long."""
+"""`jsonSchema`: values that match, values that do not, and schemas that must not take long."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def test_what_would_take_long_does_not_pass(schema: dict[str, Any], text: str) -
 
 
 def test_nothing_is_fetched(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Saved by whatever way: the run does not look anything up."""
+    """A schema with a remote reference is not loaded from the network, however it was saved."""
 
     def refuse(*args: Any, **more: Any) -> Any:
         raise AssertionError("a connection was tried")

@@ -1,4 +1,4 @@
-"""`oneOf` and `notOneOf`: texts exactly, numbers by what they are worth."""
+"""`oneOf` and `notOneOf`: text is compared exactly, numbers by value."""
 
 from __future__ import annotations
 

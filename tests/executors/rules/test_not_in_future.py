@@ -1,4 +1,4 @@
-"""`notInFuture`: by the run's clock, in UTC."""
+"""`notInFuture`: compares with the time of the run, in UTC."""
 
 from __future__ import annotations
 

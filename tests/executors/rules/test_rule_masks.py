@@ -44,7 +44,7 @@ def field_type(expected: Any) -> FieldType:
 
 
 def violating(rule: Any, values: pa.Array, **options: bool) -> list[Any]:
-    """The values that violate a rule."""
+    """Return the values that violate a rule."""
     return values.filter(row_rule_mask(rule, values, **options)).to_pylist()  # type: ignore[no-any-return]
 
 

@@ -1,4 +1,4 @@
-"""Every kind of run is a tuple of steps that are declared in one place."""
+"""Every kind of run is a tuple of steps, declared in one module."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every connector of files must do: find, open, seek, notice a change."""
+"""The common behaviour of all connectors of files: find, open, seek, detect changes."""
 
 from __future__ import annotations
 

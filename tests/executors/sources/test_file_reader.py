@@ -1,4 +1,5 @@
-"""What is put away when a run fails on its files: as much as can be, and never at the cost of why it failed."""
+"""The files that are moved when a run fails while it reads them. An error in moving never hides the error of the
+run."""
 
 from __future__ import annotations
 
@@ -18,7 +19,7 @@ from ir.nodes import Source
 
 
 class Ports:
-    """All ports in one: keeps what is told of files, and minds nothing else."""
+    """All ports in one. Stores what is reported about files, and ignores everything else."""
 
     def __init__(self) -> None:
         self.events = self.units = self.cancellation = self

@@ -1,4 +1,4 @@
-"""`local_fs`: what is listed, in which order, and where claimed files go."""
+"""`local_fs`: the files that are listed, their order, and the paths of claimed files."""
 
 from __future__ import annotations
 

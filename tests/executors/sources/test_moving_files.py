@@ -1,4 +1,4 @@
-"""Moving where the file system knows no second names, or is another one."""
+"""Moves files if the file system has no hard links, or if the folder is on another file system."""
 
 from __future__ import annotations
 

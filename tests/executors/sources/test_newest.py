@@ -1,4 +1,4 @@
-"""Which files of a source samples and previews look at."""
+"""The files of a source that samples and previews read."""
 
 from __future__ import annotations
 

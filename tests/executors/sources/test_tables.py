@@ -1,4 +1,4 @@
-"""The table of `ir` and that of `executors` name the same connectors, of the same kinds."""
+"""The tables of connectors in `ir` and `executors` have the same names and kinds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs one pass of a small path over real files into staging tables of the test's warehouse."""
+"""Runs one pass of a small path, from real files to staging tables in the test's warehouse."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from ir.pipeline import Path
 
 @dataclass
 class Staged:
-    """What a pass left in staging, of its winning tasks: rows in source order, rejects, and the result."""
+    """The staged rows of a pass, from its successful tasks: rows in source order, rejects, and the result."""
 
     result: PassResult
     rows: list[tuple[Any, ...]]
@@ -60,7 +60,7 @@ def stage(
     stage_columns: Sequence[StageColumn] | None = None,
     way: Way | None = None,
 ) -> Staged:
-    """Scan, plan and run one pass; staging has the working columns with their types unless told otherwise."""
+    """Scan, plan and run one pass. By default the staging table has the working columns with their types."""
     reading = read_files(path.source, scan_paths(run_session, path, files), LOCAL_FILES)
     compiled = compile_path(run_session, path, reading.fields)
     columns = stage_columns or [StageColumn(field.name, field.type) for field in compiled.fields]

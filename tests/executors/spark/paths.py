@@ -15,7 +15,7 @@ def make_path(
     rules: list[dict[str, Any]] | None = None,
     **target: Any,
 ) -> Path:
-    """A path whose transform node `shape` has these ops; without ops it has none."""
+    """Return a path whose transform node `shape` has these ops; without ops it has no transform."""
     source = {
         "id": "orders",
         "kind": "source",

@@ -1,4 +1,4 @@
-"""A Spark Connect server, and a standalone master with one worker, both from the wheel, for as long as a block runs."""
+"""Starts a Spark Connect server, or a standalone master with one worker, from the wheel, while the block runs."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ LOOPBACK = "127.0.0.1"
 
 @contextmanager
 def connect_server(folder: Path, keys: str, port: int | None = None) -> Iterator[str]:
-    """The address of a Spark Connect server whose tasks can open what `keys` sealed."""
+    """Yield the address of a Spark Connect server whose tasks can decrypt with `keys`."""
     port = port or free_port()
     settings = {
         "spark.connect.grpc.binding.address": LOOPBACK,
@@ -42,7 +42,7 @@ def connect_server(folder: Path, keys: str, port: int | None = None) -> Iterator
 
 
 def java_of(folder: Path) -> int:
-    """The process id of the Java that runs the Connect server in this folder."""
+    """Return the process ID of the Java that runs the Connect server in this folder."""
     found = subprocess.run(["pgrep", "-f", f"java .*{folder}/warehouse"], capture_output=True, text=True, check=True)
     (pid,) = [pid for pid in found.stdout.split() if Path(f"/proc/{pid}/comm").read_text().strip() == "java"]
     return int(pid)
@@ -50,7 +50,7 @@ def java_of(folder: Path) -> int:
 
 @contextmanager
 def standalone_cluster(folder: Path, keys: str) -> Iterator[str]:
-    """The address of a master that has one worker with two cores."""
+    """Yield the address of a master with one worker that has two cores."""
     port, worker_port = free_port(), free_port()
     spark_class = str(WHEEL / "bin" / "spark-class")
     address = ["--host", LOOPBACK, "--port"]
@@ -97,7 +97,7 @@ def _running(command: Sequence[str], folder: Path, keys: str) -> Iterator[None]:
     try:
         yield
     finally:
-        # The shell that leads the group goes at once and its JVM only when it has tidied up.
+        # The shell that leads the group ends at once, its JVM only after its shutdown.
         os.killpg(process.pid, signal.SIGTERM)
         process.wait()
         deadline = time.monotonic() + 20

@@ -1,4 +1,4 @@
-"""Batches that pass through the JVM unopened, without a JVM."""
+"""Batches that pass through the JVM packed, tested without a JVM."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def batch(first: int, rows: int) -> pa.RecordBatch:
 
 
 def computed(frame: pa.RecordBatch) -> pa.RecordBatch:
-    """What stages leave of a frame: the packed batch and a column made from `n`."""
+    """Return a frame after its stages: the packed batch and a column that is computed from `n`."""
     doubled = pa.array([value * 2 for value in frame.column("n").to_pylist()])
     return pa.RecordBatch.from_arrays([frame.column(PACKED_BATCH), doubled], [PACKED_BATCH, "doubled"])
 

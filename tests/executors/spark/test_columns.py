@@ -1,4 +1,4 @@
-"""Working columns after all ops, and what is refused before anything is read."""
+"""The working columns after all ops, and the errors before reading."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What Spark forks Python workers from, as Spark starts it and talks with it."""
+"""The process from which Spark forks Python workers, with the protocol of Spark."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def read_number(stream: object) -> int:
 
 @contextmanager
 def worker_of(daemon: Daemon) -> Iterator[int]:
-    """The process id of a worker, which lives as long as this lasts."""
+    """Yield the process ID of a worker, which runs while the block runs."""
     with socket.create_connection(("127.0.0.1", read_number(daemon.stdout))) as client, client.makefile("rb") as answer:
         yield read_number(answer)
 

@@ -1,4 +1,4 @@
-"""The same code where Spark is not in this process: the tests of the pass and of whole runs, through both kinds."""
+"""The same code with Spark in another process: the tests of the pass and of runs, with both kinds of servers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What becomes of an error on its way from a task to whoever started the run."""
+"""The translation of errors from tasks to the caller of the run."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def test_a_column_is_reported_only_if_it_is_certain_which_one_failed(spark: Spar
 
 
 def test_a_java_process_that_went_away_is_no_fault_of_the_run() -> None:
-    """py4j turns a connection that broke off under a call into an answer without content."""
+    """py4j turns a connection that fails during a call into an answer without content."""
     with pytest.raises(Failure) as lost, translate("load"):
         get_return_value(ERROR, None, "o55", "collectToPython")
     assert (type(lost.value), lost.value.code) == (Transient, "spark.lost")

@@ -1,4 +1,4 @@
-"""An expression means to Spark, as it is written anew, what it meant as it was typed."""
+"""Spark returns the same results for an expression as written and as rewritten by Flow."""
 
 from __future__ import annotations
 

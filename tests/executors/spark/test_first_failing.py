@@ -1,4 +1,4 @@
-"""Which row an expression failed for, and that rows which are rejected anyway fail none."""
+"""The row for which an expression failed. No expression fails for rows that are rejected in any case."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ PER = {"op": "derive", "columns": {"per": "a / b"}}
 
 @pytest.fixture(autouse=True)
 def unhurried(monkeypatch: pytest.MonkeyPatch) -> None:
-    """However busy the machine is."""
+    """Raise the time limit, so that a busy machine does not change the result."""
     monkeypatch.setattr(first_failing, "SECONDS", 600)
 
 
@@ -104,7 +104,7 @@ WRONG = [{"name": "id", "type": "integer"}, {"name": "n", "type": "integer"}, {"
 
 @pytest.fixture
 def trailed(tmp_path: Path) -> Path:
-    """The last line is none of the rows, as its first cell tells, and would divide by zero."""
+    """A file whose last line is a trailer, marked by its first cell. Its values would cause a division by zero."""
     file = tmp_path / "trailed.csv"
     file.write_text("id,n,of,kind\n1,6,2,x\n2,6,3,y\nTOTAL,0,0,y\nbad,6,1,x\n")
     return file

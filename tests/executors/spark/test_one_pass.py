@@ -1,4 +1,4 @@
-"""Rows from files to staging. Paths without expressions go both ways: within Spark's tasks, and through the JVM."""
+"""Reads rows from files to staging. Paths without expressions are tested both with and without the JVM."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether the executors can do the work."""
+"""Checks of the executors."""
 
 from __future__ import annotations
 

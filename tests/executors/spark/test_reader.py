@@ -1,4 +1,4 @@
-"""How splits are shared among tasks."""
+"""The distribution of splits to tasks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rules in Spark's words: `expression`, and `when` of any rule, beside the rows that they are asked of."""
+"""Rules that Spark evaluates: `expression`, and `when` of any rule, and the rows for which they are evaluated."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def test_an_error_of_a_condition_ends_the_run_by_name(run_session: RunSession, w
 
 
 def and_then(path: DocumentPath, *rules: dict[str, Any]) -> DocumentPath:
-    """The path with one more validate node behind the others, `later`."""
+    """Return the path with another validate node, `later`, after the others."""
     more = {"id": "later", "kind": "validate", "inputs": ["check"], "rowLevel": list(rules)}
     return DocumentPath(path.source, path.transforms, (*path.validates, Validate.model_validate(more)), path.target)
 

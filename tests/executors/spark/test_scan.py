@@ -1,4 +1,4 @@
-"""How files are shared among tasks does not change what is found."""
+"""The distribution of files to tasks does not change the result of a scan."""
 
 from __future__ import annotations
 

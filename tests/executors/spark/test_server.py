@@ -1,4 +1,4 @@
-"""For how long a Spark Connect server that does not answer is asked again."""
+"""How long calls are retried if a Spark Connect server does not answer."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ class NoAnswer(RpcError):  # type: ignore[misc]
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    """The time that the policy sees."""
+    """Set the time that the policy reads."""
     now = [1000.0]
     monkeypatch.setattr(server, "monotonic", lambda: now[0])
     return now
 
 
 def asked_again(call: RetryPolicyState, clock: list[float]) -> float:
-    """The seconds until a call that never hears an answer is given up."""
+    """Return the seconds until a call without an answer fails."""
     began = clock[0]
     for _ in itertools.count():
         wait = call.next_attempt(NoAnswer())

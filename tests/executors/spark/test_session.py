@@ -1,4 +1,4 @@
-"""The application of a process, the sessions of its runs, and how both end."""
+"""The application of a process, the sessions of its runs, and the end of both."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_runs_do_not_see_each_others_views(spark: SparkSession) -> None:
 
 
 def sleeper(began: Path):  # type: ignore[no-untyped-def]
-    """A task that says when it has begun, and ends long after any test."""
+    """Return a task that reports its start, and ends long after any test."""
 
     def sleep(batches):  # type: ignore[no-untyped-def]
         began.touch()
@@ -78,7 +78,7 @@ def test_interrupting_a_run_ends_its_work_and_no_other(spark: SparkSession, tmp_
 def test_a_session_of_a_server_serves_the_next_run_unless_its_run_has_failed(
     monkeypatch: pytest.MonkeyPatch, ends_with: Exception | None, reused: bool
 ) -> None:
-    """What a failed run has left at work in the server ends with its session."""
+    """Work of a failed run that is still active on the server ends with its session."""
     monkeypatch.setattr("executors.spark.session.remote", lambda: "sc://here")
     ended: list[str] = []
     client = SimpleNamespace(set_retry_policies=lambda policies: None)

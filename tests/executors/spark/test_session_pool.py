@@ -1,4 +1,4 @@
-"""One process with a Spark Connect server: what its runs use again, a server started again, and one that is gone."""
+"""A process with a Spark Connect server: sessions that runs reuse, a restarted server, and a server that is down."""
 
 from __future__ import annotations
 

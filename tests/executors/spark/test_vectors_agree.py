@@ -1,4 +1,4 @@
-"""What is computed beside Spark is what Spark computes, for every operator and type of the short list."""
+"""Flow computes the same results as Spark, for every operator and type that it supports."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ values = st.one_of(*SAME, columns("boolean"))
 
 
 def chosen(of: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
-    """One of some values that have one type."""
+    """Return one of several values of one type."""
     return (
         st.lists(of | st.just("NULL"), min_size=1, max_size=3).map(lambda parts: f"coalesce({', '.join(parts)})")
         | st.tuples(truths, of, of).map(lambda t: f"CASE WHEN {t[0]} THEN NULL WHEN {t[1]} IS NULL THEN {t[2]} END")
@@ -163,7 +163,7 @@ def test_everything_else_is_left_to_spark(text: str) -> None:
 
 
 def test_a_list_may_be_long_and_tests_may_be_nested() -> None:
-    """Vectors go to tasks pickled, and an operand that were evaluated twice would be so on every level."""
+    """Vectors are pickled for tasks. An operand that is evaluated twice would be evaluated twice on every level."""
     batch = pa.RecordBatch.from_pylist([{"i1": 7, "s1": "a"}, {"i1": 900, "s1": "~"}, {}], schema=SCHEMA)
     nested = "s1"
     for _ in range(8):

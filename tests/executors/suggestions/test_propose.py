@@ -1,4 +1,4 @@
-"""What a sample speaks for, and what it does not."""
+"""The rules and checks that are suggested for a sample, and those that are not."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ir.rules import RULES
 
 
 def rules(rows):
-    """What is proposed, as (type, field) or (check, columns)."""
+    """Return the suggestions, as (type, field) or (check, columns)."""
     return [(p.check or p.spec["type"], p.field) for p in propose(rows)]
 
 
@@ -85,7 +85,7 @@ def test_few_values_again_and_again_are_a_list():
 
 
 def test_a_value_that_occurs_once_is_an_exception_and_not_in_the_list():
-    """It would be written into the document, and may be anybody's name."""
+    """It would be stored in the document, and could be the name of a person."""
     rows = column(["red", "green"] * 100 + ["Ann Smith"])
     (proposal,) = [p for p in propose(rows) if p.spec.get("type") == "oneOf"]
     assert (proposal.spec["values"], proposal.hits, proposal.quotes_values) == (["green", "red"], 1, True)

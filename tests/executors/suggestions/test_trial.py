@@ -1,4 +1,4 @@
-"""What a rule would have failed in a sample: the same verdicts as in a run."""
+"""The violations of a rule in a sample are the same as in a run."""
 
 from __future__ import annotations
 

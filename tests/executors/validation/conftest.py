@@ -19,7 +19,7 @@ Column = Sequence[Any] | pa.Array
 
 
 class Bench:
-    """Judges batches whose frame columns bear the names of the working columns."""
+    """Validates batches whose frame columns have the names of the working columns."""
 
     def __init__(self) -> None:
         self.plan = ValidationPlan(
@@ -33,7 +33,7 @@ class Bench:
         )
 
     def stage(self, name: str, kind: str = "string", **how: Any) -> Bench:
-        """Add a stage column, and the working column of its name."""
+        """Add a stage column, and the working column with its name."""
         return self.vary(
             stage_columns=(*self.plan.stage_columns, StageColumn(name, ColumnType.parse(kind), **how)),
             working={**self.plan.working, name: name},
@@ -48,7 +48,7 @@ class Bench:
         return self
 
     def validate(self, **columns: Column) -> Evaluated:
-        """All rows come from file 0, records 1, 2, 3 … unless hidden columns say otherwise."""
+        """Validate rows. By default all rows are from file 0, with the records 1, 2, 3 …"""
         size = len(next(iter(columns.values())))
         hidden = {
             FILE: pa.array([0] * size, pa.int32()),
@@ -71,7 +71,7 @@ def bench() -> Bench:
 
 @pytest.fixture
 def entries() -> Callable[[Evaluated], list[tuple[Any, ...]]]:
-    """Record, rule, severity and disposition of each reject entry."""
+    """Return record, rule, severity and disposition of each reject entry."""
     return lambda evaluated: [
         (row["record"], row["rule_id"], row["severity"], row["disposition"]) for row in evaluated.rejects.to_pylist()
     ]
@@ -79,5 +79,5 @@ def entries() -> Callable[[Evaluated], list[tuple[Any, ...]]]:
 
 @pytest.fixture
 def rows() -> Callable[[Evaluated], list[Any]]:
-    """The row that each reject entry holds."""
+    """Return the row of each reject entry."""
     return lambda evaluated: [json.loads(row["row"]) for row in evaluated.rejects.to_pylist()]

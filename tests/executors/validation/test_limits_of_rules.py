@@ -1,4 +1,4 @@
-"""What a rule looks at, and when its violations end a run."""
+"""The rows that a rule checks, and the violations that end a run."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def rule(kind: str = "notNull", **fields: Any) -> Any:
 
 
 def evaluated(rules: list[tuple[Any, dict[str, str]]], values: list[Any], **columns: list[Any]) -> Any:
-    """The tally of one rule each in one node over rows of one text column."""
+    """Return the tally of nodes with one rule each, for rows of one text column."""
     batch = pa.RecordBatch.from_pydict(
         {
             "_flow_file": pa.array([0] * len(values), pa.int32()),
@@ -65,7 +65,7 @@ def test_rows_that_a_node_before_has_dropped_are_not_validated() -> None:
 
 
 def stop(document: dict[str, Any], values: list[Any]) -> Terminal | None:
-    """What becomes of a run with one rule."""
+    """Return the result of a run with one rule."""
     path = make_path(rules=[{"field": "x", **document}])
     (made,) = path.validates[0].row_level
     tally = evaluated([(made, {})], values)

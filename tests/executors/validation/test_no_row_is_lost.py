@@ -1,4 +1,4 @@
-"""Whatever the data, the rules and the policy: each row is staged or dropped, once, and the counts say so."""
+"""For all data, rules and policies, each row is staged or dropped exactly once, and the counts match."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A rejected row that is stored_and_read as JSON is read back as it was: a replay must not load other values."""
+"""A rejected row that is stored as JSON is read back unchanged, so that a replay loads the same values."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from executors.validation.rows import raw_text, row_texts
 
 
 def stored_and_read(value: str) -> object:
-    """The value after it was stored_and_read and read back."""
+    """Return the value after it was stored and read back."""
     (text,) = row_texts(pa.record_batch({"a": pa.array([value])}), {"a": "a"})
     row = row_of(text)
     assert isinstance(row, dict)

@@ -1,4 +1,4 @@
-"""Counts of a task, added up over its batches."""
+"""The counts of a task, added up over its batches."""
 
 from __future__ import annotations
 

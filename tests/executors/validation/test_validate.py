@@ -1,4 +1,4 @@
-"""Which rows are staged, which are kept out, and what is told of each."""
+"""The rows that are staged, the rows that are rejected, and the entries of both."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ def compiled(**changes: Any) -> str:
 
 
 def manifest(**changes: Any) -> dict[str, Any]:
-    """A document whose node `shape` is compiled."""
+    """Return a document whose node `shape` is compiled."""
     source, *rest = document("orders")["nodes"]
     shape = {"id": "shape", "kind": "transform", "inputs": [source["id"]], "compiled": "orders.transforms.json"}
     load = {**rest[-1], "inputs": ["shape"]}

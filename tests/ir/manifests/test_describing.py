@@ -1,4 +1,4 @@
-"""Differences of documents in words."""
+"""The texts about differences of documents."""
 
 from __future__ import annotations
 

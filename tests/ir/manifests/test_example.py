@@ -1,4 +1,4 @@
-"""The project in docs/examples is valid, and the one that the documentation shows."""
+"""The project in docs/examples is valid, and is the one in the documentation."""
 
 from __future__ import annotations
 

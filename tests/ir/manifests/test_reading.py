@@ -1,4 +1,4 @@
-"""A project is read as a whole, with all faults of all files in one pass, each where it stands."""
+"""A project is read completely, and all errors of all files are reported at once, each with its location."""
 
 from __future__ import annotations
 

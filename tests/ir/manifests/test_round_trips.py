@@ -1,4 +1,4 @@
-"""Manifests, documents and their texts turn into each other without loss; edits keep what they do not name."""
+"""Manifests, documents and their texts are converted to each other without loss; edits do not change other fields."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Compiles sources in the process of the test, as `flow compile` does in one of its own."""
+"""Compiles sources in the process of the test; `flow compile` does this in a separate process."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def compile_calls(calls: str) -> list[dict[str, Any]]:
 
 
 def faults_of(text: str) -> list[tuple[int | None, str, str, str]]:
-    """Return the faults of a source: line, code, message and hint."""
+    """Return the errors of a source: line, code, message and hint."""
     try:
         compile_text(text)
     except InvalidProject as error:

@@ -1,4 +1,4 @@
-"""Calls of a data frame become operations of the document, or a fault at their line."""
+"""Calls of a data frame become operations of the document, or an error at their line."""
 
 from __future__ import annotations
 
@@ -154,7 +154,7 @@ def test_every_operation_is_a_method_with_its_fields_as_arguments(wanted: list[d
 
 
 def test_every_operation_of_the_document_has_a_method() -> None:
-    """An operation without fields that are named here is generic: code gives all its fields by name."""
+    """An operation without fields in this list is generic: code passes all its fields by name."""
     refused = [name for name in OPS if name not in METHODS and name in ALTERNATIVES]
     assert refused == []
 
@@ -165,7 +165,7 @@ def test_the_schema_accepts_what_is_compiled() -> None:
 
 
 def test_every_code_is_shown_by_a_test() -> None:
-    """Those of sources are shown here and by `flow compile`, those of compiled files by manifests."""
+    """Codes of sources are tested here and with `flow compile`, those of compiled files with manifests."""
     tests = [Path(__file__), *(Path(__file__).parents[2] / name for name in ("ir/manifests", "flowapp/manifests"))]
     texts = [path.read_text() for root in tests for path in ([root] if root.is_file() else root.glob("test_comp*.py"))]
     assert [code for code in TRANSFORM_CODES if not any(f'"{code}"' in text for text in texts)] == []

@@ -1,4 +1,4 @@
-"""Recorded expressions become texts that mean what was recorded."""
+"""Recorded expressions become texts with the same meaning."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ leaves = st.one_of(
 
 
 def above(inner: st.SearchStrategy[tuple[Tree, str]]) -> st.SearchStrategy[tuple[Tree, str]]:
-    """An operator over operands, with the text that has every parenthesis."""
+    """Return an operator with operands, as text with every parenthesis."""
     binary = st.tuples(st.sampled_from(list(BINARY)), inner, inner).map(
         lambda drawn: (
             tree(f".{drawn[0]}", drawn[1][0], drawn[2][0]),
