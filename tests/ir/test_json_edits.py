@@ -57,7 +57,7 @@ def edits(draw: st.DrawFn) -> tuple[str, list[dict[str, Any]]]:
 @st.composite
 def steps(draw: st.DrawFn, value: Any) -> dict[str, Any]:
     places = list(map(str, read_spans(json.dumps(value)).parts))
-    # jsonpatch itself breaks on the root as the place of these.
+    # jsonpatch fails for these operations on the root.
     inner = st.sampled_from([p for p in places if p] or ["/missing"])
     keys = st.sampled_from(["a", "new", "-", "0", "1"])
     new = st.builds(lambda at, key: f"{at}/{key}", st.sampled_from(places), keys)

@@ -61,7 +61,7 @@ def test_the_schema_takes_the_valid_documents(case):
     assert list(VALIDATOR.iter_errors(json.loads(case.text))) == []
 
 
-# Faults of structure that no schema can express: they follow from what a value means.
+# Structural errors that no schema can express, because they depend on the meaning of a value.
 BEYOND = {"value.malformed--column-format", "value.out_of_range--interval"}
 
 

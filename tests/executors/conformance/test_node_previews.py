@@ -230,7 +230,7 @@ def test_of_a_large_file_only_the_start_is_read(world: World, monkeypatch, forma
     world.write("a", FORMATS[format]([{"id": n, "name": f"Nüm{n}"} for n in range(1, 400)]))
     shown = preview(world, world.document(format=format), "src", "random")
     assert {row.before[1] for row in shown.rows} <= {f"Nüm{n}" for n in range(1, 400)}
-    if format != "parquet":  # one row group is the least that is read of it
+    if format != "parquet":  # a preview reads one row group at least
         assert shown.extent.startswith(f"{shown.rows_read} random rows of the first {shown.rows_read} rows of in/a")
         assert 20 < shown.rows_read < 110
 

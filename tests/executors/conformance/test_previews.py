@@ -115,7 +115,7 @@ def test_over_any_rows_it_says_what_the_run_then_does(
 
 def test_a_table_that_is_still_to_be_made_stays_so(world: World, mode: str) -> None:
     world.write("a", FORMATS["csv"]([*ROWS, {"id": 3, "name": "Newer"}]))
-    world.run({**world.document(table="other"), "id": "another"})  # which makes our own tables
+    world.run({**world.document(table="other"), "id": "another"})  # the load makes Flow's own tables
     world.memory = Memory()
     before = snapshot(world)
     preview = world.preview(world.document(mode=mode))
@@ -178,7 +178,7 @@ def test_a_run_goes_on_beside_it(filled: World, mode: str) -> None:
             report = filled.run(document)
 
     filled.memory.on_step = run
-    with suppress(Terminal):  # to append once more what the run has loaded meanwhile would repeat its keys
+    with suppress(Terminal):  # appending the rows that the run has loaded again would repeat their keys
         filled.preview(document)
     assert report is not None
     assert target_of(report).rows_loaded

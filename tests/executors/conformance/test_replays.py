@@ -402,7 +402,7 @@ def test_rows_that_a_later_load_has_read_again_are_not_added_to_what_it_loaded(w
     world.run(world.document(mode=mode))
     assert world.rows("id") == [(1,), (2,), (3,), (4,), (5,)]
     assert replay(world, world.document(mode=mode)).row_counts == {"superseded": 2}
-    world.sql("update rejected set status = 'open'")  # as a table leaves them that the user may not update
+    world.sql("update rejected set status = 'open'")  # as in a table that the user may not update
     assert replay(world, world.document(mode=mode)).row_counts == {"replaced": 2}
     assert world.rows("id") == [(1,), (2,), (3,), (4,), (5,)]
     assert replay(world, world.document()).row_counts == {"replaced": 2}, "whatever the mode is now"

@@ -194,7 +194,7 @@ def test_a_row_within_the_lag_was_read_again_and_one_below_it_was_not(world: Wor
     assert [row[0] for row in world.rows()] == [1, 8, 10]
 
 
-# --- rows for which a later run stands ----------------------------------------------------------------------------
+# --- rows that a later run has superseded ----------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("mode", ["truncate", "blue_green"])

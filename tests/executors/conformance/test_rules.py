@@ -105,8 +105,10 @@ def test_null_empty_and_nonsense_have_one_outcome_in_preview_run_and_quarantine(
     counts = {name: len(rows) for name, (_, rows) in ON_ODD.items()}
     assert {rule.rule_id: rule.violations for rule in previewed.rules} == counts
     assert {rule.rule_id: rule.violations for rule in ran.rules} == counts
-    kept = world.sql('select "ruleId", array_agg("sourceRecord"::int order by "sourceRecord") from rejected group by 1')
-    assert dict(kept) == {name: rows for name, (_, rows) in ON_ODD.items()}
+    found = world.sql(
+        'select "ruleId", array_agg("sourceRecord"::int order by "sourceRecord") from rejected group by 1'
+    )
+    assert dict(found) == {name: rows for name, (_, rows) in ON_ODD.items()}
 
 
 def test_a_limit_that_is_not_passed_lets_the_run_go_on(ready: World) -> None:
@@ -226,13 +228,13 @@ def test_a_failed_expression_names_the_row_in_the_run_s_error(world: World, monk
         world.run(world.document(rules=[NOT_NULL], ops=[{"op": "derive", "columns": {"per": "1 / id"}}]))
     assert failed.value.message.endswith("DIVIDE_BY_ZERO. The first failing row is in/a.csv record 2.")
     assert (failed.value.code, failed.value.node) == ("expression.failed", "shape")
-    kept = 'select "nodeId", "ruleId", field, message, disposition, row, "sourceRecord", status from rejected'
+    query = 'select "nodeId", "ruleId", field, message, disposition, row, "sourceRecord", status from rejected'
     why = "makes an expression fail: DIVIDE_BY_ZERO"
     entry = ("shape", "expression:per", "per", why, "not_loaded", {"id": "0", "name": "Bob"}, 2)
-    assert world.sql(kept) == [(*entry, "open")]
+    assert world.sql(query) == [(*entry, "open")]
     report = failed.value.report
     assert [(rule.node, rule.rule_id, rule.field, rule.violations) for rule in report.rules] == [(*entry[:3], 1)]
     assert (report.quarantine_rows, report.quarantine_entries) == (1, 1)
     world.run(world.document(ops=[{"op": "derive", "columns": {"per": "try_divide(1, id)"}}]))
-    assert world.sql(kept) == [(*entry, "fixed")]
+    assert world.sql(query) == [(*entry, "fixed")]
     assert world.rows("id, per") == [(0, None), (1, 1)]

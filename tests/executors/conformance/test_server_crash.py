@@ -26,7 +26,7 @@ pytestmark = [pytest.mark.spark, pytest.mark.postgres, pytest.mark.slow]
 @pytest.fixture
 def own_world(tmp_path: Path, spark: object) -> Iterator[World]:
     """A world on a server of its own, which can crash."""
-    # Outside pytest's folders: root runs the server as somebody who must be able to reach it, and to go on doing so.
+    # Outside of pytest's folders: root runs the server as another user, who needs access to the folder.
     home = Path(tempfile.mkdtemp(prefix="flow-crash-"))
     home.chmod(0o711)
     (home / "postgres.port").write_text(str(free_port()))

@@ -46,5 +46,5 @@ def test_it_keeps_the_rows_of_the_value(world: World) -> None:
     }
     derived = world.document(columns=COLUMNS, ops=[{"op": "derive", "columns": filters}])
     rows = after(preview(world, derived, "shape"))
-    kept = {name: [at for at, row in enumerate(rows) if row[name]] for name in filters}
-    assert kept == {name: [int(name.rpartition("_")[2])] for name in filters}
+    matching = {name: [at for at, row in enumerate(rows) if row[name]] for name in filters}
+    assert matching == {name: [int(name.rpartition("_")[2])] for name in filters}

@@ -63,7 +63,7 @@ class Attempt:
         if self._process.is_alive() and self._process.pid:
             try:
                 os.killpg(self._process.pid, signal.SIGKILL)
-            except ProcessLookupError:  # it has ended just now, or is no head of a group yet
+            except ProcessLookupError:  # it has just ended, or has not become the head of a group yet
                 self._process.kill()
         self._process.join()
 

@@ -27,7 +27,7 @@ class Relay:
         return self
 
     def __exit__(self, *exc: object) -> None:
-        with suppress(OSError):  # only so does a thread that waits for a client end
+        with suppress(OSError):  # this ends a thread that waits for a client
             self._listener.shutdown(socket.SHUT_RDWR)
         self._listener.close()
         self.cut()
@@ -54,12 +54,12 @@ class Relay:
                     threading.Thread(target=self._pump, args=(source, sink), daemon=True).start()
 
     def _pump(self, source: socket.socket, sink: socket.socket) -> None:
-        with suppress(OSError):  # either end is gone
+        with suppress(OSError):  # one of the ends has closed its connection
             while data := source.recv(65536):
                 if self._text and self._text in data:
                     self._text, self._asked = None, sink
                 if source is self._asked:
                     self.cut()
                 sink.sendall(data)
-        with suppress(OSError):  # the other end hears of it, however this one went
+        with suppress(OSError):  # close the other end too
             sink.shutdown(socket.SHUT_WR)

@@ -133,7 +133,7 @@ def test_what_a_swap_would_lose_is_named_and_kept_by_deleting_and_inserting(
     load, make, admin, other_role, warehouse, schema, found, rows, conn, obstacle, ddl
 ):
     names = {"schema": schema, "other": other_role, "user": warehouse.user}
-    # Only the server's own user may give things away; all else is made by the user who owns the table.
+    # Only the server's superuser may change owners. The owner of the table makes everything else.
     (admin if "{other}" in ddl else make)(ddl.format(**names))
     assert obstacle.format(**names) in found().against_swap
     assert found().strategy == "replace"

@@ -111,7 +111,7 @@ def trailed(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize(
-    ("op", "kept"),
+    ("op", "loaded"),
     [
         ({"op": "derive", "columns": {"per": "n / of"}}, [1, 2]),
         ({"op": "filter", "where": "n / of > 2"}, [1]),
@@ -119,11 +119,11 @@ def trailed(tmp_path: Path) -> Path:
     ids=["derive", "filter"],
 )
 def test_no_expression_fails_for_a_row_that_a_value_of_no_column_of_it_rejects(
-    run_session: RunSession, warehouse: Connection, trailed: Path, op: dict, kept: list[int]
+    run_session: RunSession, warehouse: Connection, trailed: Path, op: dict, loaded: list[int]
 ) -> None:
     path = make_path({"op": "filter", "where": "kind <> 'z'"}, op, columns=WRONG, onTypeMismatch="skip")
     staged = stage(run_session, warehouse, path, [trailed])
-    assert [row[0] for row in staged.rows] == kept
+    assert [row[0] for row in staged.rows] == loaded
     assert staged.violations() == {"orders/type:id": 2}
     assert [entry["record"] for entry in staged.rejects] == [3, 4]
 

@@ -27,7 +27,7 @@ def test_what_is_missing_is_named(spark: SparkSession, monkeypatch: pytest.Monke
 
 
 def test_executors_with_another_key_are_found_out(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
-    # Sealed here with a key that the tasks, started before, do not have.
+    # Encrypted with a key that the tasks do not have, because they started before.
     monkeypatch.setenv("FLOW_ENCRYPTION_KEYS", "bm90IHRoZSBrZXkgdGhhdCBzZWFsZWQgYW55dGhpbmc=")
     with pytest.raises(Terminal) as caught:
         probe.probe_cluster(spark, encrypt(CONNECTION))

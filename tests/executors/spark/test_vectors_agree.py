@@ -119,7 +119,7 @@ def test_vectors_are_what_spark_computes(spark: Any, rows: list[tuple[Any, ...]]
     frame = map_task(frame_of_numbers(spark, 1), lambda numbers: (batch for _ in numbers), SPARK_SCHEMA)
     theirs = frame.select(*(F.expr(sql).alias(f"c{place}") for place, sql in enumerate(ours))).toArrow()
     for (sql, vector), column in zip(ours.items(), theirs.columns, strict=True):
-        if vector.type == column.type:  # else the path is left to Spark
+        if vector.type == column.type:  # otherwise Spark computes the path
             assert compute(vector, batch).to_pylist() == column.to_pylist(), sql
 
 
