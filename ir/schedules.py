@@ -100,7 +100,6 @@ class EverySchedule(Spec):
         return _EPOCH + ((after - _EPOCH) // interval + 1) * interval
 
 
-SCHEDULE_KINDS = (CronSchedule, EverySchedule)
 Schedule = Annotated[CronSchedule | EverySchedule, ByTag("kind")]
 
 

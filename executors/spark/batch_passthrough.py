@@ -29,14 +29,13 @@ PACKED_BATCH, UNREADABLE = "_flow_packed_batch", "_flow_unreadable"
 """The serialized batch, which is NULL in all rows but its first, and whether the record of the row could not be
 read."""
 BATCH, ROW = "_flow_batch", "_flow_row"
-POSITIONS = (BATCH, ROW, FILE, RECORD)
-"""The position of a row: in its batch, and in its source."""
+"""The number of a row's batch, and the position of the row in its batch."""
 
 
 @dataclass(frozen=True, slots=True)
 class PackTask:
     """Reads the splits of a task and packs each batch. The columns in `needed` are also separate columns of the frame,
-    as are `positions`, a subset of POSITIONS."""
+    as are `positions`, some of BATCH, ROW, FILE and RECORD."""
 
     reader: ReadTask
     needed: tuple[str, ...]

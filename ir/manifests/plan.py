@@ -105,10 +105,6 @@ class PipelineChange(PlanPart):
     destructive: list[str] = Field(description="What is lost or replaced by applying or by the next run.")
     needs: list[Need] = Field(description="The options or role without which the change is not applied.")
 
-    @property
-    def is_change(self) -> bool:
-        return self.action != "unchanged"
-
 
 class ConnectionChange(PlanPart):
     """What applying would do to one stored connection."""
@@ -121,10 +117,6 @@ class ConnectionChange(PlanPart):
     problems: list[Problem] = Field(description="Why the connection cannot be applied.")
     destructive: list[str] = Field(description="What is lost by applying.")
     needs: list[Need] = Field(description="The options or role without which the change is not applied.")
-
-    @property
-    def is_change(self) -> bool:
-        return self.action != "unchanged"
 
 
 class Plan(PlanPart):

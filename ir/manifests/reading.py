@@ -30,7 +30,7 @@ from ir.manifests.project import (
     ProjectSpec,
 )
 from ir.manifests.short import Defaults, ShortPipeline, is_full
-from ir.parse import Parsed, parsePipelineIR
+from ir.parse import parsePipelineIR
 from ir.pointers import ROOT, Pointer
 from ir.salvage import read_some
 from ir.structure import structural_diagnostics
@@ -65,17 +65,6 @@ def read_project(
     `parsePipelineIR`.
     """
     return _Reading(streaming, allowances).read({name: files[name] for name in sorted(files) if is_project_file(name)})
-
-
-def read_manifest(text: str | bytes, syntax: Syntax, file: str, defaults: Defaults | None = None) -> list[Parsed]:
-    """Return the pipelines of one file of the folder `pipelines`. Raises InvalidProject."""
-    reading = _Reading(False, None)
-    document = reading.open(file, text, syntax)
-    if document is not None:
-        reading.defaults = defaults or Defaults()
-        reading.read_entry(_File(file, syntax, document), ROOT, document.value)
-    reading.require_valid()
-    return [pipeline.parsed for pipeline in reading.pipelines]
 
 
 def complete_manifest(text: str | bytes, syntax: Syntax, file: str, files: Mapping[str, str | bytes]) -> dict[str, Any]:
