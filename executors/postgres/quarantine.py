@@ -220,7 +220,7 @@ def keep_rejects(
 ) -> tuple[int, int]:
     """Store the rejects of a failed load in a transaction of their own; returns (rows, entries) stored.
 
-    Does nothing if the load has committed after all (a lost answer). Raises LeaseLost behind a newer fence.
+    Does nothing if the load has committed after all (a lost answer). Raises LeaseLost if there is a newer fence.
     """
     with conn.transaction():
         require_fence(conn, run)

@@ -20,7 +20,7 @@ _WARNING = 24
 """The first version of Java that warns about calls of Spark."""
 
 _WRAPPER = """#!/bin/sh
-# Drops what Spark asks every runtime for and this one may lack; nothing of ours needs it.
+# Drops options of Spark that this runtime may lack. Flow does not need them.
 for argument; do
   shift
   case "$argument" in
