@@ -144,7 +144,7 @@ def _header(records: Records) -> tuple[bool, list[Problem]]:
         return False, []
     if not below:
         return True, []
-    message = "The file holds text alone, so nothing shows whether its first line holds the names of the columns."
+    message = "All values in the file are text, so Flow cannot detect whether the first line contains column names."
     return True, [Problem("header.unsure", message, "It is read as names. Turn the header off if it is a row.")]
 
 

@@ -7,8 +7,8 @@ from ir.error_codes import ErrorCode
 CODES = (
     ErrorCode(
         "cast.type",
-        "A cast of a column that is no text has formats or separators.",
-        "Remove them. They say how values are written in text.",
+        "A cast has formats or separators, but its column is not text.",
+        "Remove them. They describe values in text columns.",
     ),
     ErrorCode(
         "check.abort",
@@ -50,7 +50,7 @@ CODES = (
     ),
     ErrorCode(
         "expression.type",
-        "An expression gives a type that no column can hold.",
+        "An expression returns a type that a column cannot have.",
         "Cast the result to a type that columns can have.",
     ),
     ErrorCode(
@@ -79,7 +79,7 @@ CODES = (
     ErrorCode(
         "hook.locked",
         "A hook did not get its locks in time.",
-        "While a hook before the swap runs, its load holds the old table as a reader does. Statements that "
+        "While a hook before the swap runs, its load has a read lock on the old table. Statements that "
         "lock out readers, such as CLUSTER or REINDEX of that table, must run after the swap: remove `when`.",
         status=503,
     ),
@@ -105,7 +105,7 @@ CODES = (
     ),
     ErrorCode(
         "join.reference_unreadable",
-        "A record of the reference of a join cannot be read as its columns say.",
+        "A record of the reference of a join cannot be read with the types of its columns.",
         "Correct the record, or leave it out with a filter in a transform before the join.",
     ),
     ErrorCode(
@@ -125,5 +125,5 @@ CODES = (
         "Rows cannot be ordered by a column of this type.",
         "Order by a number, a date, a time stamp or a text.",
     ),
-    ErrorCode("window.sum_type", "A running sum names a column that is no number.", "Cast the column to a number."),
+    ErrorCode("window.sum_type", "A running sum names a column that is not a number.", "Cast the column to a number."),
 )

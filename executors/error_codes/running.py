@@ -18,7 +18,7 @@ CODES = (
     ),
     ErrorCode(
         "backup.other_table",
-        "The target loads another table than the backup holds.",
+        "The table of the target is not the table of the backup.",
         "Name the old table in the target again, then restore.",
     ),
     ErrorCode(

@@ -77,7 +77,7 @@ def _in_time(call: HookCall) -> Iterator[None]:
         raise Transient(
             "hook.locked",
             f"The statement could not get its locks within {call.patience}.",
-            hint="While a hook before the swap runs, its load holds the old table as a reader does. Statements that "
+            hint="While a hook before the swap runs, its load has a read lock on the old table. Statements that "
             "lock out readers, such as CLUSTER or REINDEX of that table, must run after the swap: remove `when`.",
         ) from error
 

@@ -111,7 +111,7 @@ def _held(value: str | None) -> str | None:
     if value is not None and "\0" in value:
         raise Terminal(
             "fix.value_unusable",
-            "The expression gives a NUL character, which cannot be stored.",
+            "The expression returns a NUL character, which cannot be stored.",
             hint="Nothing was changed.",
         )
     return value

@@ -423,7 +423,7 @@ class Compiler:
         kind = self._analyse({"condition": (text, sql)})["condition"]
         if not isinstance(kind, spark.BooleanType):
             raise self.refuse(
-                code, f"{text!r} gives {kind.simpleString()}, not true or false.", "Use a comparison: amount > 0."
+                code, f"{text!r} returns {kind.simpleString()}, not boolean.", "Use a comparison: amount > 0."
             )
         return sql, flags | self._rejected(sql)
 

@@ -104,7 +104,7 @@ class _Values:
             if taken > self.most_bytes:
                 raise Terminal(
                     TOO_MUCH,
-                    f"The expression gives more than {self.most_bytes >> 10:,} kB of values at once.",
+                    f"The expression returns more than {self.most_bytes >> 10:,} kB of values at once.",
                     hint="Nothing was changed. Select fewer rows, or return shorter values.",
                 )
             yield found

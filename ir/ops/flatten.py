@@ -89,6 +89,6 @@ def _check_path(path: str, at: Pointer) -> Iterator[Diagnostic]:
     faults = list(check_json_path(path, at))
     yield from faults
     if not faults and not (steps := parse_json_path(path)):
-        yield diagnose("flatten.path", at, "$ is the whole object, which is no member of it.")
+        yield diagnose("flatten.path", at, "$ is the whole object, not a member of it.")
     elif not faults and not all(isinstance(step, str) for step in steps):
         yield diagnose("flatten.path", at, f"{shown(path)} leads into an array.")

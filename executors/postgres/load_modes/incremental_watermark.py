@@ -34,7 +34,7 @@ from executors.postgres.watermarks import note_change, write_watermark
 def _add_past_watermark(conn: Conn, plan: LoadPlan) -> ModeCounts:
     rows_range = plan.rows_range
     if rows_range is None:
-        raise Transient("target.vanished", f"{plan.target} was made while it was loaded.", node=plan.run.node)
+        raise Transient("target.vanished", f"{plan.target} was created during the load.", node=plan.run.node)
     require_unmoved(conn, rows_range)
     next_watermark = _next_watermark(conn, plan, rows_range)
     watermark = _move_watermark(conn, plan, rows_range, next_watermark)
