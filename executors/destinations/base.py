@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from executors.runs.state import Load, LoadState, RunContext
     from executors.runs.target_run import TargetRun
 
-Access = Literal["load", "look", "sample"]
+Access = Literal["load", "preview", "sample"]
 """Why a run opens a target: to load it, to compute what a load would change, or to store a sample beside it."""
 
 Reevaluation = Callable[[Effect, Mapping[str, NullRates]], None]
@@ -170,7 +170,7 @@ class DestinationHandler(ABC):
         """Prepare the table for a load, and drop it again if the load that created it fails. `fields` are the columns
         of the pipeline's rows."""
 
-    def prepare_look(
+    def prepare_read_only(
         self, context: RunContext, target: TargetRun, reading: Reading, fields: tuple[SourceField, ...]
     ) -> AbstractContextManager[Prepared]:
         """Prepare without loading. A temporary table represents a table that does not exist yet."""

@@ -70,7 +70,7 @@ def _context(job: NodePreviewJob, source: Source, limit: RowLimit | None = None)
         claimant=Claimant.of(job.pipeline, job.id),
         connection=job.connections[source.connection] if source.connection else None,
         most_seconds=MOST_SECONDS,
-        only_looks=True,
+        read_only=True,
         limit=limit,
     )
 

@@ -75,7 +75,7 @@ def match_keys(conn: Conn, plan: LoadPlan, key: UniqueKey, source: sql.Composed,
             for c in columns
         ),
     ]
-    query = sql.SQL("SELECT {} FROM {}").format(sql.SQL(", ").join(counts), _beside(plan, key, source))
+    query = sql.SQL("SELECT {} FROM {}").format(sql.SQL(", ").join(counts), _joined_with_table(plan, key, source))
     new, differ, same, older, *by_column = conn.execute(query).fetchone() or (0,) * len(counts)
     return KeyMatch(
         key=tuple(c.name for c in key.columns),
@@ -110,7 +110,7 @@ def _count_nulls(conn: Conn, plan: LoadPlan, rows: sql.Composable) -> Sequence[i
 # --- a staged row `s` beside the row `x` of the target that has its key -------------------------------------------
 
 
-def _beside(plan: LoadPlan, key: UniqueKey, source: sql.Composed) -> sql.Composed:
+def _joined_with_table(plan: LoadPlan, key: UniqueKey, source: sql.Composed) -> sql.Composed:
     return sql.SQL("{} AS s LEFT JOIN {} AS x ON {}").format(source, own_rows(plan), same_key(plan, key))
 
 
@@ -143,7 +143,7 @@ def _samples(
         ]
     query = sql.SQL("SELECT {} FROM {} WHERE {} AND {} AND NOT {} ORDER BY {} LIMIT {}").format(
         sql.SQL(", ").join(shown),
-        _beside(plan, key, source),
+        _joined_with_table(plan, key, source),
         _MATCHED,
         _changed(plan, key),
         is_newer(plan),

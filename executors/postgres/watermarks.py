@@ -188,7 +188,7 @@ def set_watermark(
         new = read_value(conn, column, kind, value)
         lock_table(conn, key.table)
         old = find_watermark(conn, key, lock=True)
-        _require_seen(old, key, expected)
+        _require_unchanged(old, key, expected)
         _delete_boundary_rows(conn, old)
         write_watermark(conn, key, column.name, kind, new)
         note_change(conn, key, "set", column.name, old.value if old else None, new, reason=reason, by=by)
@@ -201,7 +201,7 @@ def reset_watermark(conn: Conn, key: WatermarkKey, *, by: str | None, reason: st
     with conn.transaction():
         lock_table(conn, key.table)
         old = find_watermark(conn, key, lock=True)
-        _require_seen(old, key, expected)
+        _require_unchanged(old, key, expected)
         if old is None:
             return False
         _delete_boundary_rows(conn, old)
@@ -210,7 +210,7 @@ def reset_watermark(conn: Conn, key: WatermarkKey, *, by: str | None, reason: st
     return True
 
 
-def _require_seen(now: StoredWatermark | None, key: WatermarkKey, expected: str | None) -> None:
+def _require_unchanged(now: StoredWatermark | None, key: WatermarkKey, expected: str | None) -> None:
     """Refuse to change a watermark that a load or another user has changed since it was read."""
     if expected is None or expected == (now.tag if now else NO_WATERMARK):
         return

@@ -24,19 +24,19 @@ if TYPE_CHECKING:
 
 def open_run(job: RunJob, ports: Ports, stack: ExitStack) -> Run:
     """Open an attempt that claims and loads files."""
-    return _open(job, ports, stack, only_looks=False)
+    return _open(job, ports, stack, read_only=False)
 
 
-def open_look(job: RunJob, ports: Ports, stack: ExitStack) -> Run:
+def open_read_only(job: RunJob, ports: Ports, stack: ExitStack) -> Run:
     """Open an attempt that reads the same data but does not change files and their states."""
-    return _open(job, without_effects(ports), stack, only_looks=True)
+    return _open(job, without_effects(ports), stack, read_only=True)
 
 
-def _open(job: RunJob, ports: Ports, stack: ExitStack, *, only_looks: bool) -> Run:
+def _open(job: RunJob, ports: Ports, stack: ExitStack, *, read_only: bool) -> Run:
     session = open_session(stack)
-    files = FileSourceReader(job, ports, scanner(session), only_looks=only_looks)
-    snapshots = SnapshotSourceReader(job, ports, stack, only_looks=only_looks)
-    return run_of(job, ports, stack, session, SourceReaders(files, snapshots), only_looks=only_looks)
+    files = FileSourceReader(job, ports, scanner(session), read_only=read_only)
+    snapshots = SnapshotSourceReader(job, ports, stack, read_only=read_only)
+    return run_of(job, ports, stack, session, SourceReaders(files, snapshots), read_only=read_only)
 
 
 def open_session(stack: ExitStack) -> RunSession:
@@ -63,9 +63,9 @@ def run_of(
     session: RunSession,
     reader: SourceReader,
     *,
-    only_looks: bool = False,
+    read_only: bool = False,
 ) -> Run:
-    references = ReferenceReader(job, ports, scanner(session), stack, only_looks=only_looks)
+    references = ReferenceReader(job, ports, scanner(session), stack, read_only=read_only)
     interrupts = Interrupts()
     for interrupt in (session.interrupt, reader.interrupt, references.interrupt):
         interrupts.add(interrupt)

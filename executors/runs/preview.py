@@ -18,11 +18,11 @@ from executors.runs.load_steps import (
     WATERMARK,
 )
 from executors.runs.names import LIST, SCAN, START
-from executors.runs.opening import open_look
+from executors.runs.opening import open_read_only
 from executors.runs.runner import EachTarget, RunProcedure, carry_out
 from executors.runs.state import Run, RunContext
 from executors.runs.step import run_steps
-from executors.runs.steps.clean_up import end_look
+from executors.runs.steps.clean_up import end_read_only
 from executors.runs.steps.columnless import (
     blank_warning,
     columnless_load,
@@ -31,13 +31,13 @@ from executors.runs.steps.columnless import (
     without_columns,
 )
 from executors.runs.steps.outcome import note_nothing_new, report_nothing_new
-from executors.runs.steps.prepare import prepared_look
+from executors.runs.steps.prepare import prepared_read_only
 from executors.runs.steps.source import read_source
 from executors.runs.steps.start import every_path, open_targets, watch_cancellation
 from executors.runs.target_run import TargetRun
 
 COUNT_EFFECT = (PROBE_LOOK, PASS, WATERMARK, REFUSE, CHECK, GUARD, EFFECT)
-LOOK_AT_COLUMNLESS = (PROBE_COLUMNLESS, PASS_COLUMNLESS)
+PREVIEW_COLUMNLESS = (PROBE_COLUMNLESS, PASS_COLUMNLESS)
 
 
 def preview_target(run: Run, target: TargetRun) -> TargetRun:
@@ -52,8 +52,8 @@ def preview_target(run: Run, target: TargetRun) -> TargetRun:
 
 
 def preview_rows(context: RunContext, target: TargetRun, reading: Reading) -> None:
-    with prepared_look(context, target, reading) as state:
-        effect = run_steps(COUNT_EFFECT, state, context.ports, target.path.target.id, end_look).effect
+    with prepared_read_only(context, target, reading) as state:
+        effect = run_steps(COUNT_EFFECT, state, context.ports, target.path.target.id, end_read_only).effect
     if effect:
         context.report.effects.append(effect)
 
@@ -61,7 +61,7 @@ def preview_rows(context: RunContext, target: TargetRun, reading: Reading) -> No
 def preview_columnless(context: RunContext, target: TargetRun, reading: Reading) -> TargetRun:
     node, bare = target.path.target, without_columns(target)
     if not reading.is_blank:
-        run_steps(LOOK_AT_COLUMNLESS, columnless_load(context, bare, reading), context.ports, node.id, end_look)
+        run_steps(PREVIEW_COLUMNLESS, columnless_load(context, bare, reading), context.ports, node.id, end_read_only)
     add_warnings(context.report, [blank_warning(target.path.source.id, reading)])
     table = target.handler.find_table(target)
     if table is None:
@@ -71,9 +71,9 @@ def preview_columnless(context: RunContext, target: TargetRun, reading: Reading)
 
 
 PREVIEW_RUN = RunProcedure(
-    open_look,
+    open_read_only,
     (
-        START.does(watch_cancellation, open_targets(every_path, "look", "previews")),
+        START.does(watch_cancellation, open_targets(every_path, "preview", "previews")),
         EachTarget((LIST, SCAN, *COUNT_EFFECT), (preview_target, note_nothing_new)),
     ),
 )

@@ -12,9 +12,9 @@ from executors.runs.replay import NOTHING_WORDS, choose_rows, open_replay, repla
 from executors.runs.runner import EachTarget, RunProcedure, carry_out
 from executors.runs.state import RejectedRows, Run
 from executors.runs.step import run_steps
-from executors.runs.steps.clean_up import end_look
+from executors.runs.steps.clean_up import end_read_only
 from executors.runs.steps.outcome import note_nothing_new, report_nothing_new
-from executors.runs.steps.prepare import prepared_look
+from executors.runs.steps.prepare import prepared_read_only
 from executors.runs.steps.start import open_targets, watch_cancellation
 from executors.runs.target_run import TargetRun
 
@@ -28,15 +28,15 @@ def recheck_target(run: Run, target: TargetRun) -> TargetRun:
     if reading is None:
         return report_nothing_new(context, target, NOTHING_WORDS)
     rows = RejectedRows(rows_of(context.job), choice, target_of(context.job))
-    with prepared_look(context, target, reading, rows) as state:
-        run_steps(RECHECK_ROWS, state, context.ports, rows.target.id, end_look)
+    with prepared_read_only(context, target, reading, rows) as state:
+        run_steps(RECHECK_ROWS, state, context.ports, rows.target.id, end_read_only)
     return target
 
 
 RECHECK_RUN = RunProcedure(
-    partial(open_replay, only_looks=True),
+    partial(open_replay, read_only=True),
     (
-        START.does(watch_cancellation, open_targets(replay_paths, "look", "previews", "rejected_rows")),
+        START.does(watch_cancellation, open_targets(replay_paths, "preview", "previews", "rejected_rows")),
         EachTarget(RECHECK_ROWS, (recheck_target, note_nothing_new)),
     ),
 )

@@ -82,9 +82,9 @@ def replay_paths(job: RunJob) -> Iterable[Path]:
     return [replay_path(path, ref)]
 
 
-def open_replay(job: RunJob, ports: Ports, stack: ExitStack, *, only_looks: bool = False) -> Run:
+def open_replay(job: RunJob, ports: Ports, stack: ExitStack, *, read_only: bool = False) -> Run:
     reader = RejectedRowsReader(job, rows_of(job))
-    return run_of(job, ports, stack, open_session(stack), reader, only_looks=only_looks)
+    return run_of(job, ports, stack, open_session(stack), reader, read_only=read_only)
 
 
 def choose_rows(run: Run, target: TargetRun) -> tuple[Choice, Reading | None]:

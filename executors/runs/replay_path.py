@@ -55,7 +55,7 @@ def require_replayable(path: Path, row_from: str) -> None:
     key = set(path.target.upsert_key or ()) if load_mode(path.target.load_mode).needs_key else set()
     for node, op, later in _ops(path.transforms):
         if isinstance(op, Window):
-            raise _looks_at_others(node)
+            raise _needs_other_rows(node)
         if isinstance(op, Deduplicate) and not (key and _follows(key, op, later) and not any(map(_filters, later))):
             raise _deduplicates(path.target, node, op)
 
@@ -130,7 +130,7 @@ def _aggregates(target: Target, node: Transform) -> Terminal:
     )
 
 
-def _looks_at_others(node: Transform) -> Terminal:
+def _needs_other_rows(node: Transform) -> Terminal:
     return Terminal(
         "replay.window",
         f"{node.id!r} computes columns from several rows. In a replay it would see the rejected rows alone.",

@@ -32,8 +32,8 @@ MOST_ROWS = 2_000
 def open_sample(job: RunJob, ports: Ports, stack: ExitStack) -> Run:
     ports, session = without_effects(ports), open_session(stack)
     files = NewestFilesReader(job, ports, scanner(session))
-    snapshots = SnapshotSourceReader(job, ports, stack, only_looks=True)
-    return run_of(job, ports, stack, session, SourceReaders(files, snapshots), only_looks=True)
+    snapshots = SnapshotSourceReader(job, ports, stack, read_only=True)
+    return run_of(job, ports, stack, session, SourceReaders(files, snapshots), read_only=True)
 
 
 def sample_target(run: Run, target: TargetRun) -> TargetRun:

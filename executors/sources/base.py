@@ -50,7 +50,7 @@ class RowLimit:
 class SourceContext:
     """The context of a connector: the workspace's folder, the claimant, and the connection of the source node.
 
-    `most_seconds` is the time limit of a query, None for no limit. `only_looks` is set for previews and samples, where
+    `most_seconds` is the time limit of a query, None for no limit. `read_only` is set for previews and samples, where
     users see rows that no version loads. `limit` restricts the rows of a database, None means all.
     """
 
@@ -58,18 +58,18 @@ class SourceContext:
     claimant: Claimant
     connection: Connection | None = None
     most_seconds: float | None = None
-    only_looks: bool = False
+    read_only: bool = False
     limit: RowLimit | None = None
 
     @classmethod
-    def of(cls, job: RunJob, source: Source, *, only_looks: bool = False) -> SourceContext:
-        """Return the context of an attempt. If it `only_looks`, it has no token and claims nothing."""
+    def of(cls, job: RunJob, source: Source, *, read_only: bool = False) -> SourceContext:
+        """Return the context of an attempt. If `read_only` is true, it has no token and claims nothing."""
         return cls(
             folder=job.files_folder,
-            claimant=Claimant.of(job.pipeline, job.run_id, None if only_looks else job.token),
+            claimant=Claimant.of(job.pipeline, job.run_id, None if read_only else job.token),
             connection=job.connections[source.connection] if source.connection else None,
             most_seconds=job.pipeline.error_handling.max_minutes * 60,
-            only_looks=only_looks,
+            read_only=read_only,
         )
 
 

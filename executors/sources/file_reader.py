@@ -48,10 +48,10 @@ class _Opened:
 
 
 class FileSourceReader:
-    """Opens each source of a run once and caches the result. With `only_looks`, no file is moved."""
+    """Opens each source of a run once and caches the result. With `read_only`, no file is moved."""
 
-    def __init__(self, job: RunJob, ports: Ports, scan: Scanner, *, only_looks: bool = False) -> None:
-        self._job, self._ports, self._scan, self._only_looks = job, ports, scan, only_looks
+    def __init__(self, job: RunJob, ports: Ports, scan: Scanner, *, read_only: bool = False) -> None:
+        self._job, self._ports, self._scan, self._read_only = job, ports, scan, read_only
         self._opened: dict[str, _Opened] = {}
 
     def read(self, target_run: TargetRun, target_runs: Sequence[TargetRun]) -> Reading | None:
@@ -95,7 +95,7 @@ class FileSourceReader:
             self._archive(opened, loaded=False)
 
     def requeue(self, source: Source) -> None:
-        if (opened := self._opened.get(source.id)) and not self._only_looks:
+        if (opened := self._opened.get(source.id)) and not self._read_only:
             while opened.claimed:
                 opened.handler.requeue(opened.claimed.pop())
 
@@ -189,7 +189,7 @@ class FileSourceReader:
             self._archive_one(opened, opened.claimed[0], loaded=loaded)
 
     def _archive_one(self, opened: _Opened, file: SourceFile, *, loaded: bool) -> None:
-        if not self._only_looks:
+        if not self._read_only:
             opened.handler.archive(file, loaded)
         opened.claimed.remove(file)
 
@@ -220,7 +220,7 @@ class FileSourceReader:
         return found
 
     def _load(self, source: Source) -> FileSource:
-        return load_file_source(source, SourceContext.of(self._job, source, only_looks=self._only_looks))
+        return load_file_source(source, SourceContext.of(self._job, source, read_only=self._read_only))
 
     def _discover(self, source: Source) -> None:
         handler = self._load(source)
@@ -248,7 +248,7 @@ class FileSourceReader:
 
     def _claim(self, source: Source, handler: FileSource, files: Sequence[SourceFile]) -> list[SourceFile]:
         """Return the files that no other claimant has taken since they were listed."""
-        if self._only_looks:
+        if self._read_only:
             return list(files)
         claimed: list[SourceFile] = []
         for file in files:

@@ -27,7 +27,7 @@ class NewestFilesReader:
 
     def read(self, target_run: TargetRun, target_runs: Sequence[TargetRun]) -> Reading | None:
         source = target_run.path.source
-        handler = load_file_source(source, SourceContext.of(self._job, source, only_looks=True))
+        handler = load_file_source(source, SourceContext.of(self._job, source, read_only=True))
         self._ports.events.step(LIST.name, source.id)
         newest = find_newest(source, handler, self._ports.units.arrived_whole, ENOUGH_BYTES)
         self._ports.events.step(SCAN.name, source.id)

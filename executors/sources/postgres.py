@@ -86,7 +86,7 @@ class PostgresSource(SnapshotSource):
             with translate():
                 if self._config.query is not None:
                     self._require_allowed(self._config.query)
-                elif self.context.only_looks:
+                elif self.context.read_only:
                     refuse_server_rights(self._conn, self._connection, "A preview")
                 self._columns = self._inspect()
                 self._rows = self._from()

@@ -23,12 +23,12 @@ from ir.words import counted
 
 
 class ReferenceReader:
-    """Opens each reference of a run once, so that all targets read the same data. `only_looks` is for runs that load
+    """Opens each reference of a run once, so that all targets read the same data. `read_only` is for runs that load
     nothing."""
 
-    def __init__(self, job: RunJob, ports: Ports, scan: Scanner, stack: ExitStack, *, only_looks: bool = False) -> None:
+    def __init__(self, job: RunJob, ports: Ports, scan: Scanner, stack: ExitStack, *, read_only: bool = False) -> None:
         self._job, self._ports, self._scan, self._stack = job, ports, scan, stack
-        self._only_looks = only_looks
+        self._read_only = read_only
         self._files: dict[str, Reading] = {}
         self._snapshots: dict[str, SnapshotSource] = {}
 
@@ -59,7 +59,7 @@ class ReferenceReader:
     def _snapshot(self, source: Source) -> SnapshotSource:
         if source.id not in self._snapshots:
             self._ports.events.step(LIST.name, source.id)
-            context = SourceContext.of(self._job, source, only_looks=self._only_looks)
+            context = SourceContext.of(self._job, source, read_only=self._read_only)
             handler = load_snapshot_source(source, context)
             # Stored before it is open, because opening may take long and must be interruptible.
             self._snapshots[source.id] = handler
@@ -69,7 +69,7 @@ class ReferenceReader:
     def _file_reading(self, source: Source) -> Reading:
         if source.id not in self._files:
             self._ports.events.step(LIST.name, source.id)
-            handler = load_file_source(source, SourceContext.of(self._job, source, only_looks=True))
+            handler = load_file_source(source, SourceContext.of(self._job, source, read_only=True))
             listing = self._settled(source, handler)
             if not listing.files:
                 raise self._missed(source)

@@ -24,12 +24,12 @@ class _Opened:
 
 
 class SnapshotSourceReader:
-    """Opens each source of a run once. There are no load units: every run reads the current rows. `only_looks` is for
+    """Opens each source of a run once. There are no load units: every run reads the current rows. `read_only` is for
     runs that load nothing."""
 
-    def __init__(self, job: RunJob, ports: Ports, stack: ExitStack, *, only_looks: bool = False) -> None:
+    def __init__(self, job: RunJob, ports: Ports, stack: ExitStack, *, read_only: bool = False) -> None:
         self._job, self._ports, self._stack = job, ports, stack
-        self._only_looks = only_looks
+        self._read_only = read_only
         self._opened: dict[str, _Opened] = {}
 
     def read(self, target_run: TargetRun, target_runs: Sequence[TargetRun]) -> Reading | None:
@@ -50,7 +50,7 @@ class SnapshotSourceReader:
     def _open(self, source: Source) -> _Opened:
         if source.id not in self._opened:
             self._ports.events.step(LIST.name, source.id)
-            context = SourceContext.of(self._job, source, only_looks=self._only_looks)
+            context = SourceContext.of(self._job, source, read_only=self._read_only)
             handler = load_snapshot_source(source, context)
             # Stored before it is open, because opening may take long and must be interruptible.
             self._opened[source.id] = _Opened(handler)

@@ -130,14 +130,14 @@ def look_into(
     """
     waiting: deque[pa.RecordBatch] = deque()
 
-    def noted() -> Iterator[pa.RecordBatch]:
+    def recorded() -> Iterator[pa.RecordBatch]:
         for frame in frames:
             if frame.num_rows:
                 waiting.append(frame)
                 yield frame
 
     found: list[pa.Array] = []
-    for piece in unpack(noted(), computed):
+    for piece in unpack(recorded(), computed):
         found.append(look(piece))
         if sum(map(len, found)) == waiting[0].num_rows:
             yield waiting.popleft(), pa.concat_arrays(found)

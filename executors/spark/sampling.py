@@ -56,7 +56,7 @@ def sample_rows(session: RunSession, path: Path, reading: Reading, most: int) ->
     Raises the errors of `compile_path`, of reading and of Spark.
     """
     compiled = compile_path(session, _before_rules(path), reading.fields, references=reading.references)
-    groups = group_parts(_far_apart(reading.parts), MOST_PARTS)
+    groups = group_parts(_spread(reading.parts), MOST_PARTS)
     each = -(-most // max(len(groups), 1))
     reader = _FirstRows(reading.reader, groups, compiled.source, compiled.read, each)
     rejects = path.target.on_type_mismatch != "null"
@@ -82,7 +82,7 @@ def _without_deduplicate(transform: Transform) -> Transform:
     return transform.model_copy(update={"ops": [op for op in transform.ops if not isinstance(op, Deduplicate)]})
 
 
-def _far_apart(parts: Sequence[Part]) -> list[Part]:
+def _spread(parts: Sequence[Part]) -> list[Part]:
     if len(parts) <= MOST_PARTS:
         return list(parts)
     return [parts[i * (len(parts) - 1) // (MOST_PARTS - 1)] for i in range(MOST_PARTS)]

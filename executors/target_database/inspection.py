@@ -13,7 +13,7 @@ from psycopg.rows import class_row
 from executors.model import Connection
 from executors.postgres import catalog
 from executors.postgres.client import Session
-from executors.postgres.load_modes.blue_green import look_closely
+from executors.postgres.load_modes.blue_green import inspect_with_dependents
 from executors.postgres.roles import RIGHTS, server_rights
 from executors.table_name import TableName
 from executors.target_database.session import CONNECT_SECONDS, open_session
@@ -80,7 +80,7 @@ def inspect_tables(
     seconds, limits connecting and each statement. Raises Failure of `node`."""
     with bounded_session(connection, timeout, node) as session:
         for table in tables:
-            yield table, look_closely(session, table.schema, table.table)
+            yield table, inspect_with_dependents(session, table.schema, table.table)
 
 
 def list_tables(connection: Connection, most: int, *, timeout: int = CONNECT_SECONDS) -> list[TableName]:

@@ -26,7 +26,7 @@ def ops_of(call: Call) -> Ops:
     method, name = METHODS.get(call.method), _op_name(call.method)
     if method is None and name is None:
         raise _unknown(call)
-    if name is not None and (method is None or _gives_fields(call, name)):
+    if name is not None and (method is None or _has_only_fields(call, name)):
         return [_generic(call, name)]
     assert method is not None  # noqa: S101 - one of both is there
     return method(call, **_bound(call, method))
@@ -202,7 +202,7 @@ def _spellings(name: str) -> dict[str, str]:
     return {spelled: alias for alias, key in fields.items() for spelled in (alias, key)}
 
 
-def _gives_fields(call: Call, name: str) -> bool:
+def _has_only_fields(call: Call, name: str) -> bool:
     """Return whether a method with the name of an operation is called with the fields of that operation by name."""
     return not call.args and bool(call.kwargs) and call.kwargs.keys() <= _spellings(name).keys()
 

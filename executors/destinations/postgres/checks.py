@@ -28,7 +28,7 @@ class TargetChecks:
         self._now, self._interruption = now, interruption
         self._checks = bound_checks(path)
 
-    def look_at(
+    def staged_rows(
         self,
         tables: StagingTables,
         working: Sequence[SourceField],

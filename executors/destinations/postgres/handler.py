@@ -27,9 +27,9 @@ from executors.destinations.postgres.rejected_rows import PostgresRejectedRows
 from executors.destinations.postgres.staging import PostgresStagingArea, tables_of
 from executors.destinations.postgres.tables import (
     columns_to_stage,
+    existing_or_empty_table,
     ready_table,
     refuse_unloadable,
-    table_to_look_at,
 )
 from executors.destinations.postgres.undo import open_undo
 from executors.destinations.postgres.watermark import (
@@ -107,12 +107,12 @@ class PostgresDestination(DestinationHandler):
             yield Prepared(dest, columns, reading, rows_range, charset_of(target.connection))
 
     @contextmanager
-    def prepare_look(
+    def prepare_read_only(
         self, context: RunContext, target: TargetRun, reading: Reading, fields: tuple[SourceField, ...]
     ) -> Iterator[Prepared]:
         node = target.path.target
         tables = staging.staging_tables(context.job.run_id, node.id, context.job.attempt)
-        with table_to_look_at(target.connection, node, fields, tables) as (dest, columns):
+        with existing_or_empty_table(target.connection, node, fields, tables) as (dest, columns):
             yield Prepared(dest, columns, reading, charset=charset_of(target.connection))
 
     def plan_columns(
@@ -243,7 +243,7 @@ def _checks_of(load: Load) -> TargetChecks:
 def _staged_rows(state: LoadState, checks: TargetChecks) -> Staged:
     """Return the staged rows in the form that checks read."""
     load = state.load
-    return checks.look_at(tables_of(load), load.fields, load.dest, load.columns, state.result.winners)
+    return checks.staged_rows(tables_of(load), load.fields, load.dest, load.columns, state.result.winners)
 
 
 def _compares_nulls(target: Target) -> bool:

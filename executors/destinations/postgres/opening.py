@@ -30,7 +30,7 @@ def open_target(handler: DestinationHandler, context: RunContext, path: Path, ac
         target = _fence(context, target)
     if access != "sample":
         _refuse_older_state(context, target)
-        target = _look_at_table(context, target)
+        target = _inspect_table(context, target)
     return target
 
 
@@ -70,7 +70,7 @@ def _refuse_older_state(context: RunContext, target: TargetRun) -> None:
         )
 
 
-def _look_at_table(context: RunContext, target: TargetRun) -> TargetRun:
+def _inspect_table(context: RunContext, target: TargetRun) -> TargetRun:
     """Refuse a table that cannot be loaded, and log how its rows will be replaced."""
     node = target.path.target
     dest = refuse_unloadable(target.connection, node)

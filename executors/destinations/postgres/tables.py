@@ -70,7 +70,7 @@ def ready_table(
 
 
 @contextmanager
-def table_to_look_at(
+def existing_or_empty_table(
     conn: Conn, target: Target, working: Sequence[SourceField], tables: StagingTables
 ) -> Iterator[tuple[Destination, tuple[StageColumn, ...]]]:
     """Return the table and its staging columns without creating the table. If it is missing, an empty table beside the

@@ -12,7 +12,7 @@ from ir.pipeline import Path
 def refuse_unsupported(capabilities: Capabilities, path: Path, needs: Iterable[str]) -> None:
     """Raise Terminal `destination.not_supported` if the destination lacks a capability that the path or the kind of run
     needs. `needs` are names of capabilities."""
-    asked = dict.fromkeys((*needs, *_asked_by(path)))
+    asked = dict.fromkeys((*needs, *_needed_by(path)))
     missing = [name for name in asked if not getattr(capabilities, name)]
     if path.target.load_mode not in capabilities.load_modes:
         missing.append(f"loadMode {path.target.load_mode}")
@@ -25,7 +25,7 @@ def refuse_unsupported(capabilities: Capabilities, path: Path, needs: Iterable[s
         )
 
 
-def _asked_by(path: Path) -> Iterator[str]:
+def _needed_by(path: Path) -> Iterator[str]:
     """Yield the capabilities that a document needs."""
     target = path.target
     if any(validate.dataset_level and list(validate.dataset_level.checks()) for validate in path.validates):

@@ -44,7 +44,7 @@ def end_replay(state: LoadState, error: BaseException | None) -> None:
     _drop_staging(state)
 
 
-def end_look(state: LoadState, error: BaseException | None) -> None:
+def end_read_only(state: LoadState, error: BaseException | None) -> None:
     """Drop everything that a preview or another run without a load staged."""
     state.load.report.checks += state.check_reports
     _drop_staging(state)

@@ -32,12 +32,12 @@ def prepared_load(
 
 
 @contextmanager
-def prepared_look(
+def prepared_read_only(
     context: RunContext, target: TargetRun, reading: Reading, rejected: RejectedRows | None = None
 ) -> Iterator[LoadState]:
     """Yield the state of a run that loads nothing. An empty table replaces one that a load would create."""
     compiled = compile_reading(context, target.path, reading)
-    with target.handler.prepare_look(context, target, reading, compiled.fields) as prepared:
+    with target.handler.prepare_read_only(context, target, reading, compiled.fields) as prepared:
         load = new_load(context, target, prepared, compiled.fields, compiled, rejected)
         yield LoadState(load, rows_read=reading.records or 0)
 

@@ -8,7 +8,7 @@ from executors.errors import Terminal, Transient
 from executors.postgres.client import connect
 from executors.postgres.inspect import inspect_target
 from executors.postgres.load_modes import load_handler
-from executors.postgres.load_modes.blue_green import look_closely
+from executors.postgres.load_modes.blue_green import inspect_with_dependents
 from executors.postgres.meta import find_commits, last_loaded_elsewhere
 from tests.executors.postgres.snapshots import changes, snapshot
 
@@ -23,7 +23,7 @@ def load(loading, make):
 @pytest.fixture
 def found(conn, schema):
     """Return the reasons against each way of replacing the rows of a table."""
-    return lambda table="t": look_closely(conn, schema, table).replacing
+    return lambda table="t": inspect_with_dependents(conn, schema, table).replacing
 
 
 @pytest.fixture

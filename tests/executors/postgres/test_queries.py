@@ -35,8 +35,8 @@ def source_of(query: str) -> Source:
     )
 
 
-def open_source(source: Source, connection: Connection, stack: ExitStack, *, only_looks: bool = False) -> None:
-    context = SourceContext(Path(), Claimant("p", frozenset(), "a-run"), connection, 60, only_looks)
+def open_source(source: Source, connection: Connection, stack: ExitStack, *, read_only: bool = False) -> None:
+    context = SourceContext(Path(), Claimant("p", frozenset(), "a-run"), connection, 60, read_only)
     PostgresSource(source, context).open(stack)
 
 
@@ -326,6 +326,6 @@ def test_as_a_superuser_tables_are_loaded_and_neither_queried_nor_previewed(
     )
     with ExitStack() as stack:
         open_source(table, powerful, stack)
-        open_source(table, replace(powerful, allows_server_rights=True), stack, only_looks=True)
+        open_source(table, replace(powerful, allows_server_rights=True), stack, read_only=True)
         with pytest.raises(Terminal, match=r"^query\.role_not_allowed: A preview"):
-            open_source(table, powerful, stack, only_looks=True)
+            open_source(table, powerful, stack, read_only=True)

@@ -30,7 +30,7 @@ def put(folder: Path, name: str, size: int, age: float) -> None:
 def find(folder: Path, most_bytes: int = 100) -> NewestFiles:
     config = {"path": "in", "pattern": {"type": "glob", "value": "*"}, "format": {"type": "csv"}}
     source = Source(id="src", kind="source", connector="local_fs", config=config)
-    context = SourceContext(folder.parent, Claimant("orders", frozenset(["src"])), only_looks=True)
+    context = SourceContext(folder.parent, Claimant("orders", frozenset(["src"])), read_only=True)
     return find_newest(source, LocalFs(source, context), lambda files: (), most_bytes)
 
 

@@ -21,7 +21,7 @@ from executors.table_name import TableName
 from ir.destinations import Replacing
 
 
-def look_closely(conn: Conn, schema: str, table: str) -> Destination | None:
+def inspect_with_dependents(conn: Conn, schema: str, table: str) -> Destination | None:
     """Return the current definition of the table with its dependents; None if it does not exist."""
     dest = inspect_target(conn, schema, table)
     return dest and _with_dependents(conn, dest)

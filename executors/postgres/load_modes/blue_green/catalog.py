@@ -14,7 +14,7 @@ from psycopg import Cursor, sql
 from executors.postgres.ddl import Conn
 
 
-def look(conn: Conn, query: sql.Composed) -> list[tuple[Any, ...]]:
+def query_catalog(conn: Conn, query: sql.Composed) -> list[tuple[Any, ...]]:
     """Return the rows of a catalog query. The query is not recorded as a statement of the load, because it changes
     nothing."""
     return Cursor(conn).execute(query).fetchall()

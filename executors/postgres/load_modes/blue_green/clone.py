@@ -16,7 +16,7 @@ from executors.errors import Failure
 from executors.postgres.client import translate
 from executors.postgres.ddl import Conn
 from executors.postgres.load_modes.append import insert_staged
-from executors.postgres.load_modes.blue_green.catalog import GRANTS, look
+from executors.postgres.load_modes.blue_green.catalog import GRANTS, query_catalog
 from executors.postgres.load_modes.blue_green.definition import (
     Definition,
     Identity,
@@ -132,5 +132,7 @@ def _grant_anew(conn: Conn, kind: str, name: TableName, owner: str, grants: Stat
 
 def _acl(conn: Conn, name: TableName) -> tuple[int, list[str]]:
     """Return the relation's oid, and the names of all roles with privileges on it."""
-    ((oid, roles),) = look(conn, sql.SQL(_ROLES_OF_ACL).format(sql.Literal(identifier_of(name).as_string(conn))))
+    ((oid, roles),) = query_catalog(
+        conn, sql.SQL(_ROLES_OF_ACL).format(sql.Literal(identifier_of(name).as_string(conn)))
+    )
     return oid, roles or []

@@ -116,7 +116,7 @@ def read_statements(conn: Conn, oid: int, *queries: str) -> Statements:
 
 def _rows(conn: Conn, oid: int, query: str) -> list[tuple[Any, ...]]:
     # Not a parameter, because psycopg would interpret the % of format().
-    return catalog.look(conn, sql.SQL(query).format(oid=sql.Literal(oid)))
+    return catalog.query_catalog(conn, sql.SQL(query).format(oid=sql.Literal(oid)))
 
 
 def _identities(conn: Conn, oid: int) -> Iterator[Identity]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from psycopg import sql
 
 from executors.postgres.ddl import Conn
-from executors.postgres.load_modes.blue_green.catalog import look
+from executors.postgres.load_modes.blue_green.catalog import query_catalog
 from executors.postgres.names import identifier_of
 from executors.table_name import TableName
 from ir.destinations import Replacing
@@ -144,4 +144,4 @@ def _list(conn: Conn, oid: sql.Composed, queries: tuple[str, ...]) -> tuple[str,
     found = sql.SQL("{} SELECT DISTINCT what FROM ({}) AS o (what) ORDER BY what").format(
         sql.SQL(_KNOWN).format(oid=oid), sql.SQL(" UNION ALL ").join(map(sql.SQL, queries))
     )
-    return tuple(what for (what,) in look(conn, found))
+    return tuple(what for (what,) in query_catalog(conn, found))
