@@ -1,7 +1,7 @@
 """Write the lists of functions and system tables that queries of users may use: `ir/postgres_functions.txt` and
 `ir/postgres_relations.txt`.
 
-python tools/postgres_allowed.py postgresql://USER@HOST:PORT/DATABASE …
+    python tools/postgres_allowed.py postgresql://USER@HOST:PORT/DATABASE …
 
 Give one URL for each PostgreSQL version that Flow supports, of new servers without extensions and functions of their
 own. A name is listed if it passes on every server that has it, with every overload. Review the difference before you

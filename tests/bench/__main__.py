@@ -1,6 +1,6 @@
 """`make bench`: the product against its floor and its peers, interleaved, on one machine in one run.
 
-python -m tests.bench [--rows N] [--runs N] [--peers] [CASE …]
+    python -m tests.bench [--rows N] [--runs N] [--peers] [CASE …]
 
 Prints one line per case: medians, the ratio to the floor, and the aim. Compare ratios of one run only: absolute times
 depend on the machine.

@@ -1,6 +1,6 @@
 """Server time of every page and of every GET of the API, for the workspace of `pages_world`.
 
-python -m tests.bench.pages [--times N] [--only REGEX]
+    python -m tests.bench.pages [--times N] [--only REGEX]
 
 The pages are those of the URL patterns, so new pages are included. `VALUES` are the parameters of URLs, `QUERIES` are
 further filters, sort orders and searches, `SKIPPED` are not measured.

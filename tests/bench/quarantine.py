@@ -1,6 +1,6 @@
 """Server time of the pages of rejected rows, in the order in which a user opens them, with very many rows in the table.
 
-python -m tests.bench.quarantine [--rows N] [--times N]
+    python -m tests.bench.quarantine [--rows N] [--times N]
 
 The rows are made once per machine by one INSERT … SELECT and reused; so are the indexes, which are made as for an
 existing table.
