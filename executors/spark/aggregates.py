@@ -16,6 +16,10 @@ MOST_RECORDS = 100
 """Of a group, whose origin an entry for a rejected group names."""
 
 
+_FEW = "_flow_few"
+"""True for the first rows of each group."""
+
+
 def add_groups(frame: DataFrame, stage: Aggregate, tasks: int) -> DataFrame:
     """The frame with what the stage adds. Rows change places."""
     asked = F.expr(stage.eligible)
@@ -23,17 +27,20 @@ def add_groups(frame: DataFrame, stage: Aggregate, tasks: int) -> DataFrame:
     group = SparkWindow.partitionBy(*by)
     # By as many tasks, and so connections to the target, as without.
     spread = frame.repartition(tasks, *by)
-    is_first = asked & (F.row_number().over(group.orderBy(FILE, RECORD)) == 1)
+    place = F.row_number().over(group.orderBy(FILE, RECORD))
+    marks = {stage.is_first: asked & (place == 1), _FEW: place <= MOST_RECORDS}
     places = {_place_of(c): _place(c, group) for c in stage.columns if c.function == "countDistinct"}
-    found = spread.select("*", is_first.alias(stage.is_first), *(place.alias(name) for name, place in places.items()))
+    found = spread.select("*", *(value.alias(name) for name, value in (marks | places).items()))
+    # Apart from all other rows: Spark copies the result of a window into each row of its partition.
+    few = SparkWindow.partitionBy(*by, _FEW)
     origin = F.struct(F.col(FILE).alias("file"), F.col(RECORD).alias("record"))
     added = {column.out: _computed(column, asked).over(group).cast(spark_type(column.type)) for column in stage.columns}
     added |= {
         stage.rows: F.count(F.lit(1)).over(group),
-        stage.records: F.to_json(F.min_by(origin, origin, MOST_RECORDS).over(group)),
+        stage.records: F.to_json(F.sort_array(F.collect_list(F.when(F.col(_FEW), origin)).over(few))),
     }
     first = F.col(stage.is_first)
-    return found.select("*", *(F.when(first, value).alias(name) for name, value in added.items())).drop(*places)
+    return found.select("*", *(F.when(first, value).alias(name) for name, value in added.items())).drop(_FEW, *places)
 
 
 def _computed(column: GroupColumn, asked: Column) -> Column:

@@ -110,6 +110,21 @@ def test_rows_of_no_branch_are_rejected_or_filtered_once(
     assert none == ([(7,)] if setting == "reject" else [])
 
 
+def test_a_column_that_was_dropped_before_still_rejects_its_rows(world: World) -> None:
+    world.write("a", 'id,region,amount,more\n1,EU,5,"{""x"": 1}"\n2,EU,6,[]\n3,US,7,"{""x"": 2}"\n')
+    flatten = {
+        "op": "flatten",
+        "field": "more",
+        "columns": {"$.x": "integer"},
+        "onMissing": "null",
+        "onUnknown": "reject",
+    }
+    ops = [TYPED, flatten, {"op": "drop", "columns": ["more", "x"]}]
+    report = world.run(branching(world, ("eu", "region = 'EU'"), default="rest", ops=ops))
+    assert (ids(world, "eu"), ids(world, "rest")) == ([1], [3])
+    assert balances(report, "eu", "rest")
+
+
 def test_bad_rows_of_other_branches_do_not_fail_a_load_without_rows_of_its_own(world: World) -> None:
     world.write("a", "id,region,amount\n1,US,5\nshort\n")
     report = world.run(branching(world, EU, default="rest"))
