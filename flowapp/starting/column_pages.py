@@ -19,9 +19,9 @@ PARTS = ("target", "type", "formats", "separators", "included", "key")
 
 @dataclass(frozen=True, slots=True)
 class ColumnPage:
-    """A page of columns. `rows` are displayed. `shows` and `find` are the values of the fields that select them. `kept`
-    are the changed fields of the other columns, as (name, value), for hidden inputs; `unseen_errors` are the names of
-    other columns with an error."""
+    """A page of columns. `rows` are displayed. `shows` and `find` are the values of the fields that select them.
+    `hidden` are the changed fields of the other columns, as (name, value), for hidden inputs. `unseen_errors` are the
+    names of other columns with an error."""
 
     rows: list[ColumnRow]
     shows: str

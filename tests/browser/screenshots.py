@@ -218,9 +218,9 @@ def keep(picture: bytes, path: Path) -> None:
     colours = found[:, None] >> (16, 8, 0) & 255
     palette = np.vstack([colours[np.argsort(-counts)[:FLAT_COLOURS]], np.reshape(others, (-1, 3))])
     nearest = ((colours[:, None] - palette) ** 2).sum(axis=2).argmin(axis=1).astype(np.uint8)
-    kept = Image.fromarray(nearest[places].reshape(pixels.shape)).convert("P")
-    kept.putpalette(palette.astype(np.uint8).tobytes())
-    kept.save(path, optimize=True)
+    reduced = Image.fromarray(nearest[places].reshape(pixels.shape)).convert("P")
+    reduced.putpalette(palette.astype(np.uint8).tobytes())
+    reduced.save(path, optimize=True)
 
 
 @pytest.fixture

@@ -84,7 +84,7 @@ def team(transactional_db: None, warehouse: Connection) -> None:
 
 
 @pytest.fixture
-def kept(warehouse: Connection, schema: str) -> Any:
+def loaded_orders(warehouse: Connection, schema: str) -> Any:
     """Return the rows of the table by order number: the five columns of the file."""
 
     def read() -> dict[int, tuple[Any, ...]]:
@@ -98,7 +98,7 @@ def kept(warehouse: Connection, schema: str) -> Any:
 
 
 def test_a_file_is_loaded_its_rejected_row_fixed_and_its_loads_scheduled(
-    page: Page, spark: None, team: None, desktop: Path, schema: str, kept: Any
+    page: Page, spark: None, team: None, desktop: Path, schema: str, loaded_orders: Any
 ) -> None:
     hand, complaints = Hand(), Complaints(page)
     page.on("dialog", lambda dialog: dialog.accept())
@@ -110,11 +110,11 @@ def test_a_file_is_loaded_its_rejected_row_fixed_and_its_loads_scheduled(
 
     assert (hand.clicks <= MOST_CLICKS, hand.typed <= MOST_TYPED) == (True, True), (hand.clicks, hand.typed)
     good = {number: tuple(order) for number, order in ORDERS.items() if number not in (NO_AMOUNT, NO_DATE, NEGATIVE)}
-    assert kept() == good
+    assert loaded_orders() == good
 
     fix_rejected_row(page)
     fixed = (NEGATIVE, "Müller & Söhne", Decimal("14.40"), date(2025, 12, 25), None)
-    assert kept() == {**good, NEGATIVE: fixed}
+    assert loaded_orders() == {**good, NEGATIVE: fixed}
 
     schedule(page)
     assert complaints == []

@@ -62,8 +62,10 @@ def _holds(job: Any, ports: Any) -> Any:
         return RunReport()
     keys = KeyMatch(("id",), 0, 12, 84_182, 252_582, {"dep_delay": 12})
     effect = Effect("load", "public.flights", "truncate", False, 336_776, 84_194, deleted=336_776, keys=keys)
-    kept = StagedLoad(job.attempt, (), (), (), (), 84_194, PassResult(()), (), NONE_SKIPPED, Evaluation.of([], effect))
-    raise Held("load", [Reason("maxDecreasePct", 50, 75.0, LIMITS)], effect, kept)
+    staged = StagedLoad(
+        job.attempt, (), (), (), (), 84_194, PassResult(()), (), NONE_SKIPPED, Evaluation.of([], effect)
+    )
+    raise Held("load", [Reason("maxDecreasePct", 50, 75.0, LIMITS)], effect, staged)
 
 
 @in_all_looks

@@ -37,7 +37,7 @@ test("no two nodes overlap, whatever the edges", () => {
   }
 });
 
-test("given places are kept, and nodes without one lie below them", () => {
+test("given positions do not change, and nodes without one are placed below them", () => {
   const nodes = [{ key: "a", position: { x: 5, y: 70 } }, { key: "b", position: null }];
   const places = placesOf(nodes, edgesOf("ab"));
   assert.deepEqual(places.a, { x: 5, y: 70 });

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { changeBetween, offsetInLine, separatorOf, stepsOf } from "./places.js";
 
-test("line separators are told apart, and mixed ones are left to the lines", () => {
+test("the separator is CRLF only if every line ends with it", () => {
   assert.deepEqual(["a\r\nb\r\n", "a\nb", "a", "a\r\nb\n", "a\rb\r\n"].map(separatorOf), ["\r\n", "\n", "\n", "\n", "\n"]);
 });
 

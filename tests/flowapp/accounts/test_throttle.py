@@ -189,13 +189,13 @@ def test_signing_in_does_not_give_the_others_of_a_network_more_guesses(alice, pe
 def test_stored_counts_name_no_user(alice):
     sign_in(alice.email, "wrong")
     sign_in(alice.email)
-    kept = [
+    stored = [
         *FailedAttempts.objects.values_list("key", flat=True),
         *KnownNetwork.objects.values_list("network", flat=True),
     ]
 
-    assert len(kept) == 4
-    assert all(len(key) == 64 for key in kept)
+    assert len(stored) == 4
+    assert all(len(key) == 64 for key in stored)
 
 
 @pytest.mark.parametrize(

@@ -39,9 +39,9 @@ def loaded(connected, document, target, settings, tmp_path) -> Run:
     folder = tmp_path / connected.slug / "in"
     folder.mkdir(parents=True)
     (folder / "a.csv").write_text("id\n1\n2\n3\n")
-    kept = document()
-    kept["nodes"][-1]["backupBeforeLoad"] = True
-    run = run_inline(save_version(connected, json.dumps(kept)).pipeline)
+    with_backup = document()
+    with_backup["nodes"][-1]["backupBeforeLoad"] = True
+    run = run_inline(save_version(connected, json.dumps(with_backup)).pipeline)
     assert run_document(run)["error"] is None
     return run
 

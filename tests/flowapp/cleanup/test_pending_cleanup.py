@@ -32,7 +32,7 @@ from tests.flowapp.web.conftest import as_, person
 
 __all__ = ["as_", "person"]
 pytestmark = pytest.mark.django_db(transaction=True)
-KEPT = ("samples", "pipeline_watermarks", "watermark_boundary_rows", "watermark_changes", "backups")
+STATE_TABLES = ("samples", "pipeline_watermarks", "watermark_boundary_rows", "watermark_changes", "backups")
 
 
 def keeps_rejects(document, schema):
@@ -87,11 +87,11 @@ def keep_beside(warehouse, schema, pipeline, run: str) -> None:
         )
 
 
-def kept(warehouse, tenant: str, slug: str = "numbers") -> dict[str, int]:
+def remaining_rows(warehouse, tenant: str, slug: str = "numbers") -> dict[str, int]:
     """Return the number of rows of a pipeline in each of Flow's own tables, and the tables of backups."""
     counts = {}
     with connect(warehouse, autocommit=True) as database:
-        for name in KEPT:
+        for name in STATE_TABLES:
             owned, whose = "tenant = %s AND pipeline = %s", [tenant, slug]
             if name == "watermark_boundary_rows":
                 owned, whose = "hash = %s", [f"{tenant} {slug}".encode()]
@@ -111,9 +111,9 @@ def put_out_of_reach(reachable: bool) -> None:
 
 def test_data_with_row_values_is_deleted_with_the_pipeline(loaded, warehouse):
     tenant = str(loaded.workspace_id)
-    assert set(kept(warehouse, tenant)) == set(KEPT)
+    assert set(remaining_rows(warehouse, tenant)) == set(STATE_TABLES)
     delete_pipeline(loaded)
-    assert kept(warehouse, tenant) == {}
+    assert remaining_rows(warehouse, tenant) == {}
     assert not PendingCleanup.objects.filter(is_due=True).exists()
 
 
@@ -150,7 +150,7 @@ def test_nothing_of_another_pipeline_goes(loaded, save, warehouse, schema):
     run = queue_run(other, Trigger.MANUAL, send=False)
     keep_beside(warehouse, schema, other, str(run.pk))
     delete_pipeline(loaded)
-    assert set(kept(warehouse, str(other.workspace_id), "others")) == set(KEPT)
+    assert set(remaining_rows(warehouse, str(other.workspace_id), "others")) == set(STATE_TABLES)
 
 
 def test_while_the_warehouse_is_down_the_deletion_waits_for_it(loaded, warehouse):
@@ -158,10 +158,10 @@ def test_while_the_warehouse_is_down_the_deletion_waits_for_it(loaded, warehouse
     put_out_of_reach(False)
     delete_pipeline(loaded)
     assert clean_up_pending() == 0
-    assert set(kept(warehouse, tenant)) == set(KEPT)
+    assert set(remaining_rows(warehouse, tenant)) == set(STATE_TABLES)
     put_out_of_reach(True)
     assert clean_up_pending() == 1
-    assert kept(warehouse, tenant) == {}
+    assert remaining_rows(warehouse, tenant) == {}
     with connect(warehouse) as database:
         place = backup_table(BackupRef(run, "load")).as_string(database)
         assert database.execute("SELECT to_regclass(%s)", [place]).fetchone() == (None,)
@@ -178,7 +178,7 @@ def test_a_pipeline_of_the_same_id_keeps_what_is_its_own(loaded, save, warehouse
     with connect(warehouse, autocommit=True) as database:
         keep_source_sample(database, ref, [("b.csv", 1, {"id": 8})])
     clean_up_pending()
-    assert kept(warehouse, str(again.workspace_id)) == {
+    assert remaining_rows(warehouse, str(again.workspace_id)) == {
         "samples": 1,
         "pipeline_watermarks": 1,
         "watermark_boundary_rows": 1,

@@ -55,7 +55,7 @@ def test_a_target_that_does_not_answer_fails_the_run_and_shows_no_password(flow,
 
     assert (reported.status, shown.status) == (1, 1)
     assert (reported.json["state"], reported.json["error"]["code"]) == ("failed", "target.unreachable")
-    kept = f"{list(Run.objects.values())} {list(RunLog.objects.values())}"
-    everything = f"{reported.stdout}{reported.stderr}{shown.stdout}{shown.stderr}{caplog.text}{kept}"
+    stored = f"{list(Run.objects.values())} {list(RunLog.objects.values())}"
+    everything = f"{reported.stdout}{reported.stderr}{shown.stdout}{shown.stderr}{caplog.text}{stored}"
     assert "127.0.0.1:1" in shown.stdout
     assert [form for form in FORMS if form in everything] == []

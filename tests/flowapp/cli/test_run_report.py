@@ -100,8 +100,8 @@ def test_rules_checks_quarantine_and_warnings_are_shown():
 
 
 def test_rows_stored_by_a_run_that_loaded_nothing_are_not_called_loaded():
-    kept = {"rows": 1, "entries": 1, "tables": ["dlq.flights"]}
-    text = shown({**DOCUMENT, "state": "failed", "nodes": [], "quarantine": kept})
+    quarantined = {"rows": 1, "entries": 1, "tables": ["dlq.flights"]}
+    text = shown({**DOCUMENT, "state": "failed", "nodes": [], "quarantine": quarantined})
 
     assert "1 row in dlq.flights" in text
     assert "loaded with a warning" not in text

@@ -54,7 +54,7 @@ def test_a_wrong_part_is_named_and_the_password_appears_nowhere(alices, awkward,
 
     with control.cursor() as cursor:
         cursor.execute("SELECT * FROM connections_connection")
-        kept = str(cursor.fetchall())
-    everything = f"{reported} {kept} {caplog.text} {capfd.readouterr()}"
+        stored = str(cursor.fetchall())
+    everything = f"{reported} {stored} {caplog.text} {capfd.readouterr()}"
     assert (reported["ok"], reported["error"]["code"]) == (False, code)
     assert [form for form in FORMS if form in everything] == []

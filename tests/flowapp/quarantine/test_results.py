@@ -147,5 +147,5 @@ def test_programs_get_the_same_page_by_page(as_, replayed, orders):
 
 def test_pages_and_command_line_have_words_for_the_same_results():
     assert WORDS.keys() == ROW_RESULTS.keys()
-    assert [became("loaded", tells) for tells in (False, True)] == ["loaded", "would be loaded"]
+    assert [became("loaded", previews) for previews in (False, True)] == ["loaded", "would be loaded"]
     assert became("of a release to come", True) == became("not_replayable", False)

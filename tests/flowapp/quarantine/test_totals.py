@@ -78,8 +78,8 @@ class World:
             if name == "delete":
                 run.delete()
             else:
-                kept = tuple(run.rules.order_by("position").values_list("violations", flat=True))
-                save_report(run, report(rest[0] if rest else kept))
+                violations = tuple(run.rules.order_by("position").values_list("violations", flat=True))
+                save_report(run, report(rest[0] if rest else violations))
 
     def _record(self, pipeline: Pipeline, age: int, kind: str, violations: tuple[int, ...]) -> None:
         self.number += 1

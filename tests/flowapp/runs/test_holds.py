@@ -44,9 +44,9 @@ class Engine:
 
     def __call__(self, job, ports) -> RunReport:
         shown = Evaluation.of([REASON], EFFECT)
-        kept = StagedLoad(job.attempt, (), (), (), ("a" * 64,), 3, PassResult(()), (), NONE_SKIPPED, shown)
+        staged = StagedLoad(job.attempt, (), (), (), ("a" * 64,), 3, PassResult(()), (), NONE_SKIPPED, shown)
         if not job.approved:
-            raise Held("load", [REASON], EFFECT, kept)
+            raise Held("load", [REASON], EFFECT, staged)
         if self.troubles:
             raise self.troubles.pop()
         self.loaded += 1

@@ -132,8 +132,8 @@ def test_a_run_without_numbers_is_listed_as_having_none(as_, queued):
     assert as_("viewer").get(RUNS).content.decode().count('aria-label="no number"') == 2
 
 
-@pytest.mark.parametrize(("kept", "violated", "shown"), [(5, 7, "5"), (0, 0, "0"), (0, 7, "–")])
-def test_a_run_that_failed_before_its_load_reports_what_it_rejected(as_, queued, kept, violated, shown):
+@pytest.mark.parametrize(("quarantined", "violated", "shown"), [(5, 7, "5"), (0, 0, "0"), (0, 7, "–")])
+def test_a_run_that_failed_before_its_load_reports_what_it_rejected(as_, queued, quarantined, violated, shown):
     """If rules were violated and no row was stored, the number of rows is unknown."""
     RuleCount.objects.create(
         workspace=queued.workspace,
@@ -148,13 +148,13 @@ def test_a_run_that_failed_before_its_load_reports_what_it_rejected(as_, queued,
     )
     report = StoredReport(quarantine_entries=violated, quarantine_tables=("dlq.numbers",)).to_json()
     ended = {"state": State.FAILED, "ended_at": timezone.now()}
-    Run.objects.filter(pk=queued.pk).update(quarantine_rows=kept, evaluated=True, report=report, **ended)
+    Run.objects.filter(pk=queued.pk).update(quarantine_rows=quarantined, evaluated=True, report=report, **ended)
     store_sort_values(queued.pk)
-    reported = f"{shown} rejected rows of run 1 v1" if kept else f"{shown} v1"
+    reported = f"{shown} rejected rows of run 1 v1" if quarantined else f"{shown} v1"
     assert f"– – {reported}" in words(as_("viewer").get(RUNS))
     assert re.search(rf"Failed ?\d+ s ago – {shown} ", words(as_("viewer").get("/w/alices-team/pipelines/")))
     assert f"– {shown}" in words(as_("viewer").get("/w/alices-team/pipelines/numbers/?tab=runs"))
-    assert ("In quarantine 5 rows" in words(as_("viewer").get(at(queued)))) is bool(kept)
+    assert ("In quarantine 5 rows" in words(as_("viewer").get(at(queued)))) is bool(quarantined)
 
 
 @pytest.mark.parametrize(("evaluated", "rejected"), [(True, "0"), (False, "–")])
