@@ -227,6 +227,17 @@ def test_a_preview_shows_the_groups(world: World) -> None:
     assert "2 groups, each shown at its first row. The 1 other rows of the groups are shown as filtered." in shown.notes
 
 
+def test_the_preview_of_a_run_counts_groups(world: World) -> None:
+    world.sql("create table t (country text, n bigint, total numeric)")
+    world.sql("insert into t values ('old', 1, 1)")
+    world.write("a", HEADER + "1,DE,a,10\n2,FR,b,5\n3,DE,c,4\n")
+    report = world.preview(document(world))
+    (effect,) = report.effects
+    assert (effect.before, effect.inserted, effect.deleted) == (1, 2, 1)
+    assert (target_of(report).rows_read, target_of(report).rows_grouped) == (3, 1)
+    assert world.rows() == [("old", 1, 1)]
+
+
 def test_a_group_that_the_table_refuses_is_a_group_in_quarantine(world: World) -> None:
     world.sql("create table t (country text check (country <> 'FR'), n bigint, total numeric)")
     world.write("a", HEADER + "1,DE,a,10\n2,FR,b,5\n3,FR,c,4\n")

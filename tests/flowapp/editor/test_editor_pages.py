@@ -207,6 +207,20 @@ def test_a_cast_takes_types_and_objects(act, draft):
     assert "decimalSeparator&quot;: &quot;,&quot;" in page.content.decode()
 
 
+def test_an_aggregate_is_made_in_the_form(act, draft):
+    act("add_node", kind="transform", node="")
+    shape, op = {"node": "transform", "at": "/nodes/2"}, "/nodes/2/ops/0"
+    act("append", "/nodes/2/ops", tag="aggregate", **shape)
+    act("set", f"{op}/by", line=["country", ""], **shape)
+    act("append", f"{op}/columns", **shape)
+    act("set", f"{op}/columns/0/as", value="total", **shape)
+    act("set", f"{op}/columns/0/function", value="sum", **shape)
+    page = act("set", f"{op}/columns/0/column", value="amount", **shape)
+    columns = [{"as": "total", "function": "sum", "column": "amount"}]
+    assert draft()["nodes"][2]["ops"] == [{"op": "aggregate", "by": ["country"], "columns": columns}]
+    assert "Group by" in words(page)
+
+
 def test_a_renamed_node_is_renamed_where_others_read_from_it(act, draft):
     page = act("rename_node", node="files", at="/nodes/0", value="raw").content.decode()
     assert 'data-node="raw"' in page
