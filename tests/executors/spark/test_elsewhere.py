@@ -18,8 +18,8 @@ HERE = Path(__file__).parent
 CONFORMANCE = HERE.parent / "conformance"
 SUITE = (
     *(HERE / name for name in ("test_columns.py", "test_first_failing.py", "test_one_pass.py", "test_probe.py")),
-    *(CONFORMANCE / f"test_{name}.py" for name in ("every_mode_and_format", "several_targets", "deduplicate", "joins")),
-    CONFORMANCE / "test_postgres_source.py",
+    *(CONFORMANCE / f"test_{name}.py" for name in ("every_mode_and_format", "several_targets", "postgres_source")),
+    *(CONFORMANCE / f"test_{name}.py" for name in ("deduplicate", "windows", "joins", "branches", "explodes")),
 )
 """What differs by where Spark runs; the rest of conformance is about the target, which is the same everywhere."""
 
