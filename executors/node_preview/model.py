@@ -58,9 +58,10 @@ class Violation:
 
 @dataclass(frozen=True, slots=True)
 class RowPreview:
-    """A row that reaches the node. `element` is the place of the element that an exploded row was made of. `before` and
-    `after` hold its values in the order of the columns; what the node does not pass on has no `after`. `unreadable` are
-    the columns after it whose value is not of their type, `raw` is the text of a record that could not be read."""
+    """A row that reaches the node. `element` is the position of the array element from which an exploded row was made.
+    `before` and `after` contain the values in the order of the columns; a row that the node removes has no `after`.
+    `unreadable` are the columns after the node whose value does not have their type. `raw` is the text of an unreadable
+    record."""
 
     file: str
     record: int

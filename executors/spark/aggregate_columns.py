@@ -1,4 +1,4 @@
-"""What the op aggregate does to the working columns."""
+"""Compiles the op aggregate."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ _BOOLEAN = ColumnType("boolean")
 
 
 def aggregate(compiler: Compiler, op: ops.Aggregate) -> None:
-    """Compute columns from the rows of each group, and keep the first row of each as the group. Rows that are filtered
-    out or bad take no part. Every column is read as its type first, because a bad value in a group would never be
-    reported."""
+    """Compute columns from the rows of each group, and keep the first row of each group as its result. Filtered and bad
+    rows are ignored. All columns are converted to their types first, because a bad value in a group would not be
+    reported later."""
     for name, working in list(compiler.working.items()):
         if flags_of(working.steps):
             compiler.need(name)
@@ -56,7 +56,7 @@ def _column(compiler: Compiler, column: ops.AggregateColumn) -> GroupColumn:
         raise _refused(compiler, column.column, why)
     argument = compiler.need(column.column)[0] if column.column is not None else None
     if column.function == "avg" and kind is not None and kind.kind != "decimal":
-        argument = f"cast({argument} AS decimal(20,0))"  # else Spark gives a float
+        argument = f"cast({argument} AS decimal(20,0))"  # otherwise Spark returns a float
     (out,) = compiler.new_columns([column.as_]).values()
     found = result_type(column.function, kind)
     if found is None:
@@ -76,7 +76,7 @@ def _refused(compiler: Compiler, name: str, why: str) -> Exception:
 
 
 def _outside(compiler: Compiler) -> str:
-    """True for rows that are rejected, or end the run, whatever group they belong to."""
+    """Return a condition that is true for rows that are rejected or end the run, and therefore belong to no group."""
     tried = compiler.tried_flags() | {
         flag.column for flag in compiler.flags if isinstance(flag, TieFlag | NoBranchFlag)
     }
@@ -86,7 +86,7 @@ def _outside(compiler: Compiler) -> str:
 def _group(
     compiler: Compiler, op: ops.Aggregate, columns: tuple[GroupColumn, ...], flags: frozenset[str]
 ) -> dict[str, Working]:
-    """The columns of the groups. The values of keys are those of the first row."""
+    """Return the columns of the groups. Keys have the values of the first row."""
     keys = {name: Working(compiler.get(name).base, compiler.get(name).type, flags=flags) for name in op.by}
     computed = zip(op.columns, columns, strict=True)
     return keys | {column.as_: Working(found.out, found.type, flags=flags) for column, found in computed}

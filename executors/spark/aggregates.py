@@ -1,5 +1,5 @@
-"""Columns computed from the rows of a group. The first row of each group stands for it; all rows stay, in their places,
-so that those that are rejected reach validation like all others."""
+"""Computes columns from the rows of a group. The first row of each group represents the group. All rows stay in their
+positions, so that rejected rows reach validation like all others."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from executors.spark.types import spark_type
 from executors.validation import FILE, RECORD
 
 MOST_RECORDS = 100
-"""Of a group, whose origin an entry for a rejected group names."""
+"""The number of records of a group whose origin the entry of a rejected group names."""
 
 
 _FEW = "_flow_few"
@@ -21,7 +21,7 @@ _FEW = "_flow_few"
 
 
 def add_groups(frame: DataFrame, stage: Aggregate, tasks: int) -> DataFrame:
-    """The frame with what the stage adds. Rows change places."""
+    """Return the frame with the columns that the stage adds. The order of the rows changes."""
     asked = F.expr(stage.eligible)
     by = [asked, *map(F.col, stage.keys)]
     group = SparkWindow.partitionBy(*by)
@@ -44,7 +44,8 @@ def add_groups(frame: DataFrame, stage: Aggregate, tasks: int) -> DataFrame:
 
 
 def _computed(column: GroupColumn, asked: Column) -> Column:
-    """Rows that are not asked are in no group; what their values would make fail is no failure."""
+    """Return the aggregate of a column. Rows that are not eligible are in no group, and their values must not cause
+    errors."""
     if column.argument is None:
         return F.count(F.lit(1))
     value = F.when(asked, F.expr(column.argument))
@@ -67,7 +68,7 @@ def _place_of(column: GroupColumn) -> str:
 
 
 def _place(column: GroupColumn, group: WindowSpec) -> Column:
-    """The place of a value among the different values of its group, from 1: the highest place is their number. A window
-    has no count of different values."""
+    """Return the rank of a value among the distinct values of its group, from 1. The highest rank is the number of
+    distinct values, because a window cannot count them."""
     value = F.expr(str(column.argument))
     return F.dense_rank().over(group.orderBy(value.asc_nulls_last()))

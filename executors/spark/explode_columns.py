@@ -1,4 +1,4 @@
-"""What the op explode does to the working columns."""
+"""Compiles the op explode."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def explode(compiler: Compiler, op: ops.Explode) -> None:
-    """Make several rows of a record, while it is read. Records that are bad stay, as one row."""
+    """Turn a record into several rows in the reader. Bad records stay one row."""
     require_json(compiler, op.op, op.field)
     for name in op.made:
         compiler.refuse_existing(name)
@@ -46,8 +46,8 @@ _TOO_LARGE = "makes rows of more than 256 MB: drop columns that the rows do not 
 
 
 def _unreadable(compiler: Compiler, op: ops.Explode) -> str:
-    """Where bad values become NULL, an array that cannot be read rejects its record all the same: it would be filtered
-    like one without elements, and nobody would see it."""
+    """Return the flag of values that are not arrays. They reject the record even if other bad values become NULL: the
+    record would otherwise be filtered like one without elements, and not be reported."""
     if compiler.retains_bad:
         return compiler.add_flag(lambda flag: CastFlag(flag, compiler.node, op.field, "array"))
     return compiler.add_flag(lambda flag: RejectFlag(flag, compiler.node, "type", op.field, "is not a JSON array"))

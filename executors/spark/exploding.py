@@ -1,4 +1,4 @@
-"""One row of each element of a JSON array, made where records are read. The rows of a record stay together."""
+"""Makes one row for each element of a JSON array, in the reader. The rows of a record stay together."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ if TYPE_CHECKING:
     from executors.spark.jobs import Task
 
 ELEMENTS = "_flow_elements"
-"""How many rows were made of the record, in each of them."""
+"""The number of rows of the record, stored in each of them."""
 MOST_RECORD_BYTES = 256 << 20
-"""What the rows of one record may take together: they are in one batch."""
+"""The largest size of the rows of one record, which must be in one batch."""
 _CELL_BYTES = 8
 
 
 @dataclass(frozen=True, slots=True)
 class Explode:
-    """Makes one row of each element of the arrays in `base`, and one of each other record.
+    """Makes one row for each element of the arrays in `base`, and one row for each other record.
 
-    Adds the JSON text of the `element`, its place ELEMENT, ELEMENTS, and `keep`, which is false for records without
-    elements unless `keep_empty`. The flag `unreadable` is true for what is no array, and where one of the flags `bad`
-    is; `too_large` for records whose rows would take too much memory. The columns `once` have their values in the
-    first row of each record alone: nothing behind reads them but the quarantine.
+    Adds the JSON text of the `element`, its position ELEMENT, the number ELEMENTS, and `keep`, which is false for
+    records without elements unless `keep_empty` is true. The flag `unreadable` is true for values that are not arrays,
+    and if one of the flags `bad` is set; `too_large` for records whose rows would take too much memory. The columns
+    `once` have their values in the first row of each record only, because only the quarantine reads them later.
     """
 
     base: str
@@ -58,7 +58,8 @@ class Explode:
 
 
 def run_reading(batch: pa.RecordBatch, programs: Sequence[Program | Explode]) -> Iterator[pa.RecordBatch]:
-    """The batch with what programs add, in several pieces where its records are exploded. Never raises for data."""
+    """Yield the batch with the columns of the programs, in several pieces if its records are exploded. Bad values do
+    not raise errors."""
     plain: list[Program] = []
     for number, program in enumerate(programs):
         if isinstance(program, Explode):
@@ -70,7 +71,7 @@ def run_reading(batch: pa.RecordBatch, programs: Sequence[Program | Explode]) ->
 
 
 def explode(batch: pa.RecordBatch, step: Explode) -> Iterator[pa.RecordBatch]:
-    """The rows of the batch's records, in pieces of bounded size."""
+    """Yield the rows of the batch's records, in pieces of bounded size."""
     found = _elements_of(batch, step)
     once = [name for name in batch.schema.names if name in step.once]
     dense = row_sizes(batch.drop_columns(once)) + _CELL_BYTES * batch.num_columns
@@ -104,7 +105,8 @@ def _elements_of(batch: pa.RecordBatch, step: Explode) -> _Elements:
 
 
 def _texts_of(document: Any) -> list[str | None] | None:
-    """The JSON texts of the elements; None for what is no array. NULL and a JSON null are arrays without elements."""
+    """Return the JSON texts of the elements; None for a value that is not an array. NULL and a JSON null are arrays
+    without elements."""
     if document is ABSENT or document is None:
         return []
     if not isinstance(document, list):
@@ -116,7 +118,7 @@ def _texts_of(document: Any) -> list[str | None] | None:
 
 
 def _ranges(sizes: np.ndarray[Any, Any]) -> Iterator[tuple[int, int]]:
-    """The records in ranges whose rows take about so many bytes; at least one record each."""
+    """Yield ranges of records whose rows take about `BATCH_BYTES`, with at least one record each."""
     ends, start = np.cumsum(sizes), 0
     while start < len(sizes):
         before = ends[start - 1] if start else 0
@@ -153,7 +155,7 @@ def _piece(
 
 @dataclass(frozen=True, slots=True)
 class WholeRecordsTask:
-    """Hands batches over to the sink that have all rows of their records: the JVM cuts batches anywhere."""
+    """Passes batches with complete records to the sink, because the JVM can split a batch between any two rows."""
 
     sink: Task
 
@@ -162,7 +164,8 @@ class WholeRecordsTask:
 
 
 def whole_records(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """The same rows in batches that part no record. Raises Terminal `rows.lost` if rows of a record are missing."""
+    """Yield the same rows in batches of complete records. Raises Terminal `rows.lost` if rows of a record are
+    missing."""
     parts: list[pa.RecordBatch] = []
     with closed_after(batches):
         for batch in batches:
@@ -182,7 +185,7 @@ def _ends_a_record(parts: Sequence[pa.RecordBatch]) -> bool:
 
 
 def _require_whole(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """Each row must follow the one before it in its record, and each record must have as many as were made."""
+    """Raise Terminal `rows.lost` unless the rows of each record are in order and complete."""
     places = pc.fill_null(batch.column(ELEMENT), 0).to_numpy(zero_copy_only=False)
     numbers = batch.column(ELEMENTS).to_numpy(zero_copy_only=False)
     ends = places + 1 == numbers

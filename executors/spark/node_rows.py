@@ -36,9 +36,9 @@ Values = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class NodeRow:
-    """A row of the source, as it is before and after the node, and what the pass found out about it. `element` is the
-    place of the element that it was made of. `filtered_at` is the node that filtered it, `entries` are (node, rule id,
-    field, message, severity). Of a target `staged` are the values that it would get."""
+    """A row of the source before and after the node, and its results in the pass. `element` is the position of the
+    array element from which the row was made. `filtered_at` is the node that filtered the row; `entries` are (node,
+    rule id, field, message, severity). If the node is a target, `staged` contains the values that would be loaded."""
 
     file: int
     record: int
