@@ -295,10 +295,10 @@ class TaskCount:
     `dropped_at` counts rejected rows by the first node on the path (source, transform and validate nodes in order, then
     the target) with a rule that rejected them. `filtered_at` counts filtered rows by node. `matched_at` and
     `unmatched_at` count looked-up rows of joins, by `join_key`. `elsewhere_at` counts the rows that go to other
-    branches of a node, `routed_at` the rows of each branch, by `branch_key`. `grouped_at` counts the rows that
-    aggregates took into groups, less one for each group; the groups report the same number as `in_groups`. `rows_read`
-    and `parts_read` come from readers that count what they read. `rows_exploded` counts the rows that were made of
-    records, less these records; a rejected record adds none, because it counts as one row throughout.
+    branches of a node, `routed_at` the rows of each branch, by `branch_key`. `grouped_at` is the number
+    of rows in the groups of aggregates minus the number of groups; the groups report the same number as `in_groups`.
+    `rows_read` and `parts_read` come from readers that count what they read. `rows_exploded` is the number of exploded
+    rows minus the number of their records; a rejected record adds none, because it counts as one row everywhere.
     """
 
     task: int
@@ -390,9 +390,9 @@ class NodeReport:
     On a target, `rows_rejected` counts all rows rejected by rules on its path; `rows_rejected_here` counts the rows
     rejected by this node, and its sum over the path is `rows_rejected`. `rows_filtered` is the sum of the path on a
     target, and the node's own count elsewhere. `rows_elsewhere` counts rows that go to other branches, `rows_grouped`
-    rows that aggregates took into groups, less one for each group, `rows_exploded` rows that were made of records, less
-    these records. `rows_in` is the output of the node before. On a branch node, `branches` counts the rows of each
-    branch, and `taken` names the branch of the target's rows. `is_partial` means that the target of another branch
+    is the number of rows in groups minus the number of groups, `rows_exploded` the number of exploded rows minus the
+    number of their records. `rows_in` is the output of the node before. On a branch node, `branches` counts the rows of
+    each branch, and `taken` names the branch of the target's rows. `is_partial` means that the target of another branch
     counts the rows rejected by this node.
     """
 

@@ -189,8 +189,8 @@ _OPS = (
     _error("flatten.path", "Write a path of names, such as $.customer.name. jsonPath takes an element of an array."),
     _error(
         "explode.order",
-        "Only operations that the reading task computes may stand before explode: select, drop, "
-        "rename, cast, trim, fillNull, regexExtract, jsonPath and flatten. Behind it, filter and compute row by row.",
+        "Before explode, only operations of the reading task are allowed: select, drop, "
+        "rename, cast, trim, fillNull, regexExtract, jsonPath and flatten. After it, filter and compute row by row.",
     ),
     _error("explode.repeated", "Explode once. Take other values out of the element with jsonPath or flatten."),
     _error("explode.reference", "Join with a source whose records are rows."),

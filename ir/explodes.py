@@ -1,4 +1,4 @@
-"""Rules about the op explode: what may stand before and behind it, and which targets take its rows."""
+"""Rules about the op explode: the ops that are allowed before and after it, and the targets of its rows."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from ir.pointers import Pointer
 from ir.structure import DraftNode
 
 Place = tuple[Op | None, Pointer]
-"""An op, or None for a branch node, and where it stands."""
+"""An op, or None for a branch node, and its position."""
 
 
 def check_explodes(graph: Graph) -> Iterator[Diagnostic]:
-    """All rules of this module. Each place is reported once, however many targets it leads to."""
+    """Check all rules of this module. Each position is reported once, also if it leads to several targets."""
     reported: set[tuple[str, Pointer]] = set()
     for node in graph.nodes:
         for found in _findings(node, graph):
@@ -38,7 +38,7 @@ def _findings(node: DraftNode, graph: Graph) -> Iterator[Diagnostic]:
         for join, at in node.spec.joins(node.at):
             reference = graph.by_id.get(join.with_)
             if reference is not None and any(isinstance(op, Explode) for op, _ in _places_up_to(reference, graph)):
-                message = f"{join.with_} explodes its rows, so that it cannot be a reference."
+                message = f"{join.with_} cannot be a reference, because it explodes rows."
                 yield diagnose("explode.reference", at / "with", message)
 
 
@@ -48,10 +48,10 @@ def _check_path(places: Sequence[Place], explodes: Sequence[int]) -> Iterator[Di
         yield diagnose("explode.repeated", places[other][1], "The rows are exploded already.")
     for op, at in places[:first]:
         if op is None or not op.made_while_reading:
-            yield diagnose("explode.order", at, f"{_named(op)} stands before explode.")
+            yield diagnose("explode.order", at, f"{_named(op)} is not allowed before explode.")
     for op, at in places[first:]:
         if op is None or op.compares_rows:
-            message = f"{_named(op)} stands behind explode, and could part rows of one record."
+            message = f"{_named(op)} is not allowed after explode: it could separate rows of one record."
             yield diagnose("explode.order", at, message)
 
 
@@ -62,7 +62,7 @@ def _named(op: Op | None) -> str:
 def _check_target(target: Target, at: Pointer) -> Iterator[Diagnostic]:
     mode = load_mode(target.load_mode)
     if mode.keeps_watermark or mode.follows_stream:
-        message = f"The load mode {target.load_mode} takes no rows that explode has made."
+        message = f"The load mode {target.load_mode} cannot load exploded rows."
         yield diagnose("explode.load_mode", at / "loadMode", message)
 
 
@@ -72,7 +72,7 @@ def _places_before(node: DraftNode, graph: Graph) -> list[Place]:
 
 
 def _places_up_to(last: DraftNode, graph: Graph) -> list[Place]:
-    """The ops of a node and of those that its rows come through, in their order, as far as there is no cycle."""
+    """Return the ops of a node and of the nodes before it, in order. Stops at a cycle."""
     chain: list[DraftNode] = []
     above: DraftNode | None = last
     while above is not None and above not in chain:

@@ -146,7 +146,7 @@ class Path:
 
     @property
     def explode(self) -> tuple[str, Explode] | None:
-        """The op that makes several rows of a record, and the node that it belongs to."""
+        """The op explode of the path and the id of its node; None if there is none."""
         found = ((node.id, op) for node in self.transforms for op in node.ops if isinstance(op, Explode))
         return next(found, None)
 

@@ -192,13 +192,14 @@ def _shown(job: NodePreviewJob, plan: _Plan, found: NodeRows, excerpt: Excerpt) 
 
 
 def _is_made(row: NodeRow, node: str, path: Path, order: Mapping[str, int]) -> bool:
-    """Whether a row is there at the node: before it is exploded, a record is one row."""
+    """Return whether a row exists at the node: before it is exploded, a record is one row."""
     is_before = path.explode is not None and order[node] < order[path.explode[0]]
     return not (is_before and row.element)
 
 
 def _repeats(row: NodeRow, node: str, path: Path) -> bool:
-    """Whether a row has the values of another one before the node, because the node makes both of one record."""
+    """Return whether a row has the same values before the node as another one, because the node explodes both from one
+    record."""
     return path.explode is not None and node == path.explode[0] and bool(row.element)
 
 

@@ -45,7 +45,7 @@ class LoadPlan:
     `staged` and `rejected` are the numbers of rows reported by the winning tasks, adjusted for rows refused since. Of
     rows with the same `upsert_key`, the last by `order_by` is loaded, else the last in source order if the source
     `keeps_order`. A row that is older by `order_by` than the table's row is not loaded. `is_exploded` means that
-    several rows may be made of one record, which have no order. `quarantine` maps nodes to the
+    a record can have several rows, which have no order. `quarantine` maps nodes to the
     table (`schema.name`) that stores their rejected rows. Load modes with a swap call `before_swap` when the rows are
     ready and before they lock anything of the table. `input`, `findings` and the result of `hooks_ran` after the load
     go into the marker. `settings` apply to the transaction. `rows_range` says where an incremental load begins; the

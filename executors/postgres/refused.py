@@ -50,8 +50,7 @@ def refuse_for(conn: Conn, plan: LoadPlan, refusals: list[Refusal]) -> TaskCount
 
 
 class _Gone(NamedTuple):
-    """Rows that were taken out of staging, and the records that they were made of: as many, unless these were
-    exploded."""
+    """The numbers of rows deleted from staging and of their records. They differ only for exploded rows."""
 
     rows: int
     records: int
@@ -81,7 +80,7 @@ class _Refuser:
             rows_warned=self._count_warned() - warned,
             rules=tuple(rules),
             dropped_at={self.plan.run.node: records} if records else {},
-            # A rejected record counts as one row, whatever number of rows was made of it.
+            # A rejected record counts as one row, also if it was exploded into several.
             rows_exploded=records - removed,
         )
 

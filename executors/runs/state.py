@@ -222,13 +222,13 @@ class LoadState:
 
     @property
     def rows_exploded(self) -> int:
-        """The rows that were made of records, less these records."""
+        """The number of exploded rows minus the number of their records."""
         return self.result.total("rows_exploded")
 
     @property
     def on_refused(self) -> OnTypeMismatch:
-        """What happens to rows that the table refuses. A row that was made of a record cannot be rejected without its
-        record, of which staging has the rows only; a replay has the record."""
+        """What happens to rows that the table refuses. An exploded row is rejected together with its record, which is
+        not in staging, except in a replay."""
         is_first_load = self.load.path.explode is not None and self.load.rejected is None
         return "abort" if is_first_load else self.target.on_type_mismatch
 

@@ -338,16 +338,16 @@ class Compiler:
         self.filter_column = self.filter_columns[self.node] = keep
 
     def programs(self) -> list[Program | Explode]:
-        """The programs that are run before this op."""
+        """Return the programs that run before this op."""
         return [*self.read, *(p for stage in self.stages if isinstance(stage, RunPrograms) for p in stage.programs)]
 
     def tried_flags(self) -> frozenset[str]:
-        """The flags of all steps that are taken before this op. From here on expressions can look at them."""
+        """Return the flags of all steps before this op. Later expressions can use them."""
         flags = frozenset(flag for program in self.programs() for flag in program.flags)
         return self._use("", flags)[1]
 
     def explode(self, step: Explode, kind: ColumnType) -> None:
-        """Make several rows of each record from here on. An op before it that has Spark compute would see records."""
+        """Turn each record into several rows. Spark must not compute any earlier op, because it would read records."""
         if self.stages:
             raise LookupError(f"{self.node} explodes rows that have left the reader")
         self.read.append(step)
@@ -358,7 +358,7 @@ class Compiler:
         self.filter_column = self.filter_columns[self.node] = step.keep
 
     def _once(self, step: Explode) -> Explode:
-        """The step, which leaves out the values that nothing behind reads from all rows of a record but the first."""
+        """Return the step with `once` set to the columns that no later step reads: one row can have their values."""
         place = self.read.index(step)
         before = {name for name, _ in self.source} | {p.out for p in self.read[:place] if isinstance(p, Program)}
         read = {column.base for column in self.working.values()} | self.needed.keys()
@@ -505,7 +505,7 @@ class Compiler:
         return base, flags
 
     def _read_columns(self) -> set[str]:
-        """The frame columns that the reader makes."""
+        """Return the frame columns of the reader."""
         return {name for name, _ in self.source} | {name for program in self.read for name in program.outputs}
 
     def _analyse(self, expressions: Mapping[str, tuple[str, str]]) -> dict[str, spark.DataType]:

@@ -151,8 +151,9 @@ class Aggregate:
 
 @dataclass(frozen=True, slots=True)
 class Groups:
-    """The groups of a path: the node that aggregates, the boolean columns that say which rows have come to it (None
-    for all) and which of them stay, those of `Aggregate`, and where the values of a group are, by name."""
+    """The groups of a path. `node` is the node with the aggregate. The boolean columns `before` (None for all rows) and
+    `keep` are true for the rows that reach the aggregate and for those that remain. `rows` and `records` are columns of
+    `Aggregate`; `values` are the frame columns of a group's values by name."""
 
     node: str
     before: str | None
@@ -262,7 +263,7 @@ class Compiled:
         return moves_rows(self.stages)
 
     def read_columns(self) -> tuple[str, ...]:
-        """The frame columns that the reader makes."""
+        """Return the frame columns of the reader."""
         return (*(name for name, _ in self.source), *(name for program in self.read for name in program.outputs))
 
     @property

@@ -198,6 +198,6 @@ def _require_whole(batch: pa.RecordBatch) -> pa.RecordBatch:
 def _rows_lost() -> Terminal:
     return Terminal(
         "rows.lost",
-        "Some rows that were made of a record did not reach validation.",
+        "Some exploded rows of a record did not reach validation.",
         hint="The target was not loaded. Please report this with the pipeline.",
     )

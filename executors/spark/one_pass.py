@@ -209,7 +209,7 @@ def _stage_rejected(session: RunSession, plan: PassPlan, staging: StagingArea, f
 
 
 def _with_all_values(reader: ReadTask) -> ReadTask:
-    """The reader, with the values of a record in each of its rows."""
+    """Return the reader without columns that have values in the first row of a record only."""
     programs = (replace(one, once=()) if isinstance(one, Explode) else one for one in reader.programs)
     return replace(reader, programs=tuple(programs))
 

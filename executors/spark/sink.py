@@ -52,8 +52,7 @@ class Evaluation:
         return evaluated
 
     def _evaluate_records(self, tally: Tally, batch: pa.RecordBatch) -> Evaluated:
-        """Evaluate the rows that were made of records. A rejected record counts as one row, also where some of its rows
-        were filtered."""
+        """Evaluate exploded rows. A rejected record counts as one row, also if some of its rows were filtered."""
         records = Records.in_batch(batch, self.plan.exploded)
         keep = pc.fill_null(batch.column(self.keeps[-1][1]), False).to_numpy(zero_copy_only=False)
         kept = records.where(keep)
@@ -81,7 +80,7 @@ class Evaluation:
 
 
 def _count_grouped(tally: Tally, batch: pa.RecordBatch, groups: Groups) -> int:
-    """Count the rows that went into groups beside those that stand for them; return their number."""
+    """Count the rows of groups except for the rows that represent the groups. Returns their number."""
     arrived = batch.column(groups.before).true_count if groups.before else batch.num_rows
     grouped: int = arrived - batch.column(groups.keep).true_count
     rows = batch.column(groups.rows)

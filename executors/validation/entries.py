@@ -84,7 +84,7 @@ def _forms(guilty: pa.RecordBatch, plan: ValidationPlan) -> list[str]:
 
 
 def _read(guilty: pa.RecordBatch, rows: RowIndexes, records: Records | None) -> pa.RecordBatch:
-    """The rows as they were read: of rows that were made of a record the first one alone has all its values."""
+    """Return the rows as they were read. Of exploded rows, only the first row of a record has all its values."""
     return guilty if records is None else records.rows.take(pa.array(records.of[rows]))
 
 

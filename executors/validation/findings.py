@@ -39,8 +39,8 @@ class Finding:
 
 @dataclass(slots=True)
 class Findings:
-    """`alive` marks the rows that no node has dropped so far. Only those reach the next node. Where rows were made of
-    `records`, all rows of one are dropped together."""
+    """`alive` marks the rows that no node has dropped so far. Only those reach the next node. If rows are exploded
+    from `records`, all rows of a record are dropped together."""
 
     alive: Mask
     records: Records | None = None
@@ -87,7 +87,7 @@ class Findings:
             self.alive = self.alive & ~(doomed if self.records is None else self.records.spread(doomed))
 
     def count(self, mask: Mask) -> int:
-        """How many rows are marked, or records that have such a row."""
+        """Return the number of marked rows or, if rows were exploded, of records with a marked row."""
         return int(mask.sum()) if self.records is None else self.records.count(mask)
 
     def violated(self) -> list[Finding]:

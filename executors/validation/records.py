@@ -1,4 +1,4 @@
-"""The records that rows were made of. A record has one outcome, whatever number of rows it makes."""
+"""The records of exploded rows. All rows of a record have one result."""
 
 from __future__ import annotations
 
@@ -13,13 +13,12 @@ from executors.validation.findings import Finding, Mask
 from executors.validation.plan import ELEMENT, FILE, RECORD
 
 MOST_NAMED = 3
-"""Elements that a message names; it counts the others."""
+"""The number of elements that a message lists. Further elements are counted."""
 
 
 @dataclass(frozen=True, slots=True)
 class Records:
-    """`of` gives the record of each row, `rows` have one row for each record, `field` is the column that was
-    exploded."""
+    """`of` contains the record of each row, `rows` one row for each record. `field` is the exploded column."""
 
     of: np.ndarray[Any, Any]
     rows: pa.RecordBatch
@@ -27,18 +26,18 @@ class Records:
 
     @classmethod
     def in_batch(cls, batch: pa.RecordBatch, field: str) -> Records:
-        """The records of a batch, in which the rows of each follow each other."""
+        """Return the records of a batch, in which the rows of a record are adjacent."""
         places = [batch.column(name).to_numpy(zero_copy_only=False) for name in (FILE, RECORD)]
         begins = np.ones(batch.num_rows, dtype=bool)
         begins[1:] = np.logical_or.reduce([place[1:] != place[:-1] for place in places])
         return cls(np.cumsum(begins) - 1, batch.filter(pa.array(begins)), field)
 
     def where(self, mask: Mask) -> Records:
-        """The same for some of the rows."""
+        """Return the records of the marked rows."""
         return replace(self, of=self.of[mask])
 
     def count(self, mask: Mask) -> int:
-        """How many records have a row that is marked."""
+        """Return the number of records with a marked row."""
         return len(np.unique(self.of[mask]))
 
     def spread(self, mask: Mask) -> Mask:
@@ -49,13 +48,13 @@ class Records:
         return spread
 
     def first(self, mask: Mask) -> np.ndarray[Any, np.dtype[np.intp]]:
-        """The first marked row of each record that has one."""
+        """Return the first marked row of each record with a marked row."""
         marked = np.flatnonzero(mask)
         return marked[np.unique(self.of[marked], return_index=True)[1]]
 
 
 def one_of_each_record(records: Records, batch: pa.RecordBatch, findings: Sequence[Finding]) -> list[Finding]:
-    """The findings with one violation for each record, whose message names the elements."""
+    """Return the findings with one violation for each record. Its message lists the elements."""
     places = batch.column(ELEMENT).to_pylist()
     return [_one_of_each(records, places, finding) for finding in findings]
 

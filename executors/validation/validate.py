@@ -34,8 +34,8 @@ from executors.validation.target import cast_severity, validate_column
 
 
 def validate(batch: pa.RecordBatch, plan: ValidationPlan, records: Records | None = None) -> Evaluated:
-    """Separate the rows of a batch that may be staged from those that are rejected. `records` are those that the rows
-    were made of. Never raises because of the data."""
+    """Separate the rows of a batch that may be staged from those that are rejected. `records` are the
+    records of exploded rows. Bad values do not raise errors."""
     findings = _validate_up_to_rules(batch, plan, records)
     staged = [
         validate_column(findings, plan, column, batch.column(plan.working[column.name]))

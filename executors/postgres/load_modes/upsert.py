@@ -154,7 +154,7 @@ def _require_distinct_rows(conn: Conn, plan: LoadPlan, key: UniqueKey) -> None:
     if refs := keys_repeated_in_records(conn, plan, key):
         raise InvalidContent(
             "upsert.key_repeated",
-            f"Rows that explode has made of one record have the same key ({', '.join(plan.upsert_key)}): "
+            f"Rows that are exploded from one record have the same key ({', '.join(plan.upsert_key)}): "
             f"{describe_positions(refs, {f.seq: f.name for f in plan.files})}.",
             node=plan.run.node,
             hint="The target was not loaded. Add a column that differs between the elements to upsertKey, for example "

@@ -162,7 +162,7 @@ def test_an_upsert_replaces_rows_by_their_element(world: World) -> None:
 def test_elements_of_a_record_must_have_different_keys(world: World) -> None:
     world.sql("create table t (id text primary key, item int, place int)")
     write(world, [(1, "[1]"), (2, "[1, 2]")])
-    with pytest.raises(InvalidContent, match=r"made of one record have the same key .*a\.jsonl record 2") as refused:
+    with pytest.raises(InvalidContent, match=r"from one record have the same key .*a\.jsonl record 2") as refused:
         world.run(document(world, explode("integer"), mode="upsert", upsertKey=["id"]))
     assert refused.value.code == "upsert.key_repeated"
     assert world.rows() == []
