@@ -161,7 +161,7 @@ def run(page: Page) -> None:
 def follow_to_the_rejected_row(page: Page) -> None:
     """The page follows the run by itself."""
     expect(page.locator(".equation")).to_contain_text("read 3 = loaded 2 + rejected 1 + filtered 0", timeout=PATIENCE)
-    expect(page.get_by_text("Of the loaded rows 2 inserted")).to_be_visible()
+    expect(page.get_by_text("Loaded rows: 2 inserted")).to_be_visible()
     page.get_by_role("link", name="rejected 1", exact=True).click()
     page.get_by_role("link", name=re.compile(r"good\.csv record 2")).click()
     expect(page.get_by_role("heading", name="Rejected row")).to_be_visible()
