@@ -121,7 +121,7 @@ KINDS = (
         "rows.in_band",
     ),
     AlertKind(
-        "remains.stay",
+        "cleanup.failed",
         "Data of a deleted pipeline was not removed",
         "Have the owner of the database delete what stays there.",
         "person",

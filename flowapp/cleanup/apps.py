@@ -18,6 +18,6 @@ class CleanupConfig(Registers, AppConfig):
         deletion.before_deletion.register(services.before_deletion)
         periodic.register(
             periodic.Task(
-                "clear up after deleted pipelines", lambda _: services.clean_up_pending(), 3600, periodic.CLEARING_UP
+                "clean up after deleted pipelines", lambda _: services.clean_up_pending(), 3600, periodic.CLEARING_UP
             )
         )

@@ -137,7 +137,7 @@ def _give_up(pending: PendingCleanup) -> bool:
         tables = f", and rejected rows in {', '.join(pending.quarantines)}" if pending.quarantines else ""
         with transaction.atomic():
             raise_alert(
-                "remains.stay",
+                "cleanup.failed",
                 "warning",
                 f"Pipeline {pending.slug!r} was deleted more than {REMOVED_DAYS} days ago, and connection "
                 f"{pending.connection!r} is removed. Its samples, watermarks and backups, if any, remain in that "

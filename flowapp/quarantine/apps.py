@@ -32,5 +32,5 @@ class QuarantineConfig(Registers, AppConfig):
         periodic.register(
             periodic.Task("forget row ids", lambda _: retained.forget_row_ids(), 3600),
             periodic.Task("purge rejected rows", lambda _: purging.purge_old_rows(), 3600, periodic.CLEARING_UP),
-            periodic.Task("go on with purges", lambda _: purging.continue_purges(), 30, periodic.CLEARING_UP),
+            periodic.Task("continue purges", lambda _: purging.continue_purges(), 30, periodic.CLEARING_UP),
         )

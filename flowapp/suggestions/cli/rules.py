@@ -23,7 +23,7 @@ def add_parser(commands: Any) -> None:
     suggest = add_command(
         group, "suggest", suggest_rules, "take a sample of the source and suggest rules that its rows pass"
     )
-    suggest.add_argument("--kept", action="store_true", help="use the stored samples; do not take a new one")
+    suggest.add_argument("--stored", action="store_true", help="use the stored samples; do not take a new one")
     trying = add_command(group, "try", try_rule, "count the rows of each stored sample that would fail a rule")
     trying.add_argument(
         "--rule", required=True, metavar="JSON", help='the rule, such as {"type": "notNull", "field": "id"}'
@@ -46,7 +46,7 @@ def suggest_rules(args: Namespace) -> Outcome:
 
     view = _view(args)
     target = selectors.target_of(view, args.node)
-    if not args.kept:
+    if not args.stored:
         _sample(view)
     samples = selectors.list_samples(view.draft.pipeline, target)
     proposals = selectors.list_proposals(samples, selectors.node_of(view, args.node))

@@ -126,7 +126,7 @@ def test_what_is_behind_a_connection_that_was_removed_is_let_go_of_in_the_end(lo
     PendingCleanup.objects.update(left_at=timezone.now() - timezone.timedelta(days=31))
     clean_up_pending()
     assert not PendingCleanup.objects.exists()
-    assert "'numbers' was deleted" in Alert.objects.get(kind="remains.stay").message
+    assert "'numbers' was deleted" in Alert.objects.get(kind="cleanup.failed").message
 
 
 def test_rejected_rows_that_nothing_can_reach_any_more_are_reported_once(loaded, workspace, schema, caplog):
@@ -141,7 +141,7 @@ def test_rejected_rows_that_nothing_can_reach_any_more_are_reported_once(loaded,
         clean_up_pending()
     assert not PendingCleanup.objects.exists()
     alert = Alert.objects.get()
-    assert (alert.kind, alert.count) == ("remains.stay", 1)
+    assert (alert.kind, alert.count) == ("cleanup.failed", 1)
     assert f"rejected rows in {schema}.rejects" in alert.message
 
 

@@ -230,7 +230,7 @@ def test_a_sample_is_taken_by_the_real_engine_whatever_was_loaded(checked, flow,
     assert "The sample of the source: 20 of 30 rows" in tried.stdout
     (folder / "a.csv").unlink()
     assert flow("rules", "suggest", "numbers", "check").status == 1
-    assert flow("rules", "suggest", "numbers", "check", "--kept").status == 0
+    assert flow("rules", "suggest", "numbers", "check", "--stored").status == 0
     assert flow("rules", "try", "numbers", "check", "--rule", "{").status == 64
 
 
