@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator
-from typing import get_args
+from collections.abc import Callable, Iterator
+from typing import Any, get_args
 
 import pytest
 
@@ -13,6 +13,7 @@ from executors.errors import Cancelled, Failure
 from executors.sources import postgres
 from executors.spark import one_pass
 from executors.spark.one_pass import Way
+from tests.executors.conformance.test_joins import with_customers
 from tests.executors.conformance.world import World, reconciles, target_of
 
 pytestmark = [pytest.mark.spark, pytest.mark.postgres]
@@ -93,20 +94,42 @@ SLOW = "select count(*) as id from {0}.s a, {0}.s b where a.pad || b.id <> ''"
 READING = "select count(*) from pg_stat_activity where application_name like 'flow run %% reads' and state = 'active'"
 
 
+SLOW_REFERENCE = "select count(*)::text as key, min(a.pad) as name from {0}.s a, {0}.s b where a.pad || b.id <> ''"
+
+
+def slow_table(world: World) -> dict[str, Any]:
+    return world.table_document(query=SLOW.format(world.schema))
+
+
+def slow_join(world: World) -> dict[str, Any]:
+    """Return a document whose orders are looked up in a query that takes minutes."""
+    world.sql("alter table t add customer text, add name text")
+    world.write("a", "id,customer\n1,a\n")
+    document = with_customers(world)
+    config = {"query": SLOW_REFERENCE.format(world.schema)}
+    document["nodes"][0] |= {"connector": "postgres", "connection": "warehouse", "config": config}
+    return document
+
+
 @pytest.mark.usefixtures("in_parts")
-def test_a_read_that_sends_nothing_can_be_cancelled_within_seconds(world: World) -> None:
+@pytest.mark.parametrize("slow", [slow_table, slow_join])
+def test_a_read_that_sends_nothing_can_be_cancelled_within_seconds(
+    world: World, slow: Callable[[World], dict[str, Any]]
+) -> None:
+    document = slow(world)
+
     def cancel() -> None:
-        while world.sql(READING + " and query like 'COPY%%'") == [(0,)]:
+        while world.sql(READING + " and query like '%%pad || b.id%%'") == [(0,)]:
             time.sleep(0.1)
         world.memory.stop = Cancelled("run.cancelled", "The run was cancelled by a person.")
         assert world.memory.interrupt is not None
         world.memory.interrupt()
 
-    person = threading.Thread(target=cancel)
+    person = threading.Thread(target=cancel, daemon=True)
     person.start()
     began = time.monotonic()
     with pytest.raises(Cancelled):
-        world.run(world.table_document(query=SLOW.format(world.schema)))
+        world.run(document)
     person.join()
     assert time.monotonic() - began < 60
     deadline = time.monotonic() + 10
