@@ -6,18 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from executors.errors import InvalidContent, Terminal
-from executors.model import (
-    BranchCount,
-    JoinCount,
-    NodeReport,
-    PassResult,
-    RecordRef,
-    RuleCount,
-    RunWarning,
-    branch_key,
-    join_key,
-)
+from executors.model import PassResult, RecordRef, RuleCount, branch_key, join_key
 from executors.reading import Reading
+from executors.report import BranchCount, JoinCount, NodeReport, RunWarning
 from executors.validation.tally import add_counts
 from ir.nodes import Source, Transform, Validate
 from ir.nodes.branch import Take, taken_of

@@ -1,7 +1,7 @@
 """The public interface of `executors`: runs of every kind, previews of nodes, Spark, hooks, webhooks, held loads, file
 detection, and suggested rules.
 
-The layers above import this module, `executors.model`, `executors.errors`, `executors.ports` and
+The layers above import this module, `executors.model`, `executors.report`, `executors.errors`, `executors.ports` and
 `executors.target_database`, and no other. Spark is imported at its first use, so that a web process never loads it.
 """
 
@@ -32,9 +32,10 @@ from executors.hooks.base import Interruption
 from executors.hooks.webhook import post_webhook
 from executors.hooks.webhook import sign as sign_webhook
 from executors.load_record import LoadCommit, LoadKind
-from executors.model import BackupRef, HookReport, RunJob, RunReport, RunWarning
+from executors.model import BackupRef, RunJob
 from executors.node_preview.model import LONGEST_VALUE, SAMPLE_KINDS, NodePreview, NodePreviewJob, SampleKind
 from executors.ports import Cancellation, Ports
+from executors.report import HookReport, RunReport, RunWarning
 from executors.runs.kinds import RUNS, STEPS
 from executors.runs.names import LABELS as STEP_LABELS
 from executors.runs.names import may_commit

@@ -10,7 +10,8 @@ from collections.abc import Iterable, Sequence
 
 from executors.accounting import VIOLATIONS, unmatched_warnings, violation_warnings
 from executors.load_record import LoadCommit, LoadCounts, LoadKind
-from executors.model import CheckReport, HookReport, NodeReport, RuleCount, RunReport, RunWarning, TargetCounts
+from executors.model import RuleCount
+from executors.report import CheckReport, HookReport, NodeReport, RunReport, RunWarning, TargetCounts
 from executors.target_counts import counted_twice, nodes_of, rules_of
 from ir.words import counted
 

@@ -10,7 +10,8 @@ from executors.error_codes import unreached_codes as unreached_codes
 from ir.errors import FlowError
 
 if TYPE_CHECKING:
-    from executors.model import PassResult, RunReport
+    from executors.model import PassResult
+    from executors.report import RunReport
 
 
 class Failure(FlowError):

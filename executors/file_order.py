@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 from executors.errors import Terminal
-from executors.model import FileScan, RunWarning, SourceFile
+from executors.model import FileScan, SourceFile
 from executors.ports import LoadUnits
+from executors.report import RunWarning
 from ir.connectors import config_of
 from ir.connectors.files import FilesConfig
 from ir.nodes import Source

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from executors.effects import Effect, NullRates
 from executors.errors import Failure, Terminal
 from executors.load_record import SkippedRows
-from executors.model import CheckReport, PassResult, SourceField, StageColumn
+from executors.model import PassResult, SourceField, StageColumn
+from executors.report import CheckReport
 from ir.nodes.hold import Hold
 
 

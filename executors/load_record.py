@@ -8,7 +8,8 @@ from enum import StrEnum
 from typing import Any, NamedTuple
 
 from executors.errors import Terminal
-from executors.model import Backup, CheckReport, HookReport, NodeReport, RuleCount, SourceField
+from executors.model import Backup, RuleCount, SourceField
+from executors.report import CheckReport, HookReport, NodeReport
 from ir.stored_json import StoredJson
 
 

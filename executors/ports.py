@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from executors.load_record import LoadCommit
-from executors.model import NodeReport, SourceFile
+from executors.model import SourceFile
+from executors.report import NodeReport
 
 
 class Events(Protocol):

@@ -13,7 +13,8 @@ from functools import reduce
 from itertools import combinations
 from typing import Any, TypeVar
 
-from executors.model import BranchCount, JoinCount, NodeReport, RuleCount, TargetCounts
+from executors.model import RuleCount
+from executors.report import BranchCount, JoinCount, NodeReport, TargetCounts
 from executors.validation.tally import add_counts
 
 K = TypeVar("K")

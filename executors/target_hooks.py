@@ -12,9 +12,10 @@ from executors.errors import Cancelled, Failure, Terminal, Transient
 from executors.hooks import HANDLERS
 from executors.hooks.base import HookCall, Interruption
 from executors.load_record import LoadCommit
-from executors.model import HookReport, RunJob, RunReport
+from executors.model import RunJob
 from executors.ports import Ports
 from executors.postgres.table_lock import LOCK_TIMEOUT
+from executors.report import HookReport, RunReport
 from executors.runs.names import POST_HOOKS, PRE_HOOKS
 from ir.hooks.base import Stage, TargetHook
 from ir.hooks.sql import SqlHook

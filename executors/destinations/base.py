@@ -23,18 +23,10 @@ from executors.destinations.rejected_rows import RejectedRowsHandler
 from executors.effects import Effect, NullRates
 from executors.errors import Terminal
 from executors.load_record import LoadCommit, Loaded, RunRef
-from executors.model import (
-    BackupRef,
-    CheckReport,
-    Connection,
-    Destination,
-    RunJob,
-    SourceField,
-    StageColumn,
-    TaskCount,
-)
+from executors.model import BackupRef, Connection, Destination, RunJob, SourceField, StageColumn, TaskCount
 from executors.ports import LoadUnits
 from executors.reading import Reading
+from executors.report import CheckReport
 from ir.nodes import Target
 from ir.pipeline import Path
 

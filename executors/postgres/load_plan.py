@@ -16,13 +16,14 @@ from executors.load_record import (
     SkippedRows,
     WatermarkValue,
 )
-from executors.model import Destination, DestinationColumn, HookReport, StageColumn
+from executors.model import Destination, DestinationColumn, StageColumn
 from executors.postgres.ddl import Conn
 from executors.postgres.incremental_range import IncrementalRange
 from executors.postgres.plan import FILLED, FLOW_RUN, SOURCE_FILE_HASH, SOURCE_RECORD
 from executors.postgres.staging import FILE, RECORD, StagingTables, is_winner, list_task_tables, task_table
 from executors.rejected_rows import RowPosition
 from executors.rejects import INPUT
+from executors.report import HookReport
 from executors.table_name import TableName
 from executors.types import wire_type
 

@@ -7,10 +7,11 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from executors.errors import Failure, Terminal
-from executors.model import RowsRef, RunJob, RunReport
+from executors.model import RowsRef, RunJob
 from executors.ports import Ports
 from executors.reading import Reading
 from executors.rejected_rows import Choice, RowPosition
+from executors.report import RunReport
 from executors.runs.names import LOAD, PASS, START
 from executors.runs.replay import choose_rows, open_replay, rows_of, target_of
 from executors.runs.runner import EachTarget, RunProcedure, carry_out

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from executors.model import RunJob, RunReport
+from executors.model import RunJob
 from executors.ports import Ports
+from executors.report import RunReport
 from executors.runs.fix import FIX_RUN, fix_rows
 from executors.runs.load import LOAD_RUN, run_pipeline
 from executors.runs.preview import PREVIEW_RUN, preview_pipeline

@@ -8,9 +8,10 @@ from dataclasses import replace
 from executors.commit_report import add_warnings
 from executors.errors import Transient
 from executors.load_record import LoadCommit
-from executors.model import RunJob, RunReport
+from executors.model import RunJob
 from executors.ports import Ports
 from executors.reading import Reading
+from executors.report import RunReport
 from executors.runs.load_steps import (
     CHECK,
     GUARD,

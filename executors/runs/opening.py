@@ -7,8 +7,9 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 from executors.formats.files import FileStore
-from executors.model import FileScan, RunJob, RunReport, SourceFile
+from executors.model import FileScan, RunJob, SourceFile
 from executors.ports import Ports
+from executors.report import RunReport
 from executors.runs.interrupts import Interrupts
 from executors.runs.looking import without_effects
 from executors.runs.state import Run, RunContext

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from executors.commit_report import add_warnings
-from executors.model import RunJob, RunReport
+from executors.model import RunJob
 from executors.ports import Ports
 from executors.reading import Reading
+from executors.report import RunReport
 from executors.runs.load_steps import (
     CHECK,
     EFFECT,

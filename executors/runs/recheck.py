@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from functools import partial
 
-from executors.model import RunJob, RunReport
+from executors.model import RunJob
 from executors.ports import Ports
+from executors.report import RunReport
 from executors.runs.load_steps import CHECK, EFFECT_OF_REPLAY, PASS, PROBE_LOOK, REFUSE_AND_COMPARE
 from executors.runs.names import START
 from executors.runs.replay import NOTHING_WORDS, choose_rows, open_replay, replay_paths, rows_of, target_of

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from executors.model import RowsRef, RunJob, RunWarning
+from executors.model import RowsRef, RunJob
 from executors.reading import Reading
+from executors.report import RunWarning
 from executors.runs.target_run import TargetRun
 from ir.nodes import Source
 

@@ -13,10 +13,11 @@ from dataclasses import replace
 
 from executors.errors import Terminal
 from executors.load_record import LoadCommit
-from executors.model import RowsRef, RunJob, RunReport
+from executors.model import RowsRef, RunJob
 from executors.ports import Ports
 from executors.reading import Reading
 from executors.rejected_rows import Choice
+from executors.report import RunReport
 from executors.runs.load_steps import (
     CHECK,
     LOAD_REJECTED,

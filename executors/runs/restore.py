@@ -10,8 +10,9 @@ from executors.destinations import load_destination
 from executors.destinations.base import Undo
 from executors.errors import Failure, Terminal
 from executors.load_record import LoadCommit, RunRef
-from executors.model import BackupRef, RunJob, RunReport, RunWarning
+from executors.model import BackupRef, RunJob
 from executors.ports import Ports
+from executors.report import RunReport, RunWarning
 from executors.runs.names import FINISH, LOAD, START
 from executors.runs.step import run_steps
 from executors.runs.steps.progress import log_commit

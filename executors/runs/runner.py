@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from executors.errors import Failure
-from executors.model import RunJob, RunReport
+from executors.model import RunJob
 from executors.ports import Ports
+from executors.report import RunReport
 from executors.runs.state import Run
 from executors.runs.step import Step, enter
 from executors.runs.target_run import TargetRun

@@ -7,9 +7,10 @@ from dataclasses import replace
 
 from executors.destinations.base import SampledRow
 from executors.errors import Terminal
-from executors.model import NodeReport, RunJob, RunReport
+from executors.model import RunJob
 from executors.ports import Ports
 from executors.reading import Reading
+from executors.report import NodeReport, RunReport
 from executors.runs.looking import without_effects
 from executors.runs.names import LIST, PASS, SCAN, START
 from executors.runs.opening import open_session, run_of, scanner

@@ -14,19 +14,10 @@ from executors.effects import Effect
 from executors.errors import ExpressionFailed, Terminal
 from executors.holding import StagedLoad
 from executors.load_record import NONE_SKIPPED, LoadCommit, RunRef, SkippedRows
-from executors.model import (
-    CheckReport,
-    Destination,
-    PassResult,
-    RowsRef,
-    RuleCount,
-    RunJob,
-    RunReport,
-    SourceField,
-    StageColumn,
-)
+from executors.model import Destination, PassResult, RowsRef, RuleCount, RunJob, SourceField, StageColumn
 from executors.ports import Ports
 from executors.reading import Reading
+from executors.report import CheckReport, RunReport
 from executors.runs.interrupts import Interrupts
 from executors.runs.target_run import TargetRun
 from executors.target_hooks import TargetHooks

@@ -11,9 +11,10 @@ from executors.errors import Failure, Terminal, Transient, WaitForFiles
 from executors.file_order import held_back, line_up, refuse_held_back, warn_of_late
 from executors.formats.files import FileStore, sha256_of
 from executors.load_record import LoadCommit, Loaded
-from executors.model import FileScan, RunJob, RunWarning, SourceFile
+from executors.model import FileScan, RunJob, SourceFile
 from executors.ports import Ports
 from executors.reading import Reading, read_files
+from executors.report import RunWarning
 from executors.runs.names import LIST, SCAN
 from executors.runs.target_run import TargetRun
 from executors.sources import load_file_source

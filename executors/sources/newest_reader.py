@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from executors.model import RunJob, RunWarning
+from executors.model import RunJob
 from executors.ports import Ports
 from executors.reading import Reading, read_files
+from executors.report import RunWarning
 from executors.runs.names import LIST, SCAN
 from executors.runs.target_run import TargetRun
 from executors.sources import load_file_source

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from executors.model import RunWarning
 from executors.reading import Reading
+from executors.report import RunWarning
 from executors.runs.target_run import TargetRun
 from ir.connectors import CONNECTORS
 from ir.nodes import Source

@@ -7,9 +7,10 @@ from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 
 from executors.errors import Failure, Terminal
-from executors.model import RunJob, RunWarning
+from executors.model import RunJob
 from executors.ports import Ports
 from executors.reading import Reading
+from executors.report import RunWarning
 from executors.runs.names import LIST
 from executors.runs.target_run import TargetRun
 from executors.sources import load_snapshot_source

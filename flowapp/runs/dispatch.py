@@ -11,7 +11,8 @@ from django.conf import settings
 from django.db import InterfaceError, OperationalError, connections
 
 from executors.errors import Cancelled, Terminal, Transient
-from executors.model import RunJob, RunReport
+from executors.model import RunJob
+from executors.report import RunReport
 from flowapp.accounts.models import User
 from flowapp.connections.services import refuse_control_databases, resolve_connections, resolve_webhooks
 from flowapp.logs import log_crash

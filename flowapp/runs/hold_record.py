@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from executors.api import Held, Reason, StagedLoad
-from executors.model import Effect
+from executors.report import Effect
 from flowapp.runs.stored_report import without_values
 from ir.stored_json import StoredJson
 

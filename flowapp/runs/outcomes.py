@@ -14,7 +14,7 @@ from django.db.models.functions import Now
 
 from executors.api import UNDONE, Held, LoadCommit, report_commits
 from executors.errors import Cancelled, LeaseLost, TargetBusy, Terminal, WaitForFiles
-from executors.model import RunReport
+from executors.report import RunReport
 from flowapp.alerts.services import raise_alert, resolve_by
 from flowapp.clock import from_now
 from flowapp.logs import redact

@@ -10,8 +10,9 @@ from django.db import transaction
 from django.db.models.functions import Now
 
 from executors.api import LoadCommit, may_commit
-from executors.model import NodeReport, SourceFile
+from executors.model import SourceFile
 from executors.ports import NewestFile, Ports
+from executors.report import NodeReport
 from flowapp.alerts.services import raise_alert
 from flowapp.logs import redact
 from flowapp.runs.leases import Claim, LeaseRenewer

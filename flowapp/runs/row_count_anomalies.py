@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from statistics import fmean
 
 from executors.api import add_warnings
-from executors.model import RunReport, RunWarning
+from executors.report import RunReport, RunWarning
 from flowapp.alerts.services import raise_alert, resolve_by
 from flowapp.pipelines.documents import read_document
 from flowapp.runs.models import LOADED, LOADS, CommitRecord, Run

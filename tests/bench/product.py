@@ -9,7 +9,8 @@ from typing import Any
 
 import psycopg
 
-from executors.model import Connection, NodeReport
+from executors.model import Connection
+from executors.report import NodeReport
 from tests.executors.conformance.world import World, reconciles, target_of
 
 COLUMNS = [

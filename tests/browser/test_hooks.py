@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from executors.model import Connection, HookReport
+from executors.model import Connection
+from executors.report import HookReport
 from tests.browser.looks import Complaints, find_barriers, in_all_looks, show_as, sideways
 from tests.browser.people import sign_in
 from tests.flowapp.conftest import make_document

@@ -9,7 +9,7 @@ import pytest
 from django.utils import timezone
 from playwright.sync_api import Page, expect
 
-from executors.model import CheckReport, RunWarning
+from executors.report import CheckReport, RunWarning
 from tests.browser.looks import Complaints, find_barriers, in_all_looks, show_as, sideways
 from tests.browser.people import sign_in
 from tests.flowapp.conftest import make_document

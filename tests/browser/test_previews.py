@@ -40,7 +40,8 @@ def make_world(warehouse: Connection) -> dict[str, str]:
 
 def _counts(job: Any, ports: Any) -> Any:
     from executors.effects import Effect, KeyMatch, Sample
-    from executors.model import NodeReport, RuleCount, RunReport
+    from executors.model import RuleCount
+    from executors.report import NodeReport, RunReport
 
     samples = tuple(
         Sample({"id": str(n)}, {"dep_delay": [str(n), str(n + 3)], "tailnum": [None, f"N{n}UA"]}) for n in range(20)
@@ -56,7 +57,8 @@ def _holds(job: Any, ports: Any) -> Any:
     from executors.effects import Effect, KeyMatch
     from executors.holding import Evaluation, Held, Reason, StagedLoad
     from executors.load_record import NONE_SKIPPED
-    from executors.model import PassResult, RunReport
+    from executors.model import PassResult
+    from executors.report import RunReport
 
     if job.approved:
         return RunReport()

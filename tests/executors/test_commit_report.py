@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from executors.commit_report import add_commit
 from executors.load_record import LoadCommit, LoadCounts, LoadKind, LoadRecord, TableIdentity
-from executors.model import RunReport
+from executors.report import RunReport
 
 TABLE = TableIdentity("public", "t", 1)
 ONE_ROW = LoadCounts(staged=1, inserted=1)

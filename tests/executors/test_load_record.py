@@ -8,7 +8,8 @@ import pytest
 
 from executors.errors import Terminal
 from executors.load_record import InputCounts, LoadCommit, LoadCounts, LoadRecord, RestoreRecord, TableIdentity
-from executors.model import Backup, CheckReport, HookReport, NodeReport, RuleCount
+from executors.model import Backup, RuleCount
+from executors.report import CheckReport, HookReport, NodeReport
 
 RECORD = LoadRecord(
     input=InputCounts(rows_in=3, rows_read=4, rows_rejected=1),

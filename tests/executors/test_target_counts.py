@@ -6,7 +6,8 @@ from __future__ import annotations
 import pytest
 
 from executors.commit_report import put_counts, warn_of_counts
-from executors.model import NodeReport, RuleCount, RunReport, TargetCounts
+from executors.model import RuleCount
+from executors.report import NodeReport, RunReport, TargetCounts
 from executors.target_counts import counted_twice, nodes_of, rules_of
 
 RECORDS = {"a": (10, 2), "b": (5, 1), "c": (7, 0)}

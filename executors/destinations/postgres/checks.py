@@ -8,13 +8,14 @@ from dataclasses import replace
 from datetime import datetime
 
 from executors.hooks.base import Interruption
-from executors.model import CheckReport, Destination, RunJob, SourceField, StageColumn
+from executors.model import Destination, RunJob, SourceField, StageColumn
 from executors.postgres.checks import BoundCheck, Staged, probe_checks, run_checks
 from executors.postgres.checks.custom_sql import MOST_SECONDS
 from executors.postgres.client import interrupt
 from executors.postgres.ddl import Conn
 from executors.postgres.read import ReadSession
 from executors.postgres.staging import StagingTables
+from executors.report import CheckReport
 from ir.load_modes import load_mode
 from ir.pipeline import Path
 

@@ -42,7 +42,7 @@ from executors.destinations.postgres.watermark import (
 from executors.destinations.rejected_rows import RejectedRowsHandler
 from executors.errors import Terminal
 from executors.load_record import LoadCommit, Loaded, RunRef
-from executors.model import CheckReport, Connection, Destination, RunJob, SourceField, StageColumn, TaskCount
+from executors.model import Connection, Destination, RunJob, SourceField, StageColumn, TaskCount
 from executors.postgres import meta, preview, quarantine, staging
 from executors.postgres.checks import Staged
 from executors.postgres.client import charset_of, translate
@@ -56,6 +56,7 @@ from executors.postgres.refused import refuse_rows
 from executors.postgres.samples import keep_source_sample
 from executors.postgres.trial import refuse_tried
 from executors.reading import Reading
+from executors.report import CheckReport
 from executors.runs.target_run import TargetRun
 from executors.secrets import encrypt
 from ir.nodes import Target

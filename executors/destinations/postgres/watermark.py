@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from executors.destinations.postgres.plan import load_plan
-from executors.model import RunWarning
 from executors.postgres.boundary_rows import have_columns_changed
 from executors.postgres.ddl import Conn
 from executors.postgres.incremental_range import IncrementalRange, first_range, open_range
 from executors.postgres.skipped_rows import skip_rows
 from executors.pushdown import source_column
 from executors.reading import Bound, Reading
+from executors.report import RunWarning
 from executors.runs.state import LoadState, RunContext
 from ir.load_modes import load_mode
 from ir.nodes import Target

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from executors.errors import Terminal
-from executors.model import CheckReport
 from executors.postgres.checks import (
     cardinality,
     custom_sql,
@@ -25,6 +24,7 @@ from executors.postgres.checks import (
 )
 from executors.postgres.checks.base import CheckHandler, Staged
 from executors.postgres.client import translate
+from executors.report import CheckReport
 from ir.checks import Check
 from ir.kinds import KindTable
 

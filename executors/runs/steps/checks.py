@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from executors.errors import InvalidContent
-from executors.model import CheckReport
+from executors.report import CheckReport
 from executors.runs.state import LoadState
 
 

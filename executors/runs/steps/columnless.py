@@ -7,8 +7,9 @@ from dataclasses import replace
 
 from executors.destinations.base import Prepared
 from executors.errors import InvalidContent
-from executors.model import Destination, RunWarning, SourceField
+from executors.model import Destination, SourceField
 from executors.reading import Reading
+from executors.report import RunWarning
 from executors.runs.state import LoadState, RunContext
 from executors.runs.steps.prepare import compile_reading, new_load
 from executors.runs.steps.rules import too_many

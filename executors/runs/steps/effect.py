@@ -17,7 +17,7 @@ from executors.commit_report import (
     warn_of_counts,
 )
 from executors.effects import Effect
-from executors.model import NodeReport, RunWarning, TargetCounts
+from executors.report import NodeReport, RunWarning, TargetCounts
 from executors.runs.state import LoadState
 from executors.runs.steps.hold import reasons_to_hold
 

@@ -10,7 +10,7 @@ from executors.destinations.base import Reevaluation
 from executors.effects import Effect, NullRates
 from executors.errors import InvalidContent
 from executors.holding import Evaluation, Held, Reason, StagedLoad, check_hold_limits, not_approved
-from executors.model import TargetCounts
+from executors.report import TargetCounts
 from executors.runs.state import LoadState
 from ir.load_modes import load_mode
 from ir.nodes import Target

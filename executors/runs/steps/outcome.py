@@ -7,7 +7,7 @@ from functools import partial
 
 from executors.commit_report import add_commit, put_counts
 from executors.load_record import LoadCommit
-from executors.model import NodeReport, TargetCounts
+from executors.report import NodeReport, TargetCounts
 from executors.runs.state import Run, RunContext
 from executors.runs.target_run import TargetRun
 

@@ -9,8 +9,8 @@ from typing import Any
 from executors import accounting
 from executors.commit_report import put_counts
 from executors.errors import Terminal
-from executors.model import NodeReport, TargetCounts
 from executors.rejected_limit import files_rejected, too_many_rejected
+from executors.report import NodeReport, TargetCounts
 from executors.runs.state import LoadState
 
 _OF_LOADS = (

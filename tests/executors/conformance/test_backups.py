@@ -10,10 +10,11 @@ import pytest
 
 from executors.errors import Terminal
 from executors.load_record import WatermarkValue
-from executors.model import BackupRef, Connection, RunReport
+from executors.model import BackupRef, Connection
 from executors.postgres.backups import drop_backups
 from executors.postgres.client import connect
 from executors.postgres.load_modes import LOAD_MODES
+from executors.report import RunReport
 from executors.runs.restore import restore_pipeline
 from tests.executors.conformance.world import World, reconciles, target_of
 

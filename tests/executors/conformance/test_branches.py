@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 
 from executors.errors import Terminal
-from executors.model import BranchCount, NodeReport, RowsRef, RunReport
+from executors.model import RowsRef
 from executors.node_preview.model import NodePreviewJob
 from executors.node_preview.preview import preview_node
+from executors.report import BranchCount, NodeReport, RunReport
 from executors.runs.replay import replay_rows
 from ir import parsePipelineIR
 from tests.executors.conformance.world import World

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from executors.errors import Failure, InvalidContent
-from executors.model import NodeReport, RunReport
 from executors.node_preview.model import NodePreviewJob
 from executors.node_preview.preview import preview_node
+from executors.report import NodeReport, RunReport
 from ir import parsePipelineIR
 from tests.executors.conformance.test_replays import fix, replay
 from tests.executors.conformance.world import World, target_of

@@ -9,8 +9,9 @@ import pytest
 from executors.destinations.postgres import opening
 from executors.destinations.postgres.rejected_rows import PostgresRejectedRows
 from executors.errors import Cancelled, Failure
-from executors.model import RowsRef, RunReport
+from executors.model import RowsRef
 from executors.postgres import choosing
+from executors.report import RunReport
 from executors.runs.fix import fix_rows
 from executors.spark import fix_values
 from tests.executors.conformance.world import World

@@ -10,7 +10,7 @@ import pytest
 
 from executors.errors import Terminal, Transient
 from executors.holding import Held, StagedLoad
-from executors.model import RunReport
+from executors.report import RunReport
 from executors.runs.load import run_pipeline
 from ir.stored_json import StoredJson
 from tests.executors.conformance.world import World, reconciles, target_of

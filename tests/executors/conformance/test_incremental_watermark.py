@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from executors.errors import Failure, Terminal, Transient
-from executors.model import NodeReport
 from executors.postgres.client import connect
 from executors.postgres.inspect import inspect_target
 from executors.postgres.watermarks import WatermarkKey, find_watermark, reset_watermark, set_watermark
+from executors.report import NodeReport
 from executors.table_name import TableName
 from tests.executors.conformance.world import World, reconciles, target_of
 

@@ -12,9 +12,10 @@ from pyspark.sql import functions as F  # noqa: N812
 
 from executors.errors import Failure, InvalidContent, Terminal
 from executors.holding import Held
-from executors.model import JoinCount, RowsRef, RunReport
+from executors.model import RowsRef
 from executors.node_preview.model import NodePreviewJob
 from executors.node_preview.preview import preview_node
+from executors.report import JoinCount, RunReport
 from executors.runs.fix import fix_rows
 from executors.runs.load import run_pipeline
 from executors.runs.recheck import recheck_rows

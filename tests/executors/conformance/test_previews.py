@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from psycopg import sql
 
 from executors.errors import Cancelled, Failure, Terminal
-from executors.model import RunReport
+from executors.report import RunReport
 from tests.executors.conformance.world import FORMATS, Memory, World, target_of
 from tests.properties import examples
 from tests.tiers import pair

@@ -10,10 +10,11 @@ from typing import Any
 import pytest
 
 from executors.errors import Failure, LeaseLost, Transient
-from executors.model import BackupRef, RowsRef, RunReport
+from executors.model import BackupRef, RowsRef
 from executors.postgres.client import connect
 from executors.postgres.quarantined import Owner, change_of, change_rows, find_rows
 from executors.postgres.replay_results import count_results, drop_old_results, read_results
+from executors.report import RunReport
 from executors.runs.fix import fix_rows
 from executors.runs.recheck import recheck_rows
 from executors.runs.replay import replay_rows

@@ -11,7 +11,8 @@ import pytest
 
 from executors.errors import Failure
 from executors.hooks.base import Interruption
-from executors.model import Connection, HookReport, RunJob, WebhookConnection
+from executors.model import Connection, RunJob, WebhookConnection
+from executors.report import HookReport
 from executors.target_hooks import run_hook
 from ir import parsePipelineIR
 from tests.databases import connect_to

@@ -16,10 +16,11 @@ from typing import Any
 import pytest
 
 from executors.errors import TargetBusy
-from executors.model import Connection, RunReport
+from executors.model import Connection
 from executors.postgres.client import connect
 from executors.postgres.load_modes import LOAD_MODES
 from executors.postgres.meta import ensure_meta
+from executors.report import RunReport
 from flowapp.embedded.processes import wait_until
 from tests.executors.conformance.world import Memory, World, reconciles
 

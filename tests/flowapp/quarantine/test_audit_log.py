@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from executors.model import RunReport
+from executors.report import RunReport
 from flowapp.quarantine.audit_log import list_audit_log
 from flowapp.quarantine.records import note_decision, note_sent
 from flowapp.runs.holds import Decider

@@ -8,7 +8,7 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from executors.model import RunReport
+from executors.report import RunReport
 from flowapp.pipelines.selectors import get_version
 from flowapp.pipelines.services import save_version
 from flowapp.quarantine.choosing import choose_alike, choose_by_keys

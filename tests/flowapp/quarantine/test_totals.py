@@ -13,8 +13,8 @@ from django.utils import timezone
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from executors.model import NodeReport, RunReport
 from executors.model import RuleCount as Counted
+from executors.report import NodeReport, RunReport
 from flowapp.accounts.models import Workspace
 from flowapp.pipelines.models import Pipeline, PipelineVersion
 from flowapp.processes.retention import delete_old_rows

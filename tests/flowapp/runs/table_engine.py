@@ -11,11 +11,12 @@ from dataclasses import dataclass, field
 from psycopg import sql
 
 from executors.load_record import InputCounts, LoadCommit, LoadCounts, LoadRecord, RunRef, TableIdentity
-from executors.model import RuleCount, RunJob, RunReport
+from executors.model import RuleCount, RunJob
 from executors.ports import Ports
 from executors.postgres import meta
 from executors.postgres.client import connect, translate
 from executors.postgres.fences import raise_fence, require_fence
+from executors.report import RunReport
 from ir.nodes import Target
 
 ROWS = 3

@@ -11,10 +11,11 @@ from django.db import InterfaceError, OperationalError, connections
 from django.db import connection as control
 
 from executors.errors import Cancelled, TargetBusy, Terminal, Transient, WaitForFiles
-from executors.model import CheckReport, RunReport, RunWarning, SourceFile
+from executors.model import SourceFile
 from executors.postgres import meta
 from executors.postgres.client import connect
 from executors.postgres.fences import raise_fence
+from executors.report import CheckReport, RunReport, RunWarning
 from flowapp.alerts.models import Alert, AlertState
 from flowapp.clock import from_now
 from flowapp.pipelines.deletion import delete_pipeline

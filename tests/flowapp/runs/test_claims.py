@@ -6,7 +6,8 @@ import pytest
 
 from executors.errors import LeaseLost
 from executors.load_record import LoadCommit, TableIdentity
-from executors.model import NodeReport, SourceFile
+from executors.model import SourceFile
+from executors.report import NodeReport
 from flowapp.clock import from_now
 from flowapp.runs.leases import claim_run, take_over
 from flowapp.runs.models import NodeRun, Run, RunLog, State, Trigger

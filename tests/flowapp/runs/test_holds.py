@@ -10,7 +10,8 @@ from executors.effects import Effect
 from executors.errors import Terminal, Transient
 from executors.holding import Evaluation, Held, Reason, StagedLoad
 from executors.load_record import NONE_SKIPPED
-from executors.model import NodeReport, PassResult, RunReport
+from executors.model import PassResult
+from executors.report import NodeReport, RunReport
 from flowapp.alerts.models import Alert
 from flowapp.clock import from_now
 from flowapp.runs.cli.run_report import STATUS_BY_STATE

@@ -8,7 +8,7 @@ import re
 import pytest
 from django.utils import timezone
 
-from executors.model import CheckReport, RunWarning
+from executors.report import CheckReport, RunWarning
 from flowapp.accounts.services import ensure_workspace
 from flowapp.connections.secrets import encrypt
 from flowapp.pipelines.models import Pipeline

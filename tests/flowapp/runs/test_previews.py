@@ -7,7 +7,7 @@ from django.utils import timezone
 
 from executors.effects import Effect, KeyMatch, Sample
 from executors.errors import Terminal
-from executors.model import NodeReport, RunReport
+from executors.report import NodeReport, RunReport
 from flowapp.accounts.models import User
 from flowapp.alerts.models import Alert
 from flowapp.editor.listing import Filters, list_rows

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from executors.effects import KeyMatch, Sample
-from executors.model import CheckReport, Effect, HookReport, RunReport, RunWarning
+from executors.report import CheckReport, Effect, HookReport, RunReport, RunWarning
 from flowapp.runs.stored_report import StoredReport, check_documents
 from ir.errors import FlowError
 

@@ -11,10 +11,11 @@ from typing import Any
 import psycopg
 import pytest
 
-from executors.model import CheckReport, SourceField
+from executors.model import SourceField
 from executors.postgres.checks import Staged, probe_checks, run_checks
 from executors.postgres.inspect import inspect_target
 from executors.postgres.read import ReadSession
+from executors.report import CheckReport
 from ir.checks import Check
 from ir.load_modes import load_mode
 
