@@ -54,7 +54,7 @@ def _wrong(staged: Staged, columns: Sequence[str], repeated: int, keys: int, the
     named, table = ", ".join(columns), TableName(staged.dest.schema, staged.dest.table)
     parts = [f"{counted(repeated, 'row')} with {counted(keys, 'repeated value')} of {named}"] if repeated else []
     if there:
-        parts.append(f"{counted(there, 'row')} with {named} that exist in {table}")
+        parts.append(f"{counted(there, 'row')} with values of {named} that already exist in {table}")
     return "; ".join(parts)
 
 

@@ -116,7 +116,7 @@ def test_a_key_that_the_table_holds_is_found_when_rows_are_added(ready: World) -
     document = ready.document(columns=COLUMNS, checks={"unique": {"column": "id", "onFail": "abort"}})
     ready.run(document)
     ready.write("b.csv", FORMATS["csv"](rows(1)))
-    with pytest.raises(Terminal, match=r"1 row with id that .*t has"):
+    with pytest.raises(Terminal, match=r"1 row with values of id that already exist in .*t"):
         ready.run(document)
     assert len(ready.rows()) == 3
 

@@ -86,8 +86,8 @@ def test_rules_see_what_the_ops_have_made_and_not_what_they_took_away(
 @pytest.mark.parametrize(
     ("rule", "code", "says"),
     [
-        (expression("a + b"), "rule.not_boolean", r"expression \(rule 1\): 'a \+ b' gives int"),
-        (expression("a > 0", when="c"), "rule.not_boolean", "'c' gives string"),
+        (expression("a + b"), "rule.not_boolean", r"expression \(rule 1\): 'a \+ b' returns int"),
+        (expression("a > 0", when="c"), "rule.not_boolean", "'c' returns string"),
         (expression("nothing > 0"), "column.unknown", "no column 'nothing'"),
         (expression("a > array(1)"), "expression.invalid", "expression"),
     ],
