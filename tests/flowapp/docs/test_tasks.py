@@ -25,6 +25,7 @@ ORDERS = ("load-a-csv", "find-a-row", "fix-rejected-rows", "schedule-a-pipeline"
 ALONE = (
     "keep-two-tables-in-step",
     "branch-rows",
+    "load-arrays",
     "load-totals",
     "join-with-a-table",
     "select-with-sql",
@@ -48,7 +49,7 @@ class Reader:
     def follow(self, page: str) -> None:
         for block in read_blocks(page):
             match block.language:
-                case "csv":
+                case "csv" | "jsonl":
                     self._write(self.files / block.file, block.text)
                 case "json" if block.file:
                     self._write(self.folder / block.file, self._in_schema(block.text))
@@ -156,4 +157,12 @@ def test_each_country_gets_one_row_of_totals(follow) -> None:
     assert reader.query("select country, orders, customers, amount from public.totals order by 1") == [
         ("DE", 3, 2, 40),
         ("FR", 1, 1, Decimal("7.50")),
+    ]
+
+
+def test_an_order_is_loaded_with_all_its_lines_or_not_at_all(follow) -> None:
+    reader = follow("load-arrays")
+    assert reader.query("select id, line_no, sku, quantity from public.order_lines order by 1, 2") == [
+        (1, 0, "A-1", 2),
+        (1, 1, "B-7", 1),
     ]
