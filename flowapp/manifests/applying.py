@@ -14,7 +14,8 @@ from django.db.models.functions import Now
 from flowapp.accounts.models import User
 from flowapp.accounts.roles import is_at_least
 from flowapp.connections.services import add_connection, change_connection, remove_connection
-from flowapp.manifests.comparing_connections import Environment, declared_fields, entered_fields
+from flowapp.manifests.comparing_connections import Environment, entered_fields
+from flowapp.manifests.connection_kinds import declared_fields
 from flowapp.manifests.models import AppliedConnection, AppliedPipeline, Proposal, ProposalState
 from flowapp.manifests.planning import Planned
 from flowapp.manifests.states import note_connection, note_pipeline, saved_document, saved_hash

@@ -7,53 +7,29 @@ from typing import Any
 
 from django.views.decorators.debug import sensitive_variables
 
-from flowapp.connections.fields import ConnectionFields, require_host
+from flowapp.connections.fields import ConnectionFields
 from flowapp.connections.models import Connection
 from flowapp.connections.services import KINDS
 from flowapp.connections.usage import pipelines_using
 from flowapp.connections.webhook_fields import WebhookFields
+from flowapp.manifests.connection_kinds import declared_fields, kind_of, stored_fields
 from flowapp.manifests.models import AppliedConnection
 from flowapp.manifests.states import WorkspaceState
 from ir.errors import FlowError
-from ir.manifests.connections import DeclaredConnection, DeclaredPostgres, DeclaredWebhook, secrets_of
+from ir.manifests.connections import DeclaredConnection, secrets_of
 from ir.manifests.plan import ConnectionChange, Drift, Need, Problem
 from ir.manifests.project import Project, ProjectConnection
 
 Environment = Mapping[str, str]
-_ADDRESS = ("kind", "host", "port", "database", "user")
 
 
-def declared_fields(spec: DeclaredConnection) -> dict[str, Any]:
-    """Return the public fields of a connection, in the form of `stored_fields`."""
-    if isinstance(spec, DeclaredPostgres):
-        return spec.model_dump(exclude={"password"})
-    if isinstance(spec, DeclaredWebhook):
-        return {"kind": "webhook", "headers": sorted(spec.headers), "signed": spec.secret is not None}
-    raise TypeError(f"unknown connection {type(spec).__name__}")
-
-
-def stored_fields(connection: Connection) -> dict[str, Any]:
-    """Return the public fields of a stored connection."""
-    if connection.kind == "webhook":
-        settings = connection.settings
-        return {"kind": "webhook", "headers": settings.get("headers", []), "signed": settings.get("signed", False)}
-    names = ("kind", "host", "port", "database", "user", "sslmode")
-    return {name: getattr(connection, name) for name in names}
-
-
-@sensitive_variables("environment", "values")
+@sensitive_variables("environment")
 def entered_fields(
     spec: DeclaredConnection, environment: Environment, stored: Connection | None
 ) -> ConnectionFields | WebhookFields:
     """Return a declared connection with its secrets. If the environment has no password, the stored one is used."""
-    values = {at: environment.get(name, "") for at, name in secrets_of(spec).items()}
-    if isinstance(spec, DeclaredPostgres):
-        password = values.get("/password", "")
-        if not password and stored is not None and stored.kind == "postgres":
-            password = KINDS["postgres"].resolve(stored).password
-        return ConnectionFields(**declared_fields(spec), password=password)
-    headers = {at.removeprefix("/headers/"): value for at, value in values.items() if at.startswith("/headers/")}
-    return WebhookFields(values.get("/url", ""), headers, values.get("/secret", ""))
+    secrets = {at: environment.get(name, "") for at, name in secrets_of(spec).items()}
+    return kind_of(spec).enter(spec, secrets, stored)
 
 
 def compare_connections(
@@ -164,17 +140,13 @@ def _is_secret_changed(spec: DeclaredConnection, stored: Connection, environment
         known = KINDS[stored.kind].resolve(stored)
     except FlowError:
         return True
-    entered = entered_fields(spec, environment, None)
-    if isinstance(entered, ConnectionFields):
-        return bool(entered.password and entered.password != known.password)
-    return (entered.url, dict(entered.headers), entered.secret) != (known.url, dict(known.headers), known.secret)
+    return kind_of(spec).has_other_secret(entered_fields(spec, environment, None), known)
 
 
 def _unusable(spec: DeclaredConnection) -> Iterator[Problem]:
     """Yield the problems for which storing the connection would be refused."""
     try:
-        if isinstance(spec, DeclaredPostgres):
-            require_host(spec.host)
+        kind_of(spec).require_usable(spec)
     except FlowError as error:
         yield Problem(code=error.code, severity="error", message=error.message, hint=error.hint, path="/host")
 
@@ -184,8 +156,8 @@ def _missing(
 ) -> Iterator[Problem]:
     """Yield missing secrets. A stored password is never sent to another address, so a new address requires the
     password."""
-    is_same_place = before is not None and all(before.get(name) == after.get(name) for name in _ADDRESS)
-    if is_same_place and isinstance(spec, DeclaredPostgres):
+    address = kind_of(spec).address
+    if address and before is not None and all(before.get(name) == after.get(name) for name in address):
         return
     for at, name in secrets_of(spec).items():
         if not environment.get(name):

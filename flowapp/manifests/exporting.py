@@ -12,7 +12,7 @@ from django.db.models.functions import Now
 
 from flowapp.accounts.models import User, Workspace
 from flowapp.connections.models import Connection
-from flowapp.manifests.comparing_connections import declared_fields, stored_fields
+from flowapp.manifests.connection_kinds import DECLARED_KINDS, declared_fields, stored_fields
 from flowapp.manifests.models import AppliedConnection, AppliedPipeline
 from flowapp.manifests.planning import parse_project
 from flowapp.manifests.states import (
@@ -218,20 +218,12 @@ def _without_tables(manifest: Manifest, left: list[str]) -> Iterator[dict[str, A
 
 def _declaration(stored: Connection) -> dict[str, Any]:
     """Return a connection in the form of flow.toml, with variables named after it as secrets."""
-    prefix = stored.name.upper().replace("-", "_")
-    fields = stored_fields(stored)
-    if stored.kind == "webhook":
-        headers = {name: {"env": f"{prefix}_HEADER_{i}"} for i, name in enumerate(fields["headers"], 1)}
-        secret = {"secret": {"env": f"{prefix}_SECRET"}} if fields["signed"] else {}
-        more = {"headers": headers} if headers else {}
-        return {"kind": "webhook", "url": {"env": f"{prefix}_URL"}, **more, **secret}
-    password = {"password": {"env": f"{prefix}_PASSWORD"}} if stored.secret else {}
-    return {**fields, **password}
+    return DECLARED_KINDS[stored.kind].export(stored, stored.name.upper().replace("-", "_"))
 
 
 def _connection_patch(name: str, declared: Mapping[str, Any], stored: Connection) -> Iterator[dict[str, Any]]:
     at, fields = ROOT / "connections" / name, stored_fields(stored)
-    if stored.kind != declared["kind"] or stored.kind == "webhook":
+    if stored.kind != declared["kind"] or not DECLARED_KINDS[stored.kind].address:
         yield {"op": "replace", "path": str(at), "value": _declaration(stored)}
         return
     for field, value in fields.items():

@@ -13,8 +13,9 @@ from django.conf import settings
 
 from flowapp.accounts.models import Workspace
 from flowapp.connections.allowing import allowances_of
-from flowapp.manifests.comparing_connections import Environment, compare_connections, declared_fields
+from flowapp.manifests.comparing_connections import Environment, compare_connections
 from flowapp.manifests.comparing_pipelines import compare_pipelines, list_of_others, list_paused, list_unmanaged
+from flowapp.manifests.connection_kinds import declared_fields
 from flowapp.manifests.states import WorkspaceState, read_state
 from ir.manifests.plan import PLAN_SCHEMA_ID, ConnectionChange, PipelineChange, Plan
 from ir.manifests.project import Project

@@ -1,0 +1,142 @@
+"""The kinds of connections that a project can declare: their public fields, their secrets, and their form in
+flow.toml."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from django.views.decorators.debug import sensitive_variables
+
+from executors.model import Connection as Resolved
+from executors.model import WebhookConnection
+from flowapp.connections.fields import ConnectionFields, require_host
+from flowapp.connections.models import Connection
+from flowapp.connections.services import POSTGRES, resolve
+from flowapp.connections.webhook_fields import WEBHOOK, WebhookFields
+from ir.kinds import KindTable
+from ir.manifests.connections import DeclaredConnection, DeclaredPostgres, DeclaredWebhook
+
+Fields = dict[str, Any]
+Secrets = Mapping[str, str]
+"""The secrets of a connection by the path of their field; "" for one that the environment lacks."""
+_POSTGRES_FIELDS = ("kind", "host", "port", "database", "user", "sslmode")
+
+
+@dataclass(frozen=True, slots=True)
+class DeclaredKind:
+    """The differences between kinds. `declared` and `stored` return the public fields of a declaration and of a stored
+    connection in the same form.
+
+    `enter` adds the secrets to a declaration; it may use those of the stored connection. `has_other_secret` compares
+    the result with the stored secrets. `export` returns a stored connection as in flow.toml, with variables that begin
+    with a prefix. A stored secret is sent only while all fields of `address` are unchanged; without such fields, the
+    address itself is secret. `require_usable` raises FlowError for fields that cannot be stored."""
+
+    spec: type[DeclaredConnection]
+    declared: Callable[[Any], Fields]
+    stored: Callable[[Connection], Fields]
+    enter: Callable[[Any, Secrets, Connection | None], ConnectionFields | WebhookFields]
+    has_other_secret: Callable[[Any, Any], bool]
+    export: Callable[[Connection, str], Fields]
+    address: tuple[str, ...] = ()
+    require_usable: Callable[[Any], object] = lambda spec: None
+
+
+def _stored_postgres(connection: Connection) -> Fields:
+    return {name: getattr(connection, name) for name in _POSTGRES_FIELDS}
+
+
+def _declared_postgres(spec: DeclaredPostgres) -> Fields:
+    return spec.model_dump(exclude={"password"})
+
+
+@sensitive_variables()
+def _enter_postgres(spec: DeclaredPostgres, secrets: Secrets, stored: Connection | None) -> ConnectionFields:
+    password = secrets.get("/password", "")
+    if not password and stored is not None and stored.kind == POSTGRES:
+        password = resolve(stored).password
+    return ConnectionFields(**_declared_postgres(spec), password=password)
+
+
+def _has_other_password(entered: ConnectionFields, known: Resolved) -> bool:
+    return bool(entered.password and entered.password != known.password)
+
+
+def _export_postgres(stored: Connection, prefix: str) -> Fields:
+    password = {"password": {"env": f"{prefix}_PASSWORD"}} if stored.secret else {}
+    return {**_stored_postgres(stored), **password}
+
+
+def _stored_webhook(connection: Connection) -> Fields:
+    settings = connection.settings
+    return {"kind": WEBHOOK, "headers": settings.get("headers", []), "signed": settings.get("signed", False)}
+
+
+def _declared_webhook(spec: DeclaredWebhook) -> Fields:
+    return {"kind": WEBHOOK, "headers": sorted(spec.headers), "signed": spec.secret is not None}
+
+
+@sensitive_variables()
+def _enter_webhook(spec: DeclaredWebhook, secrets: Secrets, stored: Connection | None) -> WebhookFields:
+    headers = {at.removeprefix("/headers/"): value for at, value in secrets.items() if at.startswith("/headers/")}
+    return WebhookFields(secrets.get("/url", ""), headers, secrets.get("/secret", ""))
+
+
+def _has_other_values(entered: WebhookFields, known: WebhookConnection) -> bool:
+    return (entered.url, dict(entered.headers), entered.secret) != (known.url, dict(known.headers), known.secret)
+
+
+def _export_webhook(stored: Connection, prefix: str) -> Fields:
+    fields = _stored_webhook(stored)
+    headers = {name: {"env": f"{prefix}_HEADER_{i}"} for i, name in enumerate(fields["headers"], 1)}
+    secret = {"secret": {"env": f"{prefix}_SECRET"}} if fields["signed"] else {}
+    more = {"headers": headers} if headers else {}
+    return {"kind": WEBHOOK, "url": {"env": f"{prefix}_URL"}, **more, **secret}
+
+
+DECLARED_KINDS: KindTable[DeclaredKind] = KindTable(
+    "declared connection kind",
+    (
+        (
+            POSTGRES,
+            DeclaredKind(
+                DeclaredPostgres,
+                _declared_postgres,
+                _stored_postgres,
+                _enter_postgres,
+                _has_other_password,
+                _export_postgres,
+                address=("kind", "host", "port", "database", "user"),
+                require_usable=lambda spec: require_host(spec.host),
+            ),
+        ),
+        (
+            WEBHOOK,
+            DeclaredKind(
+                DeclaredWebhook,
+                _declared_webhook,
+                _stored_webhook,
+                _enter_webhook,
+                _has_other_values,
+                _export_webhook,
+            ),
+        ),
+    ),
+)
+
+
+def kind_of(spec: DeclaredConnection) -> DeclaredKind:
+    """Return the kind of a declaration. Raises StopIteration for an unregistered one."""
+    return next(kind for kind in DECLARED_KINDS.values() if isinstance(spec, kind.spec))
+
+
+def declared_fields(spec: DeclaredConnection) -> Fields:
+    """Return the public fields of a declaration, in the form of `stored_fields`."""
+    return kind_of(spec).declared(spec)
+
+
+def stored_fields(connection: Connection) -> Fields:
+    """Return the public fields of a stored connection."""
+    return DECLARED_KINDS[connection.kind].stored(connection)
