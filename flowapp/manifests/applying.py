@@ -19,6 +19,7 @@ from flowapp.manifests.connection_kinds import declared_fields
 from flowapp.manifests.models import AppliedConnection, AppliedPipeline, Proposal, ProposalState
 from flowapp.manifests.planning import Planned
 from flowapp.manifests.states import note_connection, note_pipeline, saved_document, saved_hash
+from flowapp.pipelines.connection_use import connections_of
 from flowapp.pipelines.services import save_version, set_archived
 from ir.canonical import serialize
 from ir.errors import FlowError
@@ -143,7 +144,7 @@ def _only(planned: Planned, only: str) -> tuple[list[ConnectionChange], list[Pip
             f"The project has no pipeline {only!r}, and has brought none of that id.",
             hint="`flow plan` lists the pipelines of the project.",
         )
-    named = {node.get("connection") for node in declared.document["nodes"]} if declared is not None else set()
+    named = connections_of(declared.document) if declared is not None else set()
     return [change for change in planned.plan.connections if change.name in named], pipelines
 
 
@@ -183,7 +184,8 @@ class _Apply:
         self.result.failed.append(Refusal(_kind_of(change), _id_of(change), code, message, hint))
 
     def _record(self, step: dict[str, Any]) -> None:
-        locked = Proposal.objects.select_for_update().get(pk=self.proposal.pk)
+        # Without the files and the plan, which may be large.
+        locked = Proposal.objects.select_for_update().only("steps").get(pk=self.proposal.pk)
         locked.steps = [*locked.steps, step]
         locked.save(update_fields=["steps"])
 

@@ -23,8 +23,12 @@ def pipelines_naming(workspace: Workspace, name: str) -> list[str]:
 def connections_in(text: str) -> set[str]:
     """Return the connections that a document names, also if this release cannot parse the document."""
     # Do not parse: a saved document is valid, and searching for errors would take most of the time of a page.
-    value = (json.loads if syntax_of(text) == "json" else tomllib.loads)(text.removeprefix("\ufeff"))
-    nodes = _dicts(value.get("nodes")) if isinstance(value, dict) else []
+    return connections_of((json.loads if syntax_of(text) == "json" else tomllib.loads)(text.removeprefix("\ufeff")))
+
+
+def connections_of(document: Any) -> set[str]:
+    """Return the connections that the nodes and hooks of a document name."""
+    nodes = _dicts(document.get("nodes")) if isinstance(document, dict) else []
     holders = [*nodes, *(hook for node in nodes for name in ("preHook", "postHook") for hook in _dicts(node.get(name)))]
     return {holder["connection"] for holder in holders if isinstance(holder.get("connection"), str)}
 
