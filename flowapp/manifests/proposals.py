@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, Literal
 from uuid import UUID
 
@@ -25,7 +25,7 @@ from ir.manifests.plan import Plan
 Origin = Literal["upload", "folder", "command line", "flow serve"]
 NEWEST_FIRST = ("-proposed_at", "id")
 OPEN = (ProposalState.PROPOSED, ProposalState.APPROVED, ProposalState.APPLYING, ProposalState.PARTIAL)
-
+APPLICABLE = (ProposalState.APPROVED, ProposalState.APPLYING, ProposalState.PARTIAL)
 REVERTIBLE = (ProposalState.APPLIED, ProposalState.PARTIAL)
 
 
@@ -64,11 +64,12 @@ def plan_of(proposal: Proposal, environment: Environment) -> Planned:
 
 def approve(proposal: Proposal, plan: Plan, actor: Actor) -> None:
     """Approve the current plan. Raises RoleTooLow and FlowError."""
-    _require_state(proposal, ProposalState.PROPOSED, ProposalState.APPROVED)
     if "admin" in plan.needs and not is_at_least(actor.role, "admin"):
         raise RoleTooLow(actor.role, "admin", proposal.workspace)
-    Proposal.objects.filter(pk=proposal.pk).update(
-        state=ProposalState.APPROVED,
+    _move(
+        proposal,
+        (ProposalState.PROPOSED, ProposalState.APPROVED),
+        ProposalState.APPROVED,
         plan=plan.to_document(),
         fingerprint=plan.fingerprint,
         approved_by=actor.user,
@@ -81,7 +82,8 @@ def apply_proposal(
 ) -> Applied:
     """Apply an approved plan, or continue a partial one. Raises FlowError `plan.changed` if the workspace has changed
     since the approval."""
-    _require_state(proposal, ProposalState.APPROVED, ProposalState.APPLYING, ProposalState.PARTIAL)
+    if proposal.state not in APPLICABLE:
+        raise _wrong_state(proposal)
     if proposal.state == ProposalState.APPROVED and planned.plan.fingerprint != proposal.fingerprint:
         raise FlowError(
             "plan.changed",
@@ -111,8 +113,7 @@ def apply_project(
 
 def discard(proposal: Proposal, actor: Actor) -> None:
     """Discard a proposal. Raises FlowError."""
-    _require_state(proposal, *OPEN)
-    _close(proposal, ProposalState.DISCARDED, actor)
+    _move(proposal, OPEN, ProposalState.DISCARDED, closed_by=actor.user, closed_at=Now())
 
 
 def revert(proposal: Proposal, actor: Actor) -> list[str]:
@@ -121,11 +122,9 @@ def revert(proposal: Proposal, actor: Actor) -> list[str]:
 
     New pipelines are archived, archived ones restored. Connections are not reverted. The files still differ, so the
     next plan shows drift. Raises FlowError."""
-    _require_state(proposal, *REVERTIBLE)
     with transaction.atomic():
-        unchanged = [step["id"] for step in reversed(proposal.steps) if not _revert_step(proposal, step, actor)]
-        _close(proposal, ProposalState.REVERTED, actor)
-    return unchanged
+        _move(proposal, REVERTIBLE, ProposalState.REVERTED, closed_by=actor.user, closed_at=Now())
+        return [step["id"] for step in reversed(proposal.steps) if not _revert_step(proposal, step, actor)]
 
 
 def _revert_step(proposal: Proposal, step: Mapping[str, Any], actor: Actor) -> bool:
@@ -144,14 +143,17 @@ def _revert_step(proposal: Proposal, step: Mapping[str, Any], actor: Actor) -> b
     return True
 
 
-def _close(proposal: Proposal, state: ProposalState, actor: Actor) -> None:
-    Proposal.objects.filter(pk=proposal.pk).update(state=state, closed_by=actor.user, closed_at=Now())
+def _move(proposal: Proposal, before: Collection[ProposalState], after: ProposalState, **changes: Any) -> None:
+    """Change the state in one statement, so that of two users who decide at the same time, one is refused. Raises
+    FlowError."""
+    if not Proposal.objects.filter(pk=proposal.pk, state__in=before).update(state=after, **changes):
+        proposal.refresh_from_db(fields=["state"])
+        raise _wrong_state(proposal)
 
 
-def _require_state(proposal: Proposal, *states: ProposalState) -> None:
-    if proposal.state not in states:
-        raise FlowError(
-            "proposal.state",
-            f"The plan is {proposal.state}, so that this is no longer possible.",
-            hint="Reload the page.",
-        )
+def _wrong_state(proposal: Proposal) -> FlowError:
+    return FlowError(
+        "proposal.state",
+        f"The plan is {proposal.state}, so that this is no longer possible.",
+        hint="Reload the page.",
+    )

@@ -129,8 +129,8 @@ def diff(request: HtmxRequest, proposal: UUID, slug: str) -> HttpResponse:
 @page("editor")
 def approve(request: HtmxRequest, proposal: UUID) -> HttpResponse:
     found = proposals.get_proposal(request.workspace, proposal)
-    plan = proposals.plan_of(found, server_environment()).plan
-    proposals.approve(found, plan, _actor(request))
+    planned = _reviewed(request, proposals.plan_of(found, server_environment()))
+    proposals.approve(found, planned.plan, _actor(request))
     messages.success(request, "The plan is approved.")
     return _to_detail(request, found)
 
@@ -141,10 +141,21 @@ def apply(request: HtmxRequest, proposal: UUID) -> HttpResponse:
     found = proposals.get_proposal(request.workspace, proposal)
     environment = server_environment()
     options = Options(force="force" in request.POST, yes="yes" in request.POST)
-    planned = proposals.plan_of(found, environment)
+    planned = _reviewed(request, proposals.plan_of(found, environment))
     applied = proposals.apply_proposal(found, planned, environment, _actor(request), options)
     _report(request, applied)
     return _to_detail(request, found)
+
+
+def _reviewed(request: HtmxRequest, planned: Planned) -> Planned:
+    """Return the plan if it is the one that the page has shown. Raises FlowError `plan.changed`."""
+    if request.POST.get("fingerprint") != planned.plan.fingerprint:
+        raise FlowError(
+            "plan.changed",
+            "The workspace has changed since the page showed this plan.",
+            hint="Reload the page and review the current plan.",
+        )
+    return planned
 
 
 def _report(request: HtmxRequest, applied: Applied) -> None:
@@ -180,7 +191,8 @@ def revert(request: HtmxRequest, proposal: UUID) -> HttpResponse:
     unchanged = proposals.revert(found, _actor(request))
     if unchanged:
         messages.warning(request, f"Changed since and not reverted: {', '.join(unchanged)}.")
-    messages.success(request, "The pipelines are as they were before.")
+    else:
+        messages.success(request, "The pipelines are as they were before.")
     return _to_detail(request, found)
 
 

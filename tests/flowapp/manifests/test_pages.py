@@ -11,10 +11,13 @@ from django.http import HttpResponse
 from django.test import Client
 from django.urls import reverse
 
+from flowapp.manifests.applying import Actor
 from flowapp.manifests.folders import write_folder
 from flowapp.manifests.models import Proposal
+from flowapp.manifests.proposals import approve, discard
 from flowapp.pipelines.models import Pipeline
 from flowapp.pipelines.services import save_version
+from ir.errors import FlowError
 from tests.flowapp.manifests.conftest import PASSWORD, ProjectFiles, numbers
 
 pytestmark = pytest.mark.django_db
@@ -47,8 +50,17 @@ def upload(client: Client, project: ProjectFiles) -> HttpResponse:
 
 
 def act(client: Client, action: str, **data: str) -> HttpResponse:
+    """Press one of the buttons of the page, of the plan that it shows now unless `fingerprint` is another one."""
     proposal = Proposal.objects.latest("proposed_at")
+    if action in ("approve", "apply") and "fingerprint" not in data:
+        data["fingerprint"] = shown_plan(client)
     return client.post(reverse(f"manifests:{action}", args=["alices-team", proposal.pk]), data)
+
+
+def shown_plan(client: Client) -> str:
+    proposal = Proposal.objects.latest("proposed_at")
+    page = client.get(reverse("manifests:detail", args=["alices-team", proposal.pk]))
+    return str(page.context["plan"].fingerprint)
 
 
 def state() -> str:
@@ -101,6 +113,39 @@ def test_a_workspace_that_changed_since_the_approval_needs_another_one(people, p
     save_version(project.workspace, numbers("numbers", project.schema, onTypeMismatch="skip"))
     assert act(admin, "apply").status_code == 409
     assert "has changed since this plan was approved" in admin.get(detail).content.decode()
+
+
+@pytest.mark.parametrize("action", ["approve", "apply"])
+def test_a_plan_that_changed_since_the_page_was_loaded_is_refused(people, project: ProjectFiles, action: str) -> None:
+    admin = people("admin")
+    project.apply()
+    project.edit("pipelines/numbers.json", '"*.csv"', '"*.tsv"')
+    upload(admin, project)
+    seen = shown_plan(admin)
+    save_version(project.workspace, numbers("numbers", project.schema, onTypeMismatch="skip"))
+    assert act(admin, action, fingerprint=seen).status_code == 409
+    assert state() == "proposed"
+
+
+def test_a_discarded_plan_is_not_approved_by_a_user_who_saw_it_open(people, project: ProjectFiles) -> None:
+    upload(people("admin"), project)
+    found = Proposal.objects.latest("proposed_at")
+    plan = project.plan()
+    discard(Proposal.objects.get(pk=found.pk), Actor())
+    with pytest.raises(FlowError, match="discarded"):
+        approve(found, plan, Actor())
+    assert state() == "discarded"
+
+
+def test_a_revert_names_pipelines_that_changed_since_and_claims_nothing_else(people, project: ProjectFiles) -> None:
+    admin = people("admin")
+    upload(admin, project)
+    act(admin, "approve")
+    act(admin, "apply")
+    save_version(project.workspace, numbers("numbers", project.schema, onTypeMismatch="skip"))
+    page = admin.get(act(admin, "revert").url).content.decode()
+    assert "Changed since and not reverted: numbers." in page
+    assert "as they were before" not in page
 
 
 def test_a_revert_brings_back_the_versions_before(people, project: ProjectFiles) -> None:
@@ -181,4 +226,4 @@ def test_a_proposal_of_another_workspace_is_unknown(people, project: ProjectFile
     upload(admin, project)
     other = Workspace.objects.create(slug="others")
     Proposal.objects.update(workspace=other)
-    assert act(admin, "approve").status_code == 404
+    assert act(admin, "approve", fingerprint="").status_code == 404
