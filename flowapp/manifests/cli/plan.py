@@ -44,7 +44,7 @@ def add_folder(command: Any) -> None:
 
 
 def add_consents(command: Any) -> None:
-    """Add the options for what is not done without a person's word."""
+    """Add the options that confirm destructive changes."""
     command.add_argument("--force", action="store_true", help="overwrite changes that were made in the browser")
     command.add_argument(
         "--yes", action="store_true", help="archive undeclared pipelines, remove undeclared connections"

@@ -8,10 +8,12 @@ from typing import Any
 
 import pytest
 
+from flowapp.clock import from_now
 from flowapp.connections.models import Connection as Stored
 from flowapp.manifests.models import AppliedPipeline, Proposal, ProposalState
 from flowapp.pipelines.models import Pipeline, PipelineVersion
 from flowapp.pipelines.services import save_version, set_archived
+from flowapp.processes.retention import DAY, delete_old_rows
 from tests.flowapp.manifests.conftest import PASSWORD, ProjectFiles, numbers
 
 pytestmark = pytest.mark.django_db
@@ -50,10 +52,33 @@ def test_apply_of_one_pipeline_leaves_the_others(project: ProjectFiles) -> None:
     assert Stored.objects.filter(name="warehouse").exists()
 
 
+def test_apply_of_one_pipeline_adds_the_webhooks_that_its_hooks_name(project: ProjectFiles) -> None:
+    project.files["flow.toml"] += '\n[connections.notify]\nkind = "webhook"\nurl = { env = "NOTIFY_URL" }\n'
+    project.environment["NOTIFY_URL"] = "https://example.com/loaded"
+    hook = {"type": "webhook", "connection": "notify"}
+    project.files["pipelines/numbers.json"] = numbers("numbers", project.schema, postHook=[hook])
+    applied = project.apply(only="numbers")
+    assert applied.failed == []
+    assert {(step["kind"], step["id"]) for step in applied.steps} == {
+        ("connection", "warehouse"),
+        ("connection", "notify"),
+        ("pipeline", "numbers"),
+    }
+
+
 def test_the_record_says_what_was_applied_from_which_file(project: ProjectFiles) -> None:
     project.apply()
     record = AppliedPipeline.objects.get(slug="numbers")
     assert (record.version_number, record.file) == (1, "pipelines/numbers.json")
+
+
+def test_plans_are_deleted_after_ninety_days(project: ProjectFiles) -> None:
+    project.apply()
+    Proposal.objects.update(proposed_at=from_now(-89 * DAY))
+    assert delete_old_rows() == 0
+    Proposal.objects.update(proposed_at=from_now(-91 * DAY))
+    assert delete_old_rows() == 1
+    assert project.plan().is_empty
 
 
 class Killed(BaseException):
