@@ -10,7 +10,7 @@ from rich.console import Console
 from flowapp.accounts.cli.workspace import current_workspace
 from flowapp.cli.outcome import Outcome, show_lines, show_table
 from flowapp.quarantine.cli.selecting import filters_of, with_run_id
-from flowapp.runs.cli.run_report import ROW_RESULTS
+from flowapp.runs.row_results import ROW_RESULTS
 from ir.words import counted
 
 if TYPE_CHECKING:
@@ -178,7 +178,7 @@ def _show_results(
         {
             "row": row["key"] or f"entry {row['id']}",
             "place": f"{row['sourceFile']} record {row['sourceRecord']}",
-            "result": ROW_RESULTS.get(row["result"], (row["result"],))[0],
+            "result": ROW_RESULTS[row["result"]].one if row["result"] in ROW_RESULTS else row["result"],
             "rules": ", ".join(names.get(rule, rule) for rule in row["rules"] if row["result"] == "fails"),
             "status": row["status"] or "purged",
         }

@@ -13,6 +13,7 @@ from rich.text import Text
 from flowapp.cli.exits import CANCELLED, FAILED, HELD, HOOK_FAILED, PARTIAL, show_error
 from flowapp.cli.outcome import printable, show_lines, show_table
 from flowapp.runs.row_balance import row_balance_of
+from flowapp.runs.row_results import ROW_RESULTS
 from ir.words import counted, duration_text
 
 Document = dict[str, Any]
@@ -56,44 +57,6 @@ CHECK_COLUMNS = {
     "observed": "OBSERVED",
     "message": "MESSAGE",
 }
-
-ROW_RESULTS = {
-    "loaded": ("loaded", "loaded"),
-    "fails": ("still fails a rule", "still fail a rule"),
-    "exists": ("has a key that already exists in the table", "have a key that already exists in the table"),
-    "older": ("is older than the table's row with the same key", "are older than the table's row with the same key"),
-    "read_again": (
-        "was read again by a later run and not rejected",
-        "were read again by a later run and not rejected",
-    ),
-    "superseded": ("was superseded by a later run", "were superseded by a later run"),
-    "filtered": ("is filtered out", "are filtered out"),
-    "already": ("was already replayed", "were already replayed"),
-    "ignored": ("is ignored", "are ignored"),
-    "was_loaded": (
-        "was loaded by its own run with a warning",
-        "were loaded by their own run with a warning",
-    ),
-    "not_loaded": ("belongs to a run that loaded nothing", "belong to a run that loaded nothing"),
-    "replaced": ("belongs to a load that a later load replaced", "belong to a load that a later load replaced"),
-    "gone": ("was deleted", "were deleted"),
-    "changed": ("changed in the meantime", "changed in the meantime"),
-    "repeated": (
-        "was rejected by several runs, and is loaded once",
-        "were rejected by several runs, and are loaded once",
-    ),
-    "not_replayable": ("cannot be replayed", "cannot be replayed"),
-    "fixed": ("fixed", "fixed"),
-    "unchanged": (
-        "already had the value of the expression",
-        "already had the value of the expression",
-    ),
-    "typed": (
-        "was edited manually and is unchanged (use --replace-typed)",
-        "were edited manually and are unchanged (use --replace-typed)",
-    ),
-}
-"""The outcome of rejected rows as text, for one row and for several."""
 
 
 def show_run(console: Console, document: Document, name: str, *, nothing_new: str | None = None) -> None:
@@ -177,9 +140,11 @@ def row_lines(document: Document, name: str) -> Iterator[str]:
     if "rows" not in document or (over_rows := spec_of(document["kind"]).over_rows) is None:
         return
     for result, n in document["rows"]["counts"].items():
-        one, several = ROW_RESULTS.get(result, (result, result))
-        words = "would be loaded" if result == "loaded" and not over_rows.loads else None
-        yield f"  {counted(n, 'row')} {words or (one if n == 1 else several)}"
+        known = ROW_RESULTS.get(result)
+        words = result if known is None else known.one if n == 1 else known.several
+        if result == "loaded" and not over_rows.loads:
+            words = "would be loaded"
+        yield f"  {counted(n, 'row')} {words}"
     if over_rows.loads:
         yield f"  Row by row: flow errors results {name}"
 
