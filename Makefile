@@ -1,5 +1,5 @@
-# Everything a fresh machine needs comes with these targets; only Python 3.11+ with venv must be there.
-# Name another Python with: make PYTHON=/path/to/python3.12
+# These targets install everything but Python 3.11+ with venv.
+# To use another Python: make PYTHON=/path/to/python3.12
 .DEFAULT_GOAL := help
 .PHONY: help demo up test check bench faults clean demo-env dev-env
 export PYTHON
@@ -12,7 +12,7 @@ test faults bench: export PYTHONDONTWRITEBYTECODE =
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "%-8s %s\n", $$1, $$2 }' Makefile
 
-demo: demo-env ## load a year of flights into an embedded PostgreSQL and say what came of it
+demo: demo-env ## load a year of flights into an embedded PostgreSQL, and show the result
 	@$(bin)/flow demo
 
 up: demo-env ## start Flow and keep it running until Ctrl-C
@@ -22,7 +22,7 @@ test: dev-env ## all tests but the slow ones, with a browser
 	@FLOW_TEST_BROWSER="$$(tools/browser.sh)" && export FLOW_TEST_BROWSER && \
 		$(bin)/python -m pytest -m "not slow" -n 3 --dist worksteal $(ARGS)
 
-check: dev-env ## lint, types, layers, migrations, pages that are made, bundles
+check: dev-env ## lint, types, layers, migrations, generated pages and bundles
 	@$(bin)/ruff check .
 	@$(bin)/ruff format --check .
 	@$(bin)/mypy
@@ -32,13 +32,13 @@ check: dev-env ## lint, types, layers, migrations, pages that are made, bundles
 	@$(bin)/djlint --lint --quiet templates
 	@tools/assets.sh --check
 
-bench: dev-env ## speed beside its floor and beside other tools
+bench: dev-env ## speed compared with raw COPY and with other tools
 	@$(bin)/python -m tests.bench
 
 faults: dev-env ## the slow tests: killed workers, databases and clusters (docs/development/faults.md); all examples of properties
 	@FLOW_TEST_THOROUGH=1 $(bin)/python -m pytest -m "slow or hypothesis" -o faulthandler_timeout=1800 $(ARGS)
 
-clean: ## remove what can be made again; data in .flow stay
+clean: ## remove generated files, never your data in .flow
 	rm -rf .venv build ./*.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 

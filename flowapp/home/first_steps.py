@@ -14,13 +14,12 @@ from flowapp.connections.models import Connection
 from flowapp.pipelines.selectors import list_pipelines
 from flowapp.quarantine.models import RowDecision
 from flowapp.runs.models import LOADED, NodeRun, Run, RunKind
+from ir.connectors import connection_kinds
 from ir.words import counted
 
 if TYPE_CHECKING:
     from flowapp.accounts.models import Membership, Workspace
     from flowapp.pipelines.models import Pipeline
-
-DATABASE_KIND = "postgres"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +55,7 @@ def list_steps(membership: Membership | None) -> list[Step]:
 
 
 def _connect(workspace: Workspace, role: str) -> Step:
-    is_done = Connection.objects.filter(workspace=workspace, kind=DATABASE_KIND).exists()
+    is_done = Connection.objects.filter(workspace=workspace, kind__in=connection_kinds()).exists()
     if not is_at_least(role, "admin"):
         return Step("Connect a database", "An admin of the workspace adds the database to load into.", is_done)
     url = reverse("connections:list", args=[workspace.slug])

@@ -11,6 +11,7 @@ from typing import Any
 from executors.target_database import TableName
 from flowapp.starting.columns import Column
 from flowapp.starting.place import Place
+from ir.load_modes import LOAD_MODES
 from ir.pointers import Pointer
 from ir.schema import SCHEMA_ID
 
@@ -86,7 +87,7 @@ def _checks(place: Place, load: Load) -> list[Node]:
 
 def _target(place: Place, columns: Sequence[Column], load: Load) -> Node:
     fields: Node = {"loadMode": load.mode}
-    if load.mode == "upsert" and load.key:
+    if load.key and load.mode in LOAD_MODES and LOAD_MODES[load.mode].needs_key:
         fields["upsertKey"] = list(load.key)
     if load.watermark:
         fields["watermarkColumn"] = load.watermark

@@ -49,10 +49,6 @@ def _paths() -> dict[str, Path]:
     return named
 
 
-def list_names() -> list[str]:
-    return sorted(_paths())
-
-
 @cache
 def list_groups() -> tuple[PageGroup, ...]:
     """Return the pages of the index, grouped by its headings."""
