@@ -24,7 +24,7 @@ CODES = (
     ),
     ErrorCode(
         "plan.changed",
-        "The workspace has changed since the plan was approved.",
+        "The workspace has changed since the plan was shown or approved.",
         "Review the current plan, and approve it again.",
         status=409,
     ),
