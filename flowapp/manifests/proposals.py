@@ -30,10 +30,10 @@ REVERTIBLE = (ProposalState.APPLIED, ProposalState.PARTIAL)
 
 
 def list_proposals(workspace: Workspace) -> QuerySet[Proposal]:
-    """List proposals and applies, newest first, without their files."""
+    """List proposals and applies, newest first, without their files, plans and steps, which may be large."""
     people = ("proposed_by", "approved_by", "applied_by", "closed_by")
     found = Proposal.objects.filter(workspace=workspace).select_related(*people)
-    return found.defer("files").order_by(*NEWEST_FIRST)
+    return found.defer("files", "plan", "steps").order_by(*NEWEST_FIRST)
 
 
 def get_proposal(workspace: Workspace, proposal_id: UUID | str) -> Proposal:
