@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ir.aggregate_types import why_no_group_key, why_not_computable
-from ir.budget import spend
 from ir.columns import Columns
 from ir.diagnostics import Diagnostic, diagnose, shown
 from ir.graph import Graph
@@ -35,7 +34,7 @@ def check_aggregates(graph: Graph) -> Iterator[Diagnostic]:
 
 
 def _check_path(node: DraftNode, target: Target, graph: Graph) -> Iterator[Diagnostic]:
-    chain = _chain_of(node, graph)
+    chain = graph.path_to(node)
     ops = [(op, at) for part in chain for op, at in _ops_of(part)]
     first = next(((i, op, at) for i, (op, at) in enumerate(ops) if isinstance(op, Aggregate)), None)
     if first is None:
@@ -61,21 +60,10 @@ def _check_path(node: DraftNode, target: Target, graph: Graph) -> Iterator[Diagn
 def _check_reference_inputs(node: DraftNode, spec: Transform, graph: Graph) -> Iterator[Diagnostic]:
     for op, at in spec.joins(node.at):
         if op.with_ in node.inputs[1:] and op.with_ in graph.by_id:
-            for part in _chain_of(graph.by_id[op.with_], graph):
+            for part in graph.path_to(graph.by_id[op.with_]):
                 if any(isinstance(found, Aggregate) for found, _ in _ops_of(part)):
                     message = f"{part.id} aggregates, so that it cannot be part of a reference."
                     yield diagnose("aggregate.reference", at / "with", message)
-
-
-def _chain_of(node: DraftNode, graph: Graph) -> list[DraftNode]:
-    """Return the nodes that rows come through to a node, the first one first, as far as there is no cycle."""
-    chain: list[DraftNode] = []
-    above: DraftNode | None = node
-    while above is not None and above not in chain:
-        spend(2)
-        chain.append(above)
-        above = graph.first_input_of(above)
-    return chain[::-1]
 
 
 def _ops_of(node: DraftNode) -> Iterator[tuple[Op, Pointer]]:

@@ -87,7 +87,7 @@ def _sql(text: str) -> str:
 
 def _check_targets(node: DraftNode, graph: Graph) -> Iterator[Diagnostic]:
     """Check that all targets below a branch node read values in the same way."""
-    below = [one for one in graph.nodes if isinstance(one.spec, Target) and node in _above(one, graph)]
+    below = [one for one in graph.nodes if isinstance(one.spec, Target) and node in graph.path_to(one)]
     first = below[0] if below else None
     for one in below[1:]:
         for name in SHARED:
@@ -97,14 +97,3 @@ def _check_targets(node: DraftNode, graph: Graph) -> Iterator[Diagnostic]:
                 value = getattr(first.spec, name)
                 fixes = [[{"op": "add", "path": str(one.at / alias), "value": value}]]
                 yield diagnose("branch.settings_differ", one.at / alias, message, fixes=fixes)
-
-
-def _above(node: DraftNode, graph: Graph) -> list[DraftNode]:
-    """Return the nodes on the path to a node, up to a cycle."""
-    found: list[DraftNode] = []
-    above = graph.first_input_of(node)
-    while above is not None and above not in found:
-        spend(2)
-        found.append(above)
-        above = graph.first_input_of(above)
-    return found

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from ir.budget import spend
 from ir.diagnostics import Diagnostic, diagnose
 from ir.graph import Graph
 from ir.load_modes import load_mode
@@ -29,7 +28,7 @@ def check_explodes(graph: Graph) -> Iterator[Diagnostic]:
 
 def _findings(node: DraftNode, graph: Graph) -> Iterator[Diagnostic]:
     if isinstance(node.spec, Target):
-        places = _places_before(node, graph)
+        places = _places_up_to(node, graph)
         explodes = [i for i, (op, _) in enumerate(places) if isinstance(op, Explode)]
         if explodes:
             yield from _check_path(places, explodes)
@@ -66,21 +65,10 @@ def _check_target(target: Target, at: Pointer) -> Iterator[Diagnostic]:
         yield diagnose("explode.load_mode", at / "loadMode", message)
 
 
-def _places_before(node: DraftNode, graph: Graph) -> list[Place]:
-    above = graph.first_input_of(node)
-    return _places_up_to(above, graph) if above is not None else []
-
-
 def _places_up_to(last: DraftNode, graph: Graph) -> list[Place]:
-    """Return the ops of a node and of the nodes before it, in order. Stops at a cycle."""
-    chain: list[DraftNode] = []
-    above: DraftNode | None = last
-    while above is not None and above not in chain:
-        spend(2)
-        chain.append(above)
-        above = graph.first_input_of(above)
+    """Return the ops of a node and of the nodes before it, in order."""
     places: list[Place] = []
-    for node in reversed(chain):
+    for node in graph.path_to(last):
         if isinstance(node.spec, Transform):
             places += [(op, node.at / "ops" / i) for i, op in enumerate(node.spec.ops)]
         elif isinstance(node.spec, Branch):

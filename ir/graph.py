@@ -47,6 +47,19 @@ class Graph:
         name = node.inputs[0] if node.inputs else None
         return self.by_id.get(name) if name is not None else None
 
+    def path_to(self, node: DraftNode) -> list[DraftNode]:
+        """Return the nodes that the rows of a node come through, the first one first and the node itself last. In a
+        cycle, each node is there once."""
+        path: list[DraftNode] = []
+        seen: set[Pointer] = set()
+        above: DraftNode | None = node
+        while above is not None and above.at not in seen:
+            spend(2)
+            seen.add(above.at)
+            path.append(above)
+            above = self.first_input_of(above)
+        return path[::-1]
+
     def source_of(self, node: DraftNode) -> DraftNode | None:
         """Return the first node of the chain of first inputs; None for a cycle."""
         seen: set[Pointer] = set()

@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from ir.budget import spend
 from ir.columns import Columns
 from ir.diagnostics import Diagnostic, diagnose, listed, shown
 from ir.graph import Graph, columns_of
@@ -29,7 +28,7 @@ def check_joins(graph: Graph) -> Iterator[Diagnostic]:
             yield from _check_inputs(node, node.spec, graph)
             for op, at in node.spec.joins(node.at):
                 if op.with_ in node.inputs[1:] and op.with_ in graph.by_id:
-                    chain = _chain_of(graph.by_id[op.with_], graph)
+                    chain = graph.path_to(graph.by_id[op.with_])
                     yield from _check_reference(at, chain, main_sources)
                     moving |= {head.at: head for head in chain if _moves_files(head)}
     for head in moving.values():
@@ -68,20 +67,9 @@ def _unknown_reference(op: Join, at: Pointer, node: DraftNode, graph: Graph) -> 
     return diagnose("join.with_unknown", at, message, fixes=fixes)
 
 
-def _chain_of(node: DraftNode, graph: Graph) -> list[DraftNode]:
-    """Return the nodes on the path to a node and the node itself, up to a cycle."""
-    chain: list[DraftNode] = []
-    above: DraftNode | None = node
-    while above is not None and above not in chain:
-        spend(2)
-        chain.append(above)
-        above = graph.first_input_of(above)
-    return chain
-
-
 def _check_reference(at: Pointer, chain: Sequence[DraftNode], main_sources: set[Pointer]) -> Iterator[Diagnostic]:
-    if chain[-1].at in main_sources:
-        message = f"{chain[-1].id} is also the source of the rows of a target, which may load only its new files."
+    if chain[0].at in main_sources:
+        message = f"{chain[0].id} is also the source of the rows of a target, which may load only its new files."
         yield diagnose("join.main_and_reference", at / "with", message)
     for node in chain:
         if isinstance(node.spec, Transform) and any(node.spec.joins(node.at)):

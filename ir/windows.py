@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ir.budget import spend
 from ir.diagnostics import Diagnostic, diagnose
 from ir.graph import Graph
 from ir.load_modes import load_mode
@@ -27,13 +26,8 @@ def check_windows(graph: Graph) -> Iterator[Diagnostic]:
 
 
 def _windows_before(node: DraftNode, graph: Graph) -> Iterator[Pointer]:
-    seen: set[Pointer] = set()
-    above: DraftNode | None = node
-    while above is not None and above.at not in seen:
-        spend(2)
-        seen.add(above.at)
+    for above in graph.path_to(node):
         if isinstance(above.spec, Transform):
             for i, op in enumerate(above.spec.ops):
                 if isinstance(op, Window):
                     yield above.at / "ops" / i
-        above = graph.first_input_of(above)
