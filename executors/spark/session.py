@@ -76,10 +76,14 @@ class RunSession:
 
     def __exit__(self, kind: type[BaseException] | None, *error: object) -> None:
         session, self._session = self._session, None
-        if session is None or not remote():
-            if session is not None:
+        if session is None:
+            return
+        if not remote():
+            # Classic Spark stores nothing else for a session, and stopping it would stop the application. The error of
+            # a run whose JVM has ended must reach the caller.
+            with _ignoring_a_dead_jvm():
                 self._use_pool(session, "")
-            return  # classic Spark stores nothing for a session, and stopping it would stop the application
+            return
         # Checked last: a later interruption finds no session. After an error, work of the run may still be active on
         # the server, which stops it with the session.
         if self._interrupted or kind is not None:

@@ -135,14 +135,16 @@ def test_a_jvm_that_dies_is_a_transient_failure_and_can_be_replaced() -> None:
             time.sleep(60)
             yield from batches
 
+        def run():
+            with session.RunSession() as mine, translate():
+                mine.start().range(1).mapInArrow(sleep, "id long").collect()
+
         session.get_session("inline")
         threading.Timer(5, SparkContext._gateway.proc.kill).start()
         codes = []
-        for work in (lambda: session.RunSession().start().range(1).mapInArrow(sleep, "id long").collect(),
-                     session.RunSession().start):
+        for work in (run, session.RunSession().start):
             try:
-                with translate():
-                    work()
+                work()
             except Transient as error:
                 codes.append(error.code)
         session.stop_session()
