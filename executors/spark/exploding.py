@@ -77,11 +77,12 @@ def explode(batch: pa.RecordBatch, step: Explode) -> Iterator[pa.RecordBatch]:
     dense = row_sizes(batch.drop_columns(once)) + _CELL_BYTES * batch.num_columns
     too_large = [len(texts) * size > MOST_RECORD_BYTES for texts, size in zip(found.texts, dense.tolist(), strict=True)]
     texts = [[] if large else some for some, large in zip(found.texts, too_large, strict=True)]
-    counts = np.array([max(1, len(some)) for some in texts], dtype=np.int64)
-    flags = {step.unreadable: found.unreadable, step.too_large: too_large}
+    sizes = np.array([len(some) for some in texts], dtype=np.int64)
+    counts = np.maximum(sizes, 1)
+    flags = {step.unreadable: np.array(found.unreadable, bool), step.too_large: np.array(too_large, bool)}
     for start, end in _ranges(counts * dense):
         records = np.repeat(np.arange(start, end), counts[start:end])
-        yield _piece(batch, step, records, texts, {name: np.array(values) for name, values in flags.items()})
+        yield _piece(batch, step, records, texts, flags, has_element=sizes[records] > 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,15 +93,14 @@ class _Elements:
 
 def _elements_of(batch: pa.RecordBatch, step: Explode) -> _Elements:
     found = _Elements([], [])
-    readable = pc.is_null(batch.column(BAD)).to_pylist()
+    is_read = readable = pc.is_null(batch.column(BAD))
     for name in step.bad:
-        readable = [one and not bad for one, bad in zip(readable, batch.column(name).to_pylist(), strict=True)]
-    unread = pc.is_valid(batch.column(BAD)).to_pylist()
+        readable = pc.and_not(readable, pc.fill_null(batch.column(name), False))
     documents = read_documents(batch.column(step.base), empty_as_null=step.empty_as_null)
-    for document, is_readable, is_unread in zip(documents, readable, unread, strict=True):
+    for document, is_readable, was_read in zip(documents, readable.to_pylist(), is_read.to_pylist(), strict=True):
         texts = _texts_of(document) if is_readable else None
         found.texts.append(texts or [])
-        found.unreadable.append(texts is None and not is_unread)
+        found.unreadable.append(texts is None and was_read)
     return found
 
 
@@ -133,11 +133,12 @@ def _piece(
     records: np.ndarray[Any, Any],
     texts: list[list[str | None]],
     flags: dict[str, np.ndarray[Any, Any]],
+    *,
+    has_element: np.ndarray[Any, Any],
 ) -> pa.RecordBatch:
     is_first = np.concatenate(([True], records[1:] != records[:-1]))
     starts = np.flatnonzero(is_first)
     counts = np.diff(np.append(starts, len(records)))
-    has_element = np.array([bool(texts[record]) for record in records])
     every, first = pa.array(records), pa.array(records, mask=~is_first)
     columns = {name: batch.column(name).take(first if name in step.once else every) for name in batch.schema.names}
     flagged = {name: values[records] for name, values in flags.items()}
