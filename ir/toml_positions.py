@@ -141,4 +141,4 @@ class _Scanner:
 def _unquoted(part: str) -> str:
     if part.startswith('"') and "\\" in part:
         return str(tomllib.loads(f"key = {part}")["key"])
-    return part.strip("\"'") if part[0] in "\"'" else part
+    return part[1:-1] if part[0] in "\"'" else part

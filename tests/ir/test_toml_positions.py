@@ -62,3 +62,8 @@ def test_every_part_of_a_document_has_a_position(made) -> None:
 def pointers_of(value: Any, pointer: Pointer) -> list[Pointer]:
     items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     return [pointer, *(inner for key, item in items for inner in pointers_of(item, pointer / key))]
+
+
+def test_quotes_inside_a_quoted_key_are_part_of_the_key() -> None:
+    assert at("""'"a"' = 1\n"b'" = 2\n""", "b'") == '"b\'" = 2\n'
+    assert find_offsets("""'"a"' = 1""")[Pointer(('"a"',))] == 0
