@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from executors.spark.compiled import Derive, Routes
+from executors.spark.expression_columns import condition
 from executors.spark.steps import flags_of
 from executors.validation import NoBranchFlag
 from ir.nodes.branch import Take
@@ -20,7 +21,7 @@ def take(compiler: Compiler, op: Take) -> None:
     for name, working in list(compiler.working.items()):
         if flags_of(working.steps):
             compiler.need(name)
-    conditions = [compiler.condition(branch.where, "branch.not_boolean") for branch in op.branch.branches]
+    conditions = [condition(compiler, branch.where, "branch.not_boolean") for branch in op.branch.branches]
     flags = compiler.tried_flags().union(*(found for _, found in conditions))
     whens = "".join(f" WHEN {sql} THEN {number}" for number, (sql, _) in enumerate(conditions))
     readers, column = op.branch.readers, f"_flow_route_{len(compiler.stages)}"

@@ -7,9 +7,6 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 import pyarrow as pa
-from pyspark.sql import DataFrame
-from pyspark.sql import functions as F  # noqa: N812
-from pyspark.sql import types as spark
 
 from executors.errors import InvalidContent, Terminal
 from executors.grammar import PLAIN, Written
@@ -19,7 +16,6 @@ from executors.spark.batch_passthrough import UNREADABLE
 from executors.spark.compiled import (
     Compiled,
     Derive,
-    ExcludeRejected,
     Expression,
     Groups,
     Observed,
@@ -31,31 +27,18 @@ from executors.spark.compiled import (
     Working,
     moves_rows,
 )
-from executors.spark.computing import cannot_fail
-from executors.spark.errors import analysing
 from executors.spark.exploding import ELEMENTS, Explode
+from executors.spark.rule_columns import exclude_rejected, may_fail_for_rejected, validate
 from executors.spark.session import RunSession
 from executors.spark.steps import Convert, Program, Step, flags_of
 from executors.spark.transforms import apply_op
-from executors.spark.types import column_type, is_native, spark_type
+from executors.spark.types import is_native
 from executors.types import wire_type
 from executors.validation import ELEMENT, CastFlag, OpFlag, RejectFlag, TieFlag
-from ir import ops, rules
+from ir import ops
 from ir.connectors import CONNECTORS
-from ir.expressions import ExpressionError, bind_expression, parse_expression
-from ir.nodes import Validate
 from ir.pipeline import Path
 from ir.types import STRING, ColumnType
-
-
-def plan_columns(session: RunSession, path: Path, fields: Sequence[SourceField]) -> tuple[SourceField, ...]:
-    """Return the working columns, with types, that reach the target after all ops.
-
-    Raises Terminal naming node and op: `source.column_missing`, `column.unknown`, `column.repeated`,
-    `column.none_left`, `expression.invalid`, `expression.type`, `filter.not_boolean`, `rule.not_boolean`,
-    `fillNull.type`, `trim.type`, `column.not_json`.
-    """
-    return compile_path(session, path, fields).fields
 
 
 def compile_path(
@@ -75,6 +58,10 @@ def compile_path(
     whatever columns the expression reads. If `excludes_rejected` is true, no expression is evaluated for rows that
     rules of an earlier node reject. `observe` is the node whose rows a preview shows; it has no other effect.
     `references` are the readings in which joins look rows up, by source ID. `prefix` begins the names of frame columns.
+
+    Raises Terminal naming node and op: `source.column_missing`, `column.unknown`, `column.repeated`,
+    `column.none_left`, `expression.invalid`, `expression.type`, `filter.not_boolean`, `rule.not_boolean`,
+    `fillNull.type`, `trim.type`, `column.not_json`.
     """
     observes = observe is not None
     compiler = Compiler(session, path, fields, frozenset(masked_by), references or {}, prefix, repeats_all=observes)
@@ -85,12 +72,12 @@ def compile_path(
             compiler.enter(transform.id, f"{op.op} (op {number})")
             apply_op(compiler, op)
         after[transform.id] = dict(compiler.working)
-    for index, validate in enumerate(path.validates):
-        if (excludes_rejected or compiler.moves_rows) and _may_fail_for_rejected(path, index):
-            compiler.exclude_rejected()
-        for number, rule in enumerate(validate.row_level, start=1):
-            compiler.enter(validate.id, f"{rule.type} (rule {number})")
-            compiler.validate(rule)
+    for index, node in enumerate(path.validates):
+        if (excludes_rejected or compiler.moves_rows) and may_fail_for_rejected(path, index):
+            exclude_rejected(compiler)
+        for number, rule in enumerate(node.row_level, start=1):
+            compiler.enter(node.id, f"{rule.type} (rule {number})")
+            validate(compiler, rule)
     compiled = compiler.finish()
     if observe is None:
         return compiled
@@ -104,25 +91,12 @@ def mask_rejected(session: RunSession, path: Path, reading: Reading, compiled: C
     twice, so use it only after an expression failed."""
     kinds = (RejectFlag,) if path.target.on_type_mismatch == "null" else (CastFlag, RejectFlag)
     tried = {flag.column for flag in compiled.sink_flags() if isinstance(flag, kinds)}
-    if not tried and not any(_may_fail_for_rejected(path, index) for index in range(len(path.validates))):
+    if not tried and not any(may_fail_for_rejected(path, index) for index in range(len(path.validates))):
         return None
     observe = compiled.observed.node if compiled.observed else None
     return compile_path(
         session, path, reading.fields, tried, excludes_rejected=True, observe=observe, references=reading.references
     )
-
-
-def _may_fail_for_rejected(path: Path, index: int) -> bool:
-    """Return whether a validate node needs Spark and a node before it rejects rows."""
-    return _asks_spark(path.validates[index]) and any(map(_drops_rows, path.validates[:index]))
-
-
-def _asks_spark(validate: Validate) -> bool:
-    return any(rule.when is not None or isinstance(rule, rules.Expression) for rule in validate.row_level)
-
-
-def _drops_rows(validate: Validate) -> bool:
-    return any(rule.on_fail != "warn" for rule in validate.row_level)
 
 
 class Compiler:
@@ -133,17 +107,17 @@ class Compiler:
         session: RunSession,
         path: Path,
         fields: Sequence[SourceField],
-        masked_by: frozenset[str] = frozenset(),
-        references: Mapping[str, Reading] | None = None,
-        prefix: str = "",
+        masked_by: frozenset[str],
+        references: Mapping[str, Reading],
+        prefix: str,
         *,
-        repeats_all: bool = False,
+        repeats_all: bool,
     ) -> None:
-        self._session, self._path, self._references, self._prefix = session, path, references or {}, prefix
-        self._masked_by = masked_by
+        self._path, self._references, self._prefix = path, references, prefix
+        self.session, self.masked_by = session, masked_by
         self.empty_as_null = path.target.empty_as_null
-        # If bad values become NULL, conditions read NULL. Otherwise their rows are kept until validation.
         self.keeps_order = CONNECTORS[path.source.connector].keeps_order
+        # If bad values become NULL, conditions read NULL. Otherwise no filter removes their rows before validation.
         self.retains_bad = path.target.on_type_mismatch != "null"
         self.node, self.location = path.source.id, "columns"
         self.source = tuple((f"{prefix}s{index}", field) for index, field in enumerate(fields))
@@ -161,7 +135,7 @@ class Compiler:
         self.rules: list[RuleColumns] = []
         self.routes: list[Routes] = []
         self.groups: Groups | None = None
-        # For who looks at all columns before and after a node.
+        # A preview shows the columns of every row of an exploded record.
         self.repeats_all = repeats_all
         self._read_foreign_types()
         self._declare(path)
@@ -271,209 +245,7 @@ class Compiler:
                 )
             self.convert(declared.name, ColumnType.parse(declared.type), Written.of(declared))
 
-    # --- expressions ------------------------------------------------------------------------------------------
-
-    def derive(self, columns: Mapping[str, str]) -> None:
-        """Add columns. Every expression reads the columns before this op."""
-        self.working |= self.compute(columns)
-
-    def compute(self, columns: Mapping[str, str]) -> dict[str, Working]:
-        """Compute columns from expressions over the columns before this op, and return them by name."""
-        if not columns:
-            return {}
-        self._find_rejected()
-        bound = {name: self._bind(text, name) for name, text in columns.items()}
-        outs = self.new_columns(bound)
-        types = self._analyse({outs[name]: (columns[name], sql) for name, (sql, _) in bound.items()})
-        bound = {name: (sql, flags | self._rejected(sql)) for name, (sql, flags) in bound.items()}
-        self.stages.append(Derive(tuple((outs[n], self.guarded(sql, flags)) for n, (sql, flags) in bound.items())))
-        kinds = {name: self._type_of(types[outs[name]], columns[name]) for name in bound}
-        self.frame |= {outs[name]: kind for name, kind in kinds.items()}
-        return {name: Working(outs[name], kinds[name], flags=flags) for name, (_, flags) in bound.items()}
-
-    def new_columns(self, names: Iterable[str]) -> dict[str, str]:
-        """Return new names of frame columns, one for each name."""
-        return {name: f"{self._prefix}c{len(self.frame) + index}" for index, name in enumerate(names)}
-
-    def _find_rejected(self) -> None:
-        """Run the casts so far that reject rows, so that their flags are available to later expressions."""
-        for name, column in list(self.working.items()):
-            if not self._masked_by.isdisjoint(flags_of(column.steps)):
-                self.need(name)
-
-    def _rejected(self, sql: str) -> frozenset[str]:
-        """Return the flags so far of rows for which an expression must not be evaluated; empty if the expression cannot
-        fail."""
-        if not self._masked_by or cannot_fail(sql, self.frame):
-            return frozenset()
-        return self._masked_by & {flag for program in self.programs() for flag in program.flags}
-
-    def _type_of(self, kind: spark.DataType, text: str) -> ColumnType:
-        found = column_type(kind)
-        if found is None:
-            raise self.refuse(
-                "expression.type",
-                f"{text!r} returns {kind.simpleString()}, which no column can store.",
-                "Convert it to a plain value: cast(… as string), element_at(…, 1), to_json(…).",
-            )
-        return found
-
-    def keep(self, condition: str) -> None:
-        """Mark the rows for which the condition is true, and the bad rows, which the sink validates. The sink drops the
-        other rows.
-
-        They are not dropped earlier, because each row must stay in the position that it has in its packed batch.
-        """
-        self.keep_where(*self.condition(condition, "filter.not_boolean"))
-
-    def keep_where(self, sql: str, flags: Iterable[str], *, bad: bool = True) -> None:
-        """If `bad` is true, bad rows are marked too, so that the sink validates them."""
-        keep = f"_flow_keep_{len(self.stages)}"
-        gone = f"WHEN NOT {self.filter_column} THEN FALSE " if self.filter_column else ""
-        self.stages.append(
-            Derive(
-                ((keep, f"CASE {gone}WHEN {self.bad_rows(flags)} THEN {_sql(bad)} ELSE coalesce({sql}, FALSE) END"),)
-            )
-        )
-        self.filter_column = self.filter_columns[self.node] = keep
-
-    def programs(self) -> list[Program | Explode]:
-        """Return the programs that run before this op."""
-        return [*self.read, *(p for stage in self.stages if isinstance(stage, RunPrograms) for p in stage.programs)]
-
-    def tried_flags(self) -> frozenset[str]:
-        """Return the flags of all steps before this op. Later expressions can use them."""
-        flags = frozenset(flag for program in self.programs() for flag in program.flags)
-        return self._use("", flags)[1]
-
-    def explode(self, step: Explode, kind: ColumnType) -> None:
-        """Turn each record into several rows. Spark must not compute any earlier op, because it would read records."""
-        if self.stages:
-            raise LookupError(f"{self.node} explodes rows that have left the reader")
-        self.read.append(step)
-        boolean, whole = ColumnType("boolean"), ColumnType("integer")
-        self.frame |= {step.element: kind, ELEMENT: whole, ELEMENTS: whole, step.keep: boolean}
-        self.frame |= dict.fromkeys(step.flags, boolean)
-        self._use(step.keep, frozenset())
-        self.filter_column = self.filter_columns[self.node] = step.keep
-
-    def _once(self, step: Explode) -> Explode:
-        """Return the step with `once` set to the columns that no later step reads: one row can have their values."""
-        place = self.read.index(step)
-        before = {name for name, _ in self.source} | {p.out for p in self.read[:place] if isinstance(p, Program)}
-        read = {column.base for column in self.working.values()} | self.needed.keys()
-        read |= {program.base for program in self.read[place + 1 :]}
-        return step if self.repeats_all else replace(step, once=tuple(sorted(before - read)))
-
-    # --- joins ------------------------------------------------------------------------------------------------
-
-    def add_computed(self, name: str, out: str, kind: ColumnType, flags: frozenset[str]) -> None:
-        self.refuse_existing(name)
-        self.frame[out] = kind if is_native(kind) else STRING
-        self.working[name] = Working(out, self.frame[out], flags=flags)
-        self.convert(name, kind)
-
-    def reference_of(self, op: ops.Join) -> Reference:
-        """Return the reference of a join, with only the columns that the join uses."""
-        path = self._path.references[op.with_]
-        reading = self._references[path.source.id]
-        prefix = f"{self._prefix}r{len(self.stages)}"
-        compiled = compile_path(self._session, path, reading.fields, prefix=prefix)
-        for name in (*op.on.values(), *op.columns):
-            if name not in compiled.working:
-                raise self.refuse(
-                    "column.unknown",
-                    f"{op.with_} has no column {name!r}.",
-                    f"Its columns are {', '.join(compiled.working)}.",
-                )
-        used = {name: compiled.working[name] for name in (*op.on.values(), *op.columns)}
-        return Reference(op.with_, path, reading, replace(compiled, working=used))
-
-    # --- rules ------------------------------------------------------------------------------------------------
-
-    def exclude_rejected(self) -> None:
-        """From this op on, evaluate no expression for rows that the rules so far reject: an error would end the run for
-        a row that is not loaded."""
-        out = f"_flow_valid_{len(self.stages)}"
-        self.stages.append(ExcludeRejected(out, self.finish()))
-        self.frame[out] = ColumnType("boolean")
-        self.valid_column = out
-
-    def validate(self, rule: rules.RowRule) -> None:
-        """Add the Spark columns of a row rule. Its condition is not evaluated for rows to which the rule does not
-        apply, nor for rows that are bad, filtered or rejected by an earlier node."""
-        applies = value = None
-        if rule.when is not None:
-            applies = self._rule_column(*self.condition(rule.when, "rule.not_boolean"))
-        if isinstance(rule, rules.Expression):
-            sql, flags = self.condition(rule.expression, "rule.not_boolean")
-            value = self._rule_column(f"CASE WHEN {applies} THEN {sql} END" if applies else sql, flags)
-        self.rules.append(RuleColumns(applies, value))
-
-    def _rule_column(self, sql: str, flags: Iterable[str]) -> str:
-        column = f"_flow_rule_{len(self.stages)}"
-        self.stages.append(Derive(((column, self.guarded(sql, flags)),)))
-        self.frame[column] = ColumnType("boolean")
-        return column
-
-    def condition(self, text: str, code: str) -> tuple[str, frozenset[str]]:
-        """Return a checked boolean expression, and the cast flags that its value depends on. Raises Terminal `code`."""
-        self._find_rejected()
-        sql, flags = self._bind(text)
-        kind = self._analyse({"condition": (text, sql)})["condition"]
-        if not isinstance(kind, spark.BooleanType):
-            raise self.refuse(
-                code, f"{text!r} returns {kind.simpleString()}, not boolean.", "Use a comparison: amount > 0."
-            )
-        return sql, flags | self._rejected(sql)
-
-    def tie_flag(self, order_by: str, consequence: str) -> str:
-        tie = self.add_flag(lambda column: TieFlag(column, self.node, order_by, consequence))
-        self.frame[tie] = ColumnType("boolean")
-        return tie
-
-    def all_used(self) -> tuple[str, ...]:
-        """Return the frame columns that distinguish rows."""
-        return tuple(dict.fromkeys(self._use(c.base, c.flags)[0] for c in self.working.values()))
-
-    def order_column(self, name: str, code: str) -> tuple[str, frozenset[str]]:
-        kind = self.get(name).type
-        if not is_native(kind):
-            raise self.refuse(
-                code,
-                f"column {name!r} is {kind}, whose order only PostgreSQL knows.",
-                "Cast it first, for example to decimal(38,10) or timestamp.",
-            )
-        return self.need(name)
-
-    def _bind(self, text: str, column: str = "") -> tuple[str, frozenset[str]]:
-        """Return the checked expression over frame columns, and the cast flags that its value depends on. `column` is
-        the column that it computes."""
-        try:
-            needed = {name: self.need(name) for name in parse_expression(text).columns}
-        except ExpressionError as error:
-            raise self.refuse(error.code, error.message, error.hint) from error
-        sql = bind_expression(text, {name: base for name, (base, _) in needed.items()})
-        self.expressions.append(Expression(self.node, self.location, text, sql, column))
-        return sql, frozenset().union(*(flags for _, flags in needed.values()))
-
-    def guarded(self, sql: str, flags: Iterable[str]) -> str:
-        """Return an expression that is NULL for bad, filtered and rejected rows, for which it must not fail."""
-        gone = "".join(f" OR NOT {column}" for column in (self.filter_column, self.valid_column) if column)
-        return f"CASE WHEN {self.bad_rows(flags)}{gone} THEN NULL ELSE {sql} END"
-
-    def gone(self) -> str:
-        return f"NOT {self.filter_column}" if self.filter_column else "FALSE"
-
-    def eligible(self, flags: Iterable[str]) -> str:
-        """Return a condition that is true for rows that are not filtered and not bad."""
-        return f"NOT ({self.gone()} OR {self.bad_rows(flags)})"
-
-    def bad_rows(self, flags: Iterable[str]) -> str:
-        """Return a condition that is true for bad rows, which no filter may remove: unreadable records, and rows in
-        which one of the `flags` is set. Flags of casts do not count if bad values become NULL."""
-        verdicts = flags if self.retains_bad else self._rejecting & set(flags)
-        return " OR ".join([UNREADABLE, *sorted(verdicts)])
+    # --- frame columns ----------------------------------------------------------------------------------------
 
     def need(self, name: str) -> tuple[str, frozenset[str]]:
         """Return a frame column with the typed value (the canonical text for types that Spark does not have), and the
@@ -508,27 +280,109 @@ class Compiler:
         """Return the frame columns of the reader."""
         return {name for name, _ in self.source} | {name for program in self.read for name in program.outputs}
 
-    def _analyse(self, expressions: Mapping[str, tuple[str, str]]) -> dict[str, spark.DataType]:
-        """Return the types of expressions over the frame, as analysed by Spark. Raises Terminal
-        `expression.invalid`."""
-        frame = empty_frame(self._session, self.frame)
-        types: dict[str, spark.DataType] = {}
-        for out, (text, sql) in expressions.items():
-            with analysing(self.node, self.location, text, self._types_hint(text)):
-                types[out] = frame.select(F.expr(sql).alias(out)).schema[out].dataType
-        return types
+    def new_columns(self, names: Iterable[str]) -> dict[str, str]:
+        """Return new names of frame columns, one for each name."""
+        return {name: f"{self._prefix}c{len(self.frame) + index}" for index, name in enumerate(names)}
 
-    def _types_hint(self, text: str) -> str:
-        kinds = {name: self.working[name].type for name in sorted(parse_expression(text).columns)}
-        hint = f"In it {', '.join(f'{name} is {kind}' for name, kind in kinds.items())}. " if kinds else ""
-        if texts := [name for name, kind in kinds.items() if kind == STRING]:
-            cast_first = bind_expression("cast(x as double)", {"x": texts[0]})
-            return f"{hint}Cast what is a number or a date, as in {cast_first}."
-        return f"{hint}Cast where the types do not fit each other."
+    def add_computed(self, name: str, out: str, kind: ColumnType, flags: frozenset[str]) -> None:
+        self.refuse_existing(name)
+        self.frame[out] = kind if is_native(kind) else STRING
+        self.working[name] = Working(out, self.frame[out], flags=flags)
+        self.convert(name, kind)
 
+    def programs(self) -> list[Program | Explode]:
+        """Return the programs that run before this op."""
+        return [*self.read, *(p for stage in self.stages if isinstance(stage, RunPrograms) for p in stage.programs)]
 
-def _sql(value: bool) -> str:
-    return "TRUE" if value else "FALSE"
+    def tried_flags(self) -> frozenset[str]:
+        """Return the flags of all steps before this op. Later expressions can use them."""
+        flags = frozenset(flag for program in self.programs() for flag in program.flags)
+        return self._use("", flags)[1]
+
+    # --- rows -------------------------------------------------------------------------------------------------
+
+    def keep_where(self, sql: str, flags: Iterable[str], *, bad: bool = True) -> None:
+        """Mark the rows for which a condition is true as those that pass this node. If `bad` is true, bad rows are
+        marked too, so that the sink validates them."""
+        keep, if_bad = f"_flow_keep_{len(self.stages)}", str(bad).upper()
+        gone = f"WHEN NOT {self.filter_column} THEN FALSE " if self.filter_column else ""
+        passes = f"CASE {gone}WHEN {self.bad_rows(flags)} THEN {if_bad} ELSE coalesce({sql}, FALSE) END"
+        self.stages.append(Derive(((keep, passes),)))
+        self.filter_column = self.filter_columns[self.node] = keep
+
+    def guarded(self, sql: str, flags: Iterable[str]) -> str:
+        """Return an expression that is NULL for bad, filtered and rejected rows, for which it must not fail."""
+        gone = "".join(f" OR NOT {column}" for column in (self.filter_column, self.valid_column) if column)
+        return f"CASE WHEN {self.bad_rows(flags)}{gone} THEN NULL ELSE {sql} END"
+
+    def gone(self) -> str:
+        return f"NOT {self.filter_column}" if self.filter_column else "FALSE"
+
+    def eligible(self, flags: Iterable[str]) -> str:
+        """Return a condition that is true for rows that are not filtered and not bad."""
+        return f"NOT ({self.gone()} OR {self.bad_rows(flags)})"
+
+    def bad_rows(self, flags: Iterable[str]) -> str:
+        """Return a condition that is true for bad rows, which no filter may remove: unreadable records, and rows in
+        which one of the `flags` is set. Flags of casts do not count if bad values become NULL."""
+        verdicts = flags if self.retains_bad else self._rejecting & set(flags)
+        return " OR ".join([UNREADABLE, *sorted(verdicts)])
+
+    def tie_flag(self, order_by: str, consequence: str) -> str:
+        tie = self.add_flag(lambda column: TieFlag(column, self.node, order_by, consequence))
+        self.frame[tie] = ColumnType("boolean")
+        return tie
+
+    def all_used(self) -> tuple[str, ...]:
+        """Return the frame columns that distinguish rows."""
+        return tuple(dict.fromkeys(self._use(c.base, c.flags)[0] for c in self.working.values()))
+
+    def order_column(self, name: str, code: str) -> tuple[str, frozenset[str]]:
+        kind = self.get(name).type
+        if not is_native(kind):
+            raise self.refuse(
+                code,
+                f"column {name!r} is {kind}, whose order only PostgreSQL knows.",
+                "Cast it first, for example to decimal(38,10) or timestamp.",
+            )
+        return self.need(name)
+
+    # --- explode and join -------------------------------------------------------------------------------------
+
+    def explode(self, step: Explode, kind: ColumnType) -> None:
+        """Turn each record into several rows. Spark must not compute any earlier op, because it would read records."""
+        if self.stages:
+            raise LookupError(f"{self.node} explodes rows that have left the reader")
+        self.read.append(step)
+        boolean, whole = ColumnType("boolean"), ColumnType("integer")
+        self.frame |= {step.element: kind, ELEMENT: whole, ELEMENTS: whole, step.keep: boolean}
+        self.frame |= dict.fromkeys(step.flags, boolean)
+        self._use(step.keep, frozenset())
+        self.filter_column = self.filter_columns[self.node] = step.keep
+
+    def _once(self, step: Explode) -> Explode:
+        """Return the step with `once` set to the columns that no later step reads: one row can have their values."""
+        place = self.read.index(step)
+        before = {name for name, _ in self.source} | {p.out for p in self.read[:place] if isinstance(p, Program)}
+        read = {column.base for column in self.working.values()} | self.needed.keys()
+        read |= {program.base for program in self.read[place + 1 :]}
+        return step if self.repeats_all else replace(step, once=tuple(sorted(before - read)))
+
+    def reference_of(self, op: ops.Join) -> Reference:
+        """Return the reference of a join, with only the columns that the join uses."""
+        path = self._path.references[op.with_]
+        reading = self._references[path.source.id]
+        prefix = f"{self._prefix}r{len(self.stages)}"
+        compiled = compile_path(self.session, path, reading.fields, prefix=prefix)
+        for name in (*op.on.values(), *op.columns):
+            if name not in compiled.working:
+                raise self.refuse(
+                    "column.unknown",
+                    f"{op.with_} has no column {name!r}.",
+                    f"Its columns are {', '.join(compiled.working)}.",
+                )
+        used = {name: compiled.working[name] for name in (*op.on.values(), *op.columns)}
+        return Reference(op.with_, path, reading, replace(compiled, working=used))
 
 
 def _carried_steps(column: Working) -> tuple[tuple[Step, ...], tuple[Step, ...]]:
@@ -540,9 +394,3 @@ def _carried_steps(column: Working) -> tuple[tuple[Step, ...], tuple[Step, ...]]
         return column.steps, ()
     back = (Convert(column.type, None),)
     return () if column.steps == back else (*column.steps, Convert(STRING, None)), back
-
-
-def empty_frame(session: RunSession, columns: Mapping[str, ColumnType]) -> DataFrame:
-    """Return a frame with these columns and without rows, for analysis."""
-    schema = spark.StructType([spark.StructField(name, spark_type(kind)) for name, kind in columns.items()])
-    return session.start().createDataFrame([], schema)

@@ -13,6 +13,7 @@ from executors.spark.aggregate_columns import aggregate
 from executors.spark.branch_columns import take
 from executors.spark.deduplicate_columns import deduplicate
 from executors.spark.explode_columns import explode
+from executors.spark.expression_columns import derive, keep
 from executors.spark.extracts import flatten, json_path, regex_extract
 from executors.spark.join_columns import join
 from executors.spark.steps import Fill, Trim
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
 
 def apply_op(compiler: Compiler, op: Any) -> None:
-    """Apply one op. Raises the errors of `plan_columns`, and KeyError for an op that is not implemented."""
+    """Apply one op. Raises the errors of `compile_path`, and KeyError for an op that is not implemented."""
     OPS[op.op](compiler, op)
 
 
@@ -77,18 +78,18 @@ def _cast(compiler: Compiler, op: ops.Cast) -> None:
 
 
 def _derive(compiler: Compiler, op: ops.Derive) -> None:
-    compiler.derive(op.columns)
+    compiler.working |= derive(compiler, op.columns)
 
 
 def _filter(compiler: Compiler, op: ops.Filter) -> None:
-    compiler.keep(op.where)
+    keep(compiler, op.where)
 
 
 def _sql(compiler: Compiler, op: ops.SqlQuery) -> None:
     query = parse_query(op.query)
     if query.where is not None:
-        compiler.keep(query.where)
-    computed = compiler.compute({item.name: item.text for item in query.items if item.column is None})
+        keep(compiler, query.where)
+    computed = derive(compiler, {item.name: item.text for item in query.items if item.column is None})
     named = {item.name: computed.get(item.name) or compiler.get(item.column or "") for item in query.items}
     kept = dict(compiler.working) if query.has_all else {}
     _refuse_repeated(compiler, (*kept, *named))

@@ -6,7 +6,7 @@ import pytest
 
 from executors.errors import Terminal
 from executors.model import SourceField
-from executors.spark.columns import compile_path, plan_columns
+from executors.spark.columns import compile_path
 from executors.spark.compiled import Derive, RunPrograms
 from executors.spark.session import RunSession
 from ir.types import STRING, ColumnType
@@ -16,12 +16,12 @@ FIELDS = (SourceField("id", STRING), SourceField("amount", STRING), SourceField(
 
 
 def planned(run_session: RunSession, *ops: dict, **path: object) -> dict[str, str]:
-    return {field.name: str(field.type) for field in plan_columns(run_session, make_path(*ops, **path), FIELDS)}
+    return {field.name: str(field.type) for field in compile_path(run_session, make_path(*ops, **path), FIELDS).fields}
 
 
 def refused(run_session: RunSession, *ops: dict, **path: object) -> Terminal:
     with pytest.raises(Terminal) as caught:
-        plan_columns(run_session, make_path(*ops, **path), FIELDS)
+        compile_path(run_session, make_path(*ops, **path), FIELDS)
     return caught.value
 
 
