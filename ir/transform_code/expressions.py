@@ -329,7 +329,7 @@ OTHER_METHODS: Mapping[str, str] = {
     "name": "Name a column by the key in withColumns, or by alias() directly in select().",
     "getItem": "Use F.element_at, which counts from 1, or F.get, which counts from 0.",
     "getField": "Use F.get_json_object for a field of a JSON text.",
-    "over": "An expression sees one row. Use an operation over several rows.",
+    "over": "An expression reads one row. Use window(…) or aggregate(…), with their fields by name.",
     "asc": 'Write the order as text, such as "updated_at".',
     "desc": 'Write the order as text, such as "updated_at".',
     "isNaN": "Use F.isnan(column).",

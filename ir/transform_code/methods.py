@@ -170,13 +170,9 @@ _GROUPS = "Use aggregate(…) with its fields by name."
 _ONE_INPUT = "The code of a node has one stream of rows. Only join() looks into another node."
 ALTERNATIVES: Mapping[str, str] = {
     **dict.fromkeys(("show", "collect", "count", "take", "head", "first", "toPandas", "toArrow", "describe"), _NO_ROWS),
-    **dict.fromkeys(
-        ("cache", "persist", "checkpoint", "repartition", "coalesce"), "Flow decides this. Remove the call."
-    ),
+    **dict.fromkeys(("cache", "persist", "checkpoint", "repartition", "coalesce"), _NOT_NEEDED),
     **dict.fromkeys(("write", "writeTo", "createOrReplaceTempView"), "The target node of the pipeline loads the rows."),
-    **dict.fromkeys(
-        ("orderBy", "sort", "limit", "sample"), "Tables have no order, and every row is loaded. Use filter()."
-    ),
+    **dict.fromkeys(("orderBy", "sort", "limit", "sample"), _NO_ORDER),
     **dict.fromkeys(("groupBy", "groupby", "agg", "rollup", "cube", "pivot"), _GROUPS),
     **dict.fromkeys(("union", "unionAll", "unionByName", "intersect", "subtract", "crossJoin"), _ONE_INPUT),
     "distinct": 'Use deduplicate(keys=["…"]), which names the columns that identify a row.',
