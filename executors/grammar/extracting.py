@@ -76,9 +76,7 @@ def _document(text: str) -> Any:
     try:
         value = _DECODER.decode(text)
         if "\\u" in text:
-            json.dumps(
-                value, ensure_ascii=False
-            ).encode()  # an escape can spell half a surrogate pair, which is no text
+            json.dumps(value, ensure_ascii=False).encode()  # fails for an escape of half a surrogate pair
     except (ValueError, RecursionError):
         return NOT_JSON
     return value

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from executors.spark.batch_passthrough import UNREADABLE
@@ -26,7 +25,7 @@ def aggregate(compiler: Compiler, op: ops.Aggregate) -> None:
     for name, working in list(compiler.working.items()):
         if flags_of(working.steps):
             compiler.need(name)
-    keys = {name: _key(compiler, name) for name in op.by}
+    keys = [_key(compiler, name) for name in op.by]
     columns = tuple(_column(compiler, column) for column in op.columns)
     number = len(compiler.stages)
     outside, is_first, keep = (f"_flow_{word}_{number}" for word in ("outside", "first", "keep"))
@@ -34,12 +33,12 @@ def aggregate(compiler: Compiler, op: ops.Aggregate) -> None:
     gone, before = compiler.gone(), compiler.filter_column
     compiler.stages += [
         Derive(((outside, _outside(compiler)),)),
-        Aggregate(tuple(keys.values()), columns, f"NOT ({gone} OR {outside})", is_first, rows, records),
+        Aggregate(tuple(keys), columns, f"NOT ({gone} OR {outside})", is_first, rows, records),
         Derive(((keep, f"NOT {gone} AND ({outside} OR {is_first})"),)),
     ]
     types = {outside: _BOOLEAN, is_first: _BOOLEAN, rows: ColumnType("bigint"), records: STRING}
     compiler.frame |= types | {column.out: column.type for column in columns}
-    compiler.working = _group(compiler, op, keys, columns, frozenset({outside}))
+    compiler.working = _group(compiler, op, columns, frozenset({outside}))
     compiler.filter_column = compiler.filter_columns[compiler.node] = keep
     values = {name: column.base for name, column in compiler.working.items()}
     compiler.groups = Groups(compiler.node, before, keep, rows, records, values)
@@ -48,27 +47,14 @@ def aggregate(compiler: Compiler, op: ops.Aggregate) -> None:
 def _key(compiler: Compiler, name: str) -> str:
     if why := why_no_group_key(compiler.get(name).type):
         raise _refused(compiler, name, why)
-    base, value = compiler.need(name)[0], _value(compiler, name)
-    if value == base:
-        return base
-    (out,) = compiler.new_columns([name]).values()
-    compiler.stages.append(Derive(((out, value),)))
-    compiler.frame[out] = compiler.get(name).type
-    return out
-
-
-def _value(compiler: Compiler, name: str) -> str:
-    """Return SQL for the values of a column as the target loads them. Otherwise '' and NULL would be two groups that
-    are both loaded as NULL, and a lowest value '' would hide all others."""
-    base = compiler.need(name)[0]
-    return f"nullif({base}, '')" if compiler.empty_as_null and compiler.get(name).type == STRING else base
+    return compiler.need(name)[0]
 
 
 def _column(compiler: Compiler, column: ops.AggregateColumn) -> GroupColumn:
     kind = compiler.get(column.column).type if column.column is not None else None
     if column.column is not None and kind and (why := why_not_computable(column.function, kind)):
         raise _refused(compiler, column.column, why)
-    argument = _value(compiler, column.column) if column.column is not None else None
+    argument = compiler.need(column.column)[0] if column.column is not None else None
     if column.function == "avg" and kind is not None and kind.kind != "decimal":
         argument = f"cast({argument} AS decimal(20,0))"  # otherwise Spark returns a float
     (out,) = compiler.new_columns([column.as_]).values()
@@ -98,13 +84,9 @@ def _outside(compiler: Compiler) -> str:
 
 
 def _group(
-    compiler: Compiler,
-    op: ops.Aggregate,
-    keys: Mapping[str, str],
-    columns: tuple[GroupColumn, ...],
-    flags: frozenset[str],
+    compiler: Compiler, op: ops.Aggregate, columns: tuple[GroupColumn, ...], flags: frozenset[str]
 ) -> dict[str, Working]:
     """Return the columns of the groups. Keys have the values of the first row."""
-    values = {name: Working(key, compiler.get(name).type, flags=flags) for name, key in keys.items()}
+    keys = {name: Working(compiler.get(name).base, compiler.get(name).type, flags=flags) for name in op.by}
     computed = zip(op.columns, columns, strict=True)
-    return values | {column.as_: Working(found.out, found.type, flags=flags) for column, found in computed}
+    return keys | {column.as_: Working(found.out, found.type, flags=flags) for column, found in computed}

@@ -25,13 +25,13 @@ def add_groups(frame: DataFrame, stage: Aggregate, tasks: int) -> DataFrame:
     asked = F.expr(stage.eligible)
     by = [asked, *map(F.col, stage.keys)]
     group = SparkWindow.partitionBy(*by)
-    # By as many tasks, and so connections to the target, as without.
+    # The number of tasks, and so of connections to the target, stays the same.
     spread = frame.repartition(tasks, *by)
     place = F.row_number().over(group.orderBy(FILE, RECORD))
     marks = {stage.is_first: asked & (place == 1), _FEW: place <= MOST_RECORDS}
     places = {_place_of(c): _place(c, group) for c in stage.columns if c.function == "countDistinct"}
     found = spread.select("*", *(value.alias(name) for name, value in (marks | places).items()))
-    # Apart from all other rows: Spark copies the result of a window into each row of its partition.
+    # A partition of their own, because Spark copies the result of a window into each row of the partition.
     few = SparkWindow.partitionBy(*by, _FEW)
     origin = F.struct(F.col(FILE).alias("file"), F.col(RECORD).alias("record"))
     added = {column.out: _computed(column, asked).over(group).cast(spark_type(column.type)) for column in stage.columns}

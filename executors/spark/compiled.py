@@ -137,9 +137,9 @@ class GroupColumn:
 
 @dataclass(frozen=True, slots=True)
 class Aggregate:
-    """Adds `columns`, `rows` (how many there are in the group) and `records` (where its first rows come from, as JSON)
-    for the first row of each group of rows that are `eligible`, NULL for all others. `is_first` is true for it. The
-    rows change places."""
+    """Adds `columns`, `rows` (the number of rows of the group) and `records` (the origin of its first rows, as JSON) to
+    the first row of each group of `eligible` rows; they are NULL for all other rows. `is_first` is true for the first
+    row. The order of the rows changes."""
 
     keys: tuple[str, ...]
     columns: tuple[GroupColumn, ...]

@@ -27,7 +27,7 @@ class ExcludeRejectedTask:
         return (_with(frame, self.out, passes) for frame, passes in looked)
 
     def _look(self, batch: pa.RecordBatch) -> pa.BooleanArray:
-        # What a later expression needs may have been made already, by the reader: the same flags under the same names.
+        # The reader may have set the same flags already, for a later expression.
         made = {name for program in self.programs for name in program.outputs}
         own = batch.select([name for name in batch.schema.names if name not in made])
         return passes_rules(run_programs(own, self.programs), self.plan)

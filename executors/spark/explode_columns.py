@@ -39,8 +39,7 @@ def explode(compiler: Compiler, op: ops.Explode) -> None:
         value = {"op": "jsonPath", "field": op.as_, "path": "$", "as": op.as_, "type": op.type, "onMissing": "null"}
         add_value(compiler, element, ops.JsonPath.model_validate(value))
     if op.index_as is not None:
-        # With the same flags as the element: a filter by the index must not remove a record that is no array.
-        compiler.working[op.index_as] = Working(ELEMENT, ColumnType("integer"), flags=element.flags)
+        compiler.working[op.index_as] = Working(ELEMENT, ColumnType("integer"))
 
 
 _TOO_LARGE = "makes rows of more than 256 MB: drop columns that the rows do not need before explode"

@@ -281,7 +281,7 @@ def frame_of_rows(numbers: DataFrame, reader: ReadTask, compiled: Compiled, plan
     for number, stage in enumerate(compiled.stages):
         frame = _add(frame, stage, compiled, len(reader.groups), plan)
         if isinstance(stage, Join) and not stage.moves_rows and moves_rows(compiled.stages[:number]):
-            # Spark leaves out the sort before a join.
+            # Spark removes the sort before the join, so the rows are sorted again after it.
             frame = frame.sortWithinPartitions(BATCH, ROW)
     return frame.select(PACKED_BATCH, *compiled.computed(), *([ROW] if positions else []))
 
@@ -341,7 +341,7 @@ def _flag_last(frame: DataFrame, stage: Deduplicate, tasks: int) -> DataFrame:
     first = [F.col(stage.order_by).desc_nulls_last()] if stage.order_by else []
     by_key = SparkWindow.partitionBy(*by).orderBy(*first, F.col(FILE).desc(), F.col(RECORD).desc())
     is_last = F.expr(stage.eligible) & (F.row_number().over(by_key) == 1)
-    # By as many tasks, and so connections to the target, as without; the window needs no other order of rows.
+    # The number of tasks, and so of connections to the target, stays the same.
     spread = frame.repartition(tasks, *by)
     keep = is_last | F.expr(stage.masked)
     if stage.tie is None:

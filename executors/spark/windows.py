@@ -18,7 +18,7 @@ def add_window(frame: DataFrame, stage: Window, tasks: int) -> DataFrame:
     equals = SparkWindow.partitionBy(*by).orderBy(*order)
     one_by_one = SparkWindow.partitionBy(*by).orderBy(*order, F.col(FILE), F.col(RECORD))
     added = {column.out: _computed(column, one_by_one, equals) for column in stage.columns}
-    # The same number of tasks, and so of connections to the target, as without a window.
+    # The number of tasks, and so of connections to the target, stays the same.
     spread = frame.repartition(tasks, *by)
     if stage.tie is not None:
         same = SparkWindow.partitionBy(*by, *(F.col(name) for name, _ in stage.order))

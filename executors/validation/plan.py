@@ -18,7 +18,7 @@ FILE, RECORD, BAD, RAW = "_flow_file", "_flow_record", "_flow_bad", "_flow_raw"
 """Columns that every frame has in addition to its own."""
 
 ELEMENT = "_flow_element"
-"""The place of the element of which a row was made in its array, where records are exploded."""
+"""The position in its array of the element from which an exploded row was made."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,8 +115,8 @@ OpFlag = CastFlag | RejectFlag | TieFlag | FailedFlag | NoBranchFlag
 
 @dataclass(frozen=True, slots=True)
 class GroupColumns:
-    """Columns that say of a row that it stands for a group: how many `rows` it has (NULL for rows that stand for
-    themselves), where its first `records` come from, as JSON, and the `values` of the group by name."""
+    """Columns of rows that represent groups: the number of `rows` of the group (NULL for all other rows), the origin of
+    its first `records` as JSON, and the `values` of the group by name."""
 
     rows: str
     records: str
@@ -130,9 +130,9 @@ class ValidationPlan:
     `files` maps the index of a file in source order to (sha256, name). `row_columns` maps the names in a rejected row's
     JSON to frame columns: the fields as the source provided them (`row_from` source), else the columns that entered the
     node (`row_from` input). `working` maps working columns, which rules and stage columns name, to frame columns.
-    `flags` and `rules` are in the order of the path: a row that one node drops never reaches the next. `groups` is
-    there if rows may stand for groups. `now` is the run's clock, `charset` that of the target's database. `exploded` is
-    the column of which several rows of a record are made, if any.
+    `flags` and `rules` are in the order of the path: a row that one node drops never reaches the next. `groups` is set
+    if rows may represent groups. `now` is the run's clock, `charset` that of the target's database. `exploded` is the
+    column whose elements become rows, if any.
     """
 
     run_id: str
@@ -155,7 +155,7 @@ class ValidationPlan:
 
 @dataclass(frozen=True, slots=True)
 class Evaluated:
-    """A validated batch. A record of which several rows are made counts as one where it is rejected.
+    """A validated batch. A rejected record counts as one row, also if it was exploded.
 
     `good` has `_flow_file`, `_flow_record` and the stage columns in their wire types; `rejects` has REJECT_SCHEMA.
     `warned` counts rows that are staged despite a violation. `dropped_at` counts rejected rows by the node that dropped

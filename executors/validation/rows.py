@@ -19,7 +19,7 @@ RAW_KEY = "_flow_raw"
 """The key of the text of a record that its format cannot read."""
 
 GROUP_KEY = "_flow_group"
-"""The key of what is known of the rows of a group."""
+"""The key of the number of rows of a group and of the origin of its first rows."""
 
 _ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
 
@@ -44,8 +44,8 @@ def row_texts(batch: pa.RecordBatch, columns: Mapping[str, str], charset: Charse
 def group_texts(
     batch: pa.RecordBatch, columns: GroupColumns, files: Mapping[int, tuple[str, str]], charset: Charset = UTF8
 ) -> list[str | None]:
-    """Return a JSON object for each row that stands for a group, None for others: the values of the group, how many
-    rows it has, and the file, its SHA-256 and the record of the first ones."""
+    """Return a JSON object for each row that represents a group, None for others: the values of the group, its number
+    of rows, and the file, its SHA-256 and the record of the first rows."""
     counts, records = batch.column(columns.rows).to_pylist(), batch.column(columns.records).to_pylist()
     texts = row_texts(batch, columns.values, charset)
     return [

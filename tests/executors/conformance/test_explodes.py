@@ -185,17 +185,6 @@ def test_an_array_that_cannot_be_read_rejects_its_record_even_where_mismatches_b
     assert balance(report) == (3, 2, 4, 1, 0)
 
 
-@pytest.mark.parametrize("mismatch", ["skip", "null"])
-def test_a_filter_by_the_index_removes_no_record_that_is_not_an_array(world: World, mismatch: str) -> None:
-    world.sql("create table t (id text, item int, place int)")
-    write(world, [(1, "[1, 2]"), (2, "{}"), (3, "[broken"), (4, "[]"), (5, "[7]")])
-    first = {"op": "filter", "where": "place = 0"}
-    report = world.run(document(world, explode("integer"), first, onTypeMismatch=mismatch))
-    assert world.rows() == [("1", 1, 0), ("5", 7, 0)]
-    assert world.sql('select "sourceRecord", "ruleId" from rejected order by 1') == [(2, "type:doc"), (3, "type:doc")]
-    assert balance(report) == (5, 1, 2, 2, 2)
-
-
 def test_elements_are_looked_up_one_by_one(world: World) -> None:
     from tests.executors.conformance.test_joins import with_customers
 
