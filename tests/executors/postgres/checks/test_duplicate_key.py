@@ -36,7 +36,9 @@ def test_rows_of_the_table_count_where_a_load_adds_to_them(staged, checking, mak
     make("INSERT INTO t VALUES (1, 'x'), (2, 'y'), (3, NULL)")
     report = checking.run(load, PAIR)
     assert (report.ok, report.observed) == (False, 3)
-    assert report.message == f"2 rows with 1 repeated value of a, b; 1 row with values of a, b that already exist in {schema}.t"
+    assert report.message == (
+        f"2 rows with 1 repeated value of a, b; 1 row with values of a, b that already exist in {schema}.t"
+    )
 
 
 @pytest.mark.parametrize("mode", ["truncate", "blue_green", "upsert"])
