@@ -18,7 +18,7 @@ from ir.errors import FlowError
 def take_sample(
     pipeline: Pipeline, trigger: Trigger, *, user: User | None = None, send: bool = True, draft_document: str = ""
 ) -> Run:
-    """Queue a run that samples the source; with `draft_to_sample` the source of a draft. If the same sampling is
+    """Queue a run that samples the source; with `draft_document` that of a draft. If the same sampling is
     already queued or running, it is returned."""
     last = last_sampling(pipeline)
     if send and last is not None and is_going_on(last) and last.draft_document == draft_document:

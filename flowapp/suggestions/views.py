@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from django.contrib import messages
+from django.db import transaction
 from django.http import HttpResponse
 from django.shortcuts import redirect
 from django.views.decorators.cache import never_cache
@@ -120,13 +121,14 @@ def take(request: HtmxRequest, slug: str, node: str) -> HttpResponse:
 @require_POST
 @page(role=ROWS_VIEW)
 def take_selected(request: HtmxRequest, slug: str, node: str) -> HttpResponse:
-    """Add the selected proposals of the page to the draft."""
+    """Add the selected proposals of the page to the draft, all or none."""
     pipeline = get_pipeline(request.workspace, slug)
     offered, selected = request.POST.getlist("offered"), set(request.POST.getlist("proposal"))
     chosen = [_read(offer) for number, offer in enumerate(offered) if str(number) in selected]
-    for offer in chosen:
-        spec, check = offer if isinstance(offer, list) and len(offer) == 2 else (None, "")
-        accept(drafts.open_draft(pipeline, request.user), node, spec, str(check))
+    with transaction.atomic():
+        for offer in chosen:
+            spec, check = offer if isinstance(offer, list) and len(offer) == 2 else (None, "")
+            accept(drafts.open_draft(pipeline, request.user), node, spec, str(check))
     if chosen:
         messages.success(
             request, f"Added {len(chosen)} to your draft of {slug}. Save the pipeline to use them in runs."

@@ -132,6 +132,10 @@ def test_several_proposals_are_added_at_once(checked, sampled, as_, person):
     assert "Added 2 to your draft of numbers." in words(client.post(f"{PAGE}accept-selected/", data, follow=True))
     assert len(node(checked, person("editor"))["rowLevel"]) == 3
     assert "Nothing is selected." in words(client.post(f"{PAGE}accept-selected/", {"offered": "[]"}, follow=True))
+    before = open_draft(checked, person("editor")).text
+    data = {"offered": [html.unescape(offered[0]), '[{"type": "no such rule"}, ""]'], "proposal": ["0", "1"]}
+    assert client.post(f"{PAGE}accept-selected/", data).status_code == 422
+    assert open_draft(checked, person("editor")).text == before, "none of the proposals was added"
 
 
 def test_a_proposal_is_reported_in_words_and_its_json_is_folded_away(checked, sampled, as_):
