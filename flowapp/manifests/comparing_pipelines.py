@@ -150,7 +150,10 @@ def _unmanaged(current: CurrentPipeline | None, record: AppliedPipeline | None, 
 
 
 def _is_as_applied(current: CurrentPipeline, record: AppliedPipeline) -> bool:
-    is_same_version = current.version is not None and current.version.number == record.version_number
+    version = current.version
+    # A pipeline that was deleted and made again has the same numbers.
+    is_older = version is not None and version.created_at <= record.applied_at
+    is_same_version = version is not None and version.number == record.version_number and is_older
     return is_same_version or current.is_equal(record.document_hash)
 
 

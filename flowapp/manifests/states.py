@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from django.db.models import F
+from django.db.models import Exists, F, OuterRef
 
 from flowapp.accounts.models import User, Workspace
 from flowapp.connections.models import Connection
@@ -74,7 +74,7 @@ class WorkspaceState:
     """Pipelines and connections of a workspace by id and name, and the records of the last apply of a project.
 
     `owners` are the other projects that pipelines belong to, by id; `sharers` are the other projects that declare a
-    connection, by its name.
+    connection, by its name. `applied_texts` are the texts of the last apply of pipelines that have a newer version.
     """
 
     workspace: Workspace
@@ -85,6 +85,7 @@ class WorkspaceState:
     applied_connections: Mapping[str, AppliedConnection]
     owners: Mapping[str, str]
     sharers: Mapping[str, Sequence[str]]
+    applied_texts: Mapping[str, str]
 
 
 def read_state(workspace: Workspace, project: str) -> WorkspaceState:
@@ -109,15 +110,27 @@ def read_state(workspace: Workspace, project: str) -> WorkspaceState:
         {record.name: record for record in declared if record.project == project},
         {slug: owner for slug, owner in owners.items() if owner != project},
         sharers,
+        _applied_texts(workspace),
     )
+
+
+def _applied_texts(workspace: Workspace) -> dict[str, str]:
+    applied = AppliedPipeline.objects.filter(
+        workspace=workspace,
+        removed_at=None,
+        slug=OuterRef("pipeline__slug"),
+        version_number=OuterRef("number"),
+        applied_at__gte=OuterRef("created_at"),
+    )
+    older = PipelineVersion.objects.filter(Exists(applied), workspace=workspace)
+    older = older.filter(number__lt=F("pipeline__latest_number"))
+    return dict(older.values_list("pipeline__slug", "document"))
 
 
 def applied_document(state: WorkspaceState, record: AppliedPipeline) -> dict[str, Any]:
     """Return the document of the last apply; empty if its version was deleted with its pipeline."""
-    found = PipelineVersion.objects.filter(
-        pipeline__workspace=state.workspace, pipeline__slug=record.slug, number=record.version_number
-    ).first()
-    return without_schema(read_text(found.document)) if found is not None else {}
+    text = state.applied_texts.get(record.slug)
+    return without_schema(read_text(text)) if text is not None else {}
 
 
 def note_pipeline(

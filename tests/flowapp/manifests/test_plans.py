@@ -12,6 +12,7 @@ import pytest
 from executors.model import Connection
 from flowapp.connections.fields import ConnectionFields
 from flowapp.connections.services import change_connection
+from flowapp.pipelines.deletion import delete_pipeline
 from flowapp.pipelines.models import Pipeline
 from flowapp.pipelines.services import save_version, set_archived, set_enabled, set_paused
 from ir.manifests.plan import plan_schema
@@ -210,6 +211,30 @@ def test_plans_of_different_changes_have_different_fingerprints(project: Project
     assert project.plan().fingerprint == before
     project.edit("flow.toml", "every 15m", "every 30m")
     assert project.plan().fingerprint != before
+
+
+def test_a_pipeline_that_was_deleted_and_made_again_in_the_browser_needs_force(project: ProjectFiles) -> None:
+    project.apply()
+    delete_pipeline(Pipeline.objects.get(slug="numbers"))
+    save_version(project.workspace, numbers("numbers", project.schema, onTypeMismatch="skip"))
+    change = project.change("numbers")
+    assert (change.action, change.needs) == ("drifted", ["force"])
+    assert [refusal.code for refusal in project.apply().refused] == ["plan.drift"]
+
+
+def test_changes_made_in_the_browser_are_described_in_a_fixed_number_of_queries(
+    project: ProjectFiles, django_assert_max_num_queries
+) -> None:
+    slugs = [f"p{number}" for number in range(30)]
+    project.files.update({f"pipelines/{slug}.json": numbers(slug, project.schema) for slug in slugs})
+    project.apply()
+    for slug in slugs:
+        save_version(project.workspace, numbers(slug, project.schema, onTypeMismatch="skip"))
+    with django_assert_max_num_queries(20):
+        plan = project.plan()
+    drifts = [change.drift for change in plan.pipelines]
+    assert len(drifts) == 30
+    assert all(drift is not None and drift.patch for drift in drifts)
 
 
 def test_two_hundred_pipelines_are_planned_in_a_bounded_number_of_queries(
