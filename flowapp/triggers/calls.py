@@ -137,7 +137,9 @@ def _find_or_queue(trigger: EventTrigger) -> Answer:
     """Return a run that has not started, because it will load what the call is about; else queue one."""
     if trigger.if_busy == IfBusy.WAIT:
         queued = Run.objects.filter(pipeline=trigger.pipeline, kind=RunKind.LOAD, state=State.QUEUED)
-        waiting = queued.exclude(sent_at=None).select_related("pipeline").order_by("number").first()
+        # A run that waits for its next attempt may have loaded already, and a retry loads some targets only.
+        unstarted = queued.filter(attempt=0, only_targets=[])
+        waiting = unstarted.exclude(sent_at=None).select_related("pipeline").order_by("number").first()
         if waiting is not None:
             return Answer(waiting, False)
     if_busy: Literal["wait", "refuse"] = "refuse" if trigger.if_busy == IfBusy.REFUSE else "wait"

@@ -125,6 +125,13 @@ def test_a_call_gets_the_run_that_is_queued_already(made):
     assert send(*made).json()["isNew"] is True
 
 
+@pytest.mark.parametrize("partly", [{"attempt": 1}, {"only_targets": ["load"]}])
+def test_a_queued_run_that_may_not_load_what_is_new_covers_no_call(made, partly):
+    send(*made)
+    Run.objects.update(**partly)
+    assert send(*made).json()["isNew"] is True
+
+
 def test_a_trigger_may_refuse_calls_while_a_run_is_not_finished(pipeline, sent):
     made = add_trigger(pipeline, "export", "refuse", "alice")
     send(*made, key="call-1")
