@@ -14,7 +14,16 @@ from executors.effects import Effect
 from executors.errors import ExpressionFailed, Terminal
 from executors.holding import StagedLoad
 from executors.load_record import NONE_SKIPPED, LoadCommit, RunRef, SkippedRows
-from executors.model import Destination, PassResult, RowsRef, RuleCount, RunJob, SourceField, StageColumn
+from executors.model import (
+    Destination,
+    PassResult,
+    RowsRef,
+    RuleCount,
+    RunJob,
+    SourceField,
+    StageColumn,
+    branch_key,
+)
 from executors.ports import Ports
 from executors.reading import Reading
 from executors.report import CheckReport, RunReport
@@ -226,19 +235,30 @@ class LoadState:
     @property
     def rejected_shares(self) -> tuple[tuple[int, int], ...]:
         """Pairs of numbers of rows, (rejected, total). The first pair counts rows rejected before the branch or the
-        aggregate, among all rows, because they belong to no branch or group yet. The second counts rows rejected
-        later, among the rows of the target's own branch, or among the groups."""
+        aggregate, among all rows, because they belong to no branch or group yet, also those that are stored on the
+        path of the first branch. The second counts rows rejected later, among the rows of the target's own branch, or
+        among the groups."""
         before = self._rejected_before if self.rows_elsewhere or self.rows_grouped else 0
         # A rejected record is one row, and is compared with records where others make several rows.
         rows = min(self.rows_unfiltered, self.rows_read)
         own = rows - self.rows_elsewhere - self.rows_grouped
-        return (before, rows), (self.rows_rejected - before, own - before)
+        return (before + self._rejected_elsewhere, rows), (self.rows_rejected - before, own - before)
 
     @property
     def _rejected_before(self) -> int:
         dropped, transforms = self.result.at_nodes("dropped_at"), self.load.path.transforms
         last = max((i for i, node in enumerate(transforms) if taken_of(node) or node.aggregates), default=-1)
         return sum(dropped[node.id] for node in (self.load.path.source, *transforms[: last + 1]))
+
+    @property
+    def _rejected_elsewhere(self) -> int:
+        """The number of rows that belong to no branch and are rejected on the path of the first one, on other paths."""
+        elsewhere, routed = self.result.at_nodes("elsewhere_at"), self.result.at_nodes("routed_at")
+        taken = [(node.id, take) for node in self.load.path.transforms if (take := taken_of(node)) is not None]
+        return sum(
+            elsewhere[node] - sum(routed[branch_key(node, to)] for to in take.branch.readers if to != take.to)
+            for node, take in taken
+        )
 
     @property
     def is_all_rejected(self) -> bool:

@@ -142,6 +142,19 @@ def test_a_load_whose_own_rows_are_all_rejected_fails(world: World) -> None:
     assert (raised.value.code, raised.value.node) == ("rows.too_many_rejected", "eu")
 
 
+@pytest.mark.parametrize("text", ["id,region,amount\nshort\n2\n", "id,region,amount\n1,EU,x\n2,US,y\n"])
+def test_if_no_row_reaches_a_branch_no_target_is_emptied(world: World, text: str) -> None:
+    world.write("a", text)
+    document = branching(world, EU, default="rest")
+    *before, check, load, other_check, other_load = document["nodes"]
+    document["nodes"] = [*before, other_check, {**other_load, "loadMode": "truncate"}, check, load]
+    world.sql("insert into rest values (7, 'old', 1)")
+    with pytest.raises(Terminal) as raised:
+        world.run(document)
+    assert (raised.value.code, raised.value.node) == ("rows.too_many_rejected", "rest")
+    assert ids(world, "rest") == [7]
+
+
 def test_bad_values_that_become_null_are_counted_with_the_branch_that_they_go_to(world: World) -> None:
     world.write("a", "id,region,amount\n1,EU,x\n2,US,y\n3,US,1\n")
     document = branching(world, EU, default="rest")
