@@ -16,6 +16,7 @@ from flowapp.pipelines.models import Pipeline
 from flowapp.runs.durations import seconds_of
 from flowapp.runs.models import ENDED, LOADS, NodeRun, Run
 from flowapp.runs.row_count_anomalies import RowCountRange, row_count_range
+from ir.errors import FlowError
 
 MOST_PIPELINES, LAST_RUNS = 6, 30
 MEASURES = (("loaded", "Rows loaded", "rows"), ("seconds", "Duration", "s"), ("rejected", "Rows rejected", "rows"))
@@ -113,8 +114,12 @@ def _rejected(run: Run, counted: int | None) -> int | None:
 
 
 def _band(pipeline: Pipeline, newest: Run) -> RowCountRange | None:
-    """Return the expected row count of the next load, if exactly one target defines it."""
-    targets = read_document(newest.document).targets()
+    """Return the expected row count of the next load, if exactly one target defines it; None also if this release
+    cannot parse the document, or if the version of an imported run is not here."""
+    try:
+        targets = read_document(newest.document).targets()
+    except FlowError:
+        return None
     if len(targets) != 1 or targets[0].expected_row_count_delta is None:
         return None
     return row_count_range(newest, targets[0], targets[0].expected_row_count_delta)

@@ -218,8 +218,18 @@ def run_document(run: Run, *, sees_values: bool = False) -> dict[str, Any]:
         **_rows(run, sees_values=sees_values),
         **_holds(run),
         **_attempts(run),
-        **({"missingTargets": sorted(missing_targets(run))} if run.state == State.PARTIALLY_LOADED else {}),
+        **_missing(run),
     }
+
+
+def _missing(run: Run) -> dict[str, Any]:
+    """Return the missing targets of a partially loaded run; empty for others, and if this release cannot parse the
+    document or the version of an imported run is not here."""
+    if run.state != State.PARTIALLY_LOADED:
+        return {}
+    with suppress(FlowError):
+        return {"missingTargets": sorted(missing_targets(run))}
+    return {}
 
 
 def _attempts(run: Run) -> dict[str, Any]:

@@ -135,11 +135,14 @@ def test_a_file_to_be_loaded_again_stays_so(pipeline, target, file, warehouse):
     assert LoadUnit.objects.get().state == "pending"
 
 
-def test_runs_of_versions_that_did_not_move_are_shown(pipeline, target, file, warehouse, client):
+@pytest.mark.parametrize("state", [State.SUCCEEDED, State.PARTIALLY_LOADED])
+def test_runs_of_versions_that_did_not_move_are_shown(pipeline, target, file, warehouse, client, state):
     run_inline(pipeline, engine=TableEngine())
+    Run.objects.update(state=state)
     new = move(pipeline, file, warehouse, change=("*.csv", "*.txt"))
     import_state(new.workspace, file)
     run = Run.objects.select_related("pipeline", "version").get()
     assert (run.version, run_document(run)["version"]) == (None, None)
     client.force_login(add_member(new.workspace, "viewer@example.com", "viewer").user, backend=SIGN_IN)
-    assert client.get(f"/w/alices-team/runs/{run.pk}/").status_code == 200
+    for page in (f"runs/{run.pk}/", "runs/", "health/", f"pipelines/{new.slug}/?tab=runs"):
+        assert client.get(f"/w/alices-team/{page}").status_code == 200, page
