@@ -256,6 +256,15 @@ def test_rows_that_were_made_of_records_are_part_of_the_balance(as_, queued):
     assert (node["rowsRead"], node["rowsExploded"]) == (10, 1000)
 
 
+def test_the_node_that_explodes_shows_how_many_rows_it_added(as_, queued):
+    counts = {"rows_in": 10, "rows_out": 1009, "rows_exploded": 1000, "rows_rejected_here": 1, "rows_filtered": 0}
+    NodeRun.objects.create(
+        workspace=queued.workspace, run=queued, position=0, node="lines", kind="transform", duration_ms=1, **counts
+    )
+    text = words(as_("viewer").get(at(load(queued, rows_read=10, rows_exploded=1000))))
+    assert text.count("1,000 rows added by explode") == 1
+
+
 def test_numbers_that_do_not_add_up_are_called_so(as_, queued):
     text = words(as_("viewer").get(at(load(queued, rows_loaded=999))))
 
