@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
 ELEMENTS = "_flow_elements"
 """The number of rows of the record, stored in each of them."""
-MOST_RECORD_BYTES = 256 << 20
-"""The largest size of the rows of one record, which must be in one batch."""
+MOST_RECORD_BYTES = 64 << 20
+"""The largest size of the rows of one record, which must be in one batch. The JVM needs several copies of a batch."""
 _CELL_BYTES = 8
 
 

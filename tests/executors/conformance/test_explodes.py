@@ -226,6 +226,19 @@ def test_a_record_with_more_elements_than_a_batch_of_the_jvm_is_rejected_as_a_wh
     assert world.sql('select "sourceRecord", message from rejected') == [(2, "is not a whole number (doc[25000])")]
 
 
+@pytest.mark.slow
+def test_the_rows_of_a_record_may_take_megabytes_in_spark_up_to_a_limit(world: World) -> None:
+    world.sql("create table t (id text, note text, item int, place int, twice int)")
+    notes = [("1", 600), ("2", 700)]
+    world.write(
+        "a.jsonl", "".join(json.dumps({"id": n, "note": "n" * 100_000, "doc": [1] * c}) + "\n" for n, c in notes)
+    )
+    twice = {"op": "derive", "columns": {"twice": "abs(item) * 2"}}
+    report = world.run(document(world, explode("integer"), twice))
+    assert balance(report) == (2, 599, 600, 1, 0)
+    assert world.sql('select "sourceRecord", "ruleId" from rejected') == [(2, "size:doc")]
+
+
 def test_an_expression_that_fails_names_the_record_and_stores_it_whole(world: World) -> None:
     world.sql("create table t (id text, item int, place int, share int)")
     write(world, [(1, "[1]"), (2, "[4, 3]")])
