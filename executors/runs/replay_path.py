@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from executors.errors import Terminal
@@ -10,21 +10,7 @@ from executors.model import RowsRef
 from ir.checks import DatasetLevel
 from ir.load_modes import load_mode
 from ir.nodes import Target, Transform, Validate
-from ir.nodes.branch import Take
-from ir.ops import (
-    AnyOp,
-    Cast,
-    Deduplicate,
-    Derive,
-    Filter,
-    Flatten,
-    Join,
-    JsonPath,
-    RegexExtract,
-    Rename,
-    SqlQuery,
-    Window,
-)
+from ir.ops import AnyOp, Deduplicate, Window
 from ir.pipeline import Path
 from ir.rules import RowRule, rule_id
 
@@ -56,7 +42,7 @@ def require_replayable(path: Path, row_from: str) -> None:
     for node, op, later in _ops(path.transforms):
         if isinstance(op, Window):
             raise _needs_other_rows(node)
-        if isinstance(op, Deduplicate) and not (key and _follows(key, op, later) and not any(map(_filters, later))):
+        if isinstance(op, Deduplicate) and not (key and _follows(key, op, later)):
             raise _deduplicates(path.target, node, op)
 
 
@@ -66,45 +52,11 @@ def _ops(transforms: Iterable[Transform]) -> list[tuple[Transform, AnyOp, list[A
     return [(node, op, [after for _, after in ops[i + 1 :]]) for i, (node, op) in enumerate(ops)]
 
 
-def _follows(key: set[str], op: Deduplicate, later: Iterable[AnyOp]) -> bool:
-    """Return whether the key in the table consists only of keys of the op."""
-    made = {name for after in later for name in _made(after)}
-    return key <= set(op.keys) - made
-
-
-def _filters(op: Any) -> bool:
-    """Return whether an op may filter the row that another op has retained of its key: the table then lacks that
-    key."""
-    match op:
-        case Join():
-            return op.type != "left"
-        case SqlQuery():
-            query = op.parsed()
-            return query is None or query.where is not None
-    return isinstance(op, Filter | Take)
-
-
-def _made(op: AnyOp) -> Iterable[str]:
-    """Yield the columns in which an op may turn equal values into different ones. `trim`, `fillNull` and most casts
-    give equal values equal results."""
-    match op:
-        case Cast():
-            # 0.0 and -0.0 are equal as numbers, and differ as texts.
-            return (name for name, to in op.columns.items() if to == "string")
-        case Derive():
-            return op.columns
-        case Rename():
-            return (name for pair in op.columns.items() for name in pair)
-        case RegexExtract() | JsonPath():
-            return (op.as_,)
-        case Flatten():
-            return map(op.name_of, op.columns)
-        case Join():
-            return op.columns.values()
-        case SqlQuery():
-            query = op.parsed()
-            return (item.name for item in query.items if item.name != item.column) if query else ()
-    return ()
+def _follows(key: set[str], op: Deduplicate, later: Sequence[AnyOp]) -> bool:
+    """Return whether the key in the table consists only of keys of the op, and no later op filters the row that the op
+    retains."""
+    computed = {name for after in later for name in after.computes()}
+    return key <= set(op.keys) - computed and not any(after.filters_rows for after in later)
 
 
 def _deduplicates(target: Target, node: Transform, op: Deduplicate) -> Terminal:

@@ -104,6 +104,10 @@ class Take(Op):
     to: Id
 
     @property
+    def filters_rows(self) -> bool:
+        return True
+
+    @property
     def number(self) -> int:
         """The index of the branch in `Branch.readers`."""
         return self.branch.readers.index(self.to)

@@ -43,6 +43,16 @@ class Op(Spec):
         it."""
         yield from ()
 
+    @property
+    def filters_rows(self) -> bool:
+        """Return whether the op may filter a row, whatever the other rows are."""
+        return False
+
+    def computes(self) -> Iterable[str]:
+        """Return the columns in which rows may differ after the op although they were equal before it. Most ops turn
+        equal values into equal values."""
+        return ()
+
     def columns_after(self, columns: Columns) -> Columns:
         """Return the known columns after this op."""
         return columns

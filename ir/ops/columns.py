@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Annotated, Literal
 
 from pydantic import Field
@@ -38,6 +38,9 @@ class Rename(Op):
     columns: Annotated[dict[Column, Column], Field(min_length=1, max_length=MAX_COLUMNS)] = Field(
         description="The old names with the new names.", json_schema_extra={"valueTitle": "New name"}
     )
+
+    def computes(self) -> Iterable[str]:
+        return (name for pair in self.columns.items() for name in pair)
 
     def check(self, at: Pointer) -> Iterator[Diagnostic]:
         given: set[str] = set()
@@ -83,6 +86,10 @@ class Cast(Op):
         "an object with type, format, decimalSeparator and groupSeparator.",
         json_schema_extra={"valueTitle": "Type"},
     )
+
+    def computes(self) -> Iterable[str]:
+        # 0.0 and -0.0 are equal as numbers, and differ as texts.
+        return (name for name, to in self.columns.items() if to == "string")
 
     def check(self, at: Pointer) -> Iterator[Diagnostic]:
         for column, to in self.columns.items():
@@ -141,6 +148,9 @@ class Derive(Op):
         examples=[{"total": "price * quantity"}],
         json_schema_extra={"valueTitle": "Expression"},
     )
+
+    def computes(self) -> Iterable[str]:
+        return self.columns
 
     def check(self, at: Pointer) -> Iterator[Diagnostic]:
         for column, text in self.columns.items():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Annotated, Literal
 
 from pydantic import Field
@@ -45,6 +45,9 @@ class RegexExtract(Op):
         json_schema_extra={"labels": {"null": "store NULL", "reject": "reject row"}},
     )
 
+    def computes(self) -> Iterable[str]:
+        return (self.as_,)
+
     def check(self, at: Pointer) -> Iterator[Diagnostic]:
         yield from check_column(self.as_, at / "as")
         faults = list(check_regex(self.pattern, at / "pattern"))
@@ -86,6 +89,9 @@ class JsonPath(Op):
         "rejected.",
         json_schema_extra={"labels": {"null": "store NULL", "reject": "reject row"}},
     )
+
+    def computes(self) -> Iterable[str]:
+        return (self.as_,)
 
     def check(self, at: Pointer) -> Iterator[Diagnostic]:
         yield from check_column(self.as_, at / "as")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Annotated, Literal
 
 from pydantic import Field
@@ -55,6 +55,9 @@ class Flatten(Op):
 
     def name_of(self, path: str) -> str:
         return self.prefix + "_".join(map(str, parse_json_path(path)))
+
+    def computes(self) -> Iterable[str]:
+        return map(self.name_of, self.columns)
 
     def check(self, at: Pointer) -> Iterator[Diagnostic]:
         given: set[str] = set()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Annotated, Literal
 
 from pydantic import Field
@@ -63,6 +63,13 @@ class Join(Op):
     @property
     def adds_columns(self) -> bool:
         return self.type in ("left", "inner")
+
+    @property
+    def filters_rows(self) -> bool:
+        return self.type != "left"
+
+    def computes(self) -> Iterable[str]:
+        return self.columns.values()
 
     def check(self, at: Pointer) -> Iterator[Diagnostic]:
         given: set[str] = set()

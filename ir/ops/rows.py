@@ -27,6 +27,10 @@ class Filter(Op):
         json_schema_extra={"multiline": True},
     )
 
+    @property
+    def filters_rows(self) -> bool:
+        return True
+
     def check(self, at: Pointer) -> Iterator[Diagnostic]:
         yield from check_expression(self.where, at / "where")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Literal
 
@@ -35,6 +35,15 @@ class SqlQuery(Op):
             return parse_query(self.query)
         except ExpressionError:
             return None
+
+    @property
+    def filters_rows(self) -> bool:
+        query = self.parsed()
+        return query is None or query.where is not None
+
+    def computes(self) -> Iterable[str]:
+        query = self.parsed()
+        return (item.name for item in query.items if item.name != item.column) if query else ()
 
     def check(self, at: Pointer) -> Iterator[Diagnostic]:
         try:
