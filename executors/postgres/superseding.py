@@ -89,6 +89,8 @@ def _find_read_again(
     """Return the files that earlier runs have read, and the quarantine tables of these runs. A file is identified by
     its content, which is part of the ids of its rows."""
     units = {file.sha256: file.name for file in files if file.is_unit}
+    if not units:
+        return (), ()
     before = conn.execute(_READ_BEFORE, [run.tenant, run.pipeline, run.node, run.run_id, list(units)]).fetchall()
     tables = tuple(dict.fromkeys(name for _, names in before for name in names))
     by_name = {name: sha256 for sha256, name in units.items()}
