@@ -31,8 +31,13 @@ def result_type(function: str, kind: ColumnType | None) -> ColumnType | None:
     if kind is None or function in ("min", "max"):
         return kind
     if function == "sum":
-        if kind.kind != "decimal":
-            return ColumnType("bigint")
-        return ColumnType("decimal", min(kind.precision + 10, MOST_DIGITS), kind.scale)
+        return sum_type(kind)
     precision, scale = (kind.precision, kind.scale) if kind.kind == "decimal" else (20, 0)
     return ColumnType("decimal", min(precision + 4, MOST_DIGITS), min(scale + 4, MOST_DIGITS))
+
+
+def sum_type(kind: ColumnType) -> ColumnType:
+    """Return the type of a sum of exact numbers. The run fails if the sum exceeds it."""
+    if kind.kind != "decimal":
+        return ColumnType("bigint")
+    return ColumnType("decimal", min(kind.precision + 10, MOST_DIGITS), kind.scale)

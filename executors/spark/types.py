@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from pyspark.sql import types as spark
 
+from ir.join_keys import MOST_DIGITS
 from ir.types import STRING, ColumnType
-
-MOST_DIGITS = 38
 
 _SPARK: dict[str, spark.DataType] = {
     "string": spark.StringType(),

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from executors.spark.compiled import Expression, Tie, Window, WindowColumn, Working
-from executors.spark.types import MOST_DIGITS, is_native
+from executors.spark.types import is_native
 from ir import ops
+from ir.aggregate_types import sum_type
 from ir.types import ColumnType
 
 if TYPE_CHECKING:
@@ -62,15 +63,8 @@ def _add(compiler: Compiler, out: str, function: ops.WindowFunction, flags: froz
         return
     kind = ColumnType("bigint")
     if given is not None:
-        kind = _sum_type(given)
+        kind = given if given.kind == "float" else sum_type(given)
         sum_ = f"sum({function.column})"
         compiler.expressions.append(Expression(compiler.node, compiler.location, sum_, out, function.as_))
     compiler.frame[out] = kind
     compiler.working[function.as_] = Working(out, kind, flags=flags)
-
-
-def _sum_type(kind: ColumnType) -> ColumnType:
-    """Return the type of Spark's sum. The run fails if the sum exceeds it."""
-    if kind.kind == "decimal":
-        return ColumnType("decimal", min(kind.precision + 10, MOST_DIGITS), kind.scale)
-    return ColumnType("float" if kind.kind == "float" else "bigint")

@@ -10,7 +10,6 @@ import re
 
 _ESCAPES = {"\\": "\\", "'": "'", '"': '"', "n": "\n", "t": "\t", "r": "\r", "b": "\b", "%": "\\%", "_": "\\_"}
 _ENCODED = {"\\": "\\\\", "'": "\\'", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\b": "\\b"}
-_SPECIAL = re.compile(r"[\\'\n\r\t\x08]")
 _TO_ENCODE = re.compile(r"\\[%_]|[\\'\n\r\t\x08]")
 _ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|.)", re.DOTALL)
 
