@@ -47,6 +47,11 @@ CODES = (
         status=409,
     ),
     ErrorCode(
+        "project.file_repeated",
+        "Several uploaded files of a project have the same name.",
+        "Upload each file of the project once.",
+    ),
+    ErrorCode(
         "project.too_large",
         "The files of a project are too many or too large to upload.",
         "Apply the project with the command line.",

@@ -15,7 +15,7 @@ from flowapp.accounts.models import User, Workspace
 from flowapp.accounts.roles import is_at_least
 from flowapp.manifests.applying import Actor, Applied, Options, Report, apply_plan
 from flowapp.manifests.comparing_connections import Environment
-from flowapp.manifests.models import Proposal, ProposalState
+from flowapp.manifests.models import AppliedPipeline, Proposal, ProposalState
 from flowapp.manifests.planning import Planned, make_plan, parse_project
 from flowapp.pipelines.models import Pipeline
 from flowapp.pipelines.services import restore_version, set_archived
@@ -132,7 +132,7 @@ def _revert_step(proposal: Proposal, step: Mapping[str, Any], actor: Actor) -> b
     if step["kind"] != "pipeline" or step["action"] == "adopted":
         return True
     pipeline = Pipeline.objects.filter(workspace_id=proposal.workspace_id, slug=step["id"]).first()
-    if pipeline is None or pipeline.latest_number != step["after"]:
+    if pipeline is None or not _is_as_applied(pipeline, step["after"]):
         return False
     if step["action"] == "removed":
         set_archived(pipeline, False)
@@ -141,6 +141,15 @@ def _revert_step(proposal: Proposal, step: Mapping[str, Any], actor: Actor) -> b
     elif step["before"] != step["after"]:
         restore_version(pipeline, step["before"], actor.user, role=actor.role)
     return True
+
+
+def _is_as_applied(pipeline: Pipeline, number: int) -> bool:
+    """Return whether the newest version is the one that was applied. A pipeline that was deleted and created again has
+    the same numbers, but its version is newer than the record of the apply."""
+    record = AppliedPipeline.objects.filter(workspace_id=pipeline.workspace_id, slug=pipeline.slug).first()
+    if record is None or pipeline.latest_number != number:
+        return False
+    return pipeline.versions.filter(number=number, created_at__lte=record.applied_at).exists()
 
 
 def _move(proposal: Proposal, before: Collection[ProposalState], after: ProposalState, **changes: Any) -> None:

@@ -28,7 +28,14 @@ def read_uploads(files: Sequence[UploadedFile[bytes]]) -> dict[str, bytes]:
             f"A project can be uploaded with up to {MOST_FILES} files and {MOST_BYTES:,} bytes.",
             hint="Apply it with the command line, or let FLOW_PROJECT name its folder on the server.",
         )
-    return {_project_name(file.name or ""): file.read(MAX_BYTES + 1) for file in files}
+    names = [_project_name(file.name or "") for file in files]
+    if repeated := sorted({name for name in names if names.count(name) > 1}):
+        raise FlowError(
+            "project.file_repeated",
+            f"Several uploaded files have the name {', '.join(repeated)}.",
+            hint="Upload each file of the project once.",
+        )
+    return {name: file.read(MAX_BYTES + 1) for name, file in zip(names, files, strict=True)}
 
 
 def _project_name(name: str) -> str:

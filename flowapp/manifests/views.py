@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 from uuid import UUID
 
 from django.contrib import messages
@@ -46,10 +47,13 @@ def _render_home(request: HtmxRequest, error: FlowError | None = None) -> HttpRe
     context = {
         "found": found,
         "folder": server_folder(request.workspace),
-        "error": error,
-        "diagnostics": error.diagnostics if isinstance(error, InvalidProject) else (),
+        **_errors(error),
     }
     return render_page(request, "manifests/home.html", context, status=status_of(error) if error else 200)
+
+
+def _errors(error: FlowError | None) -> dict[str, Any]:
+    return {"error": error, "diagnostics": error.diagnostics if isinstance(error, InvalidProject) else ()}
 
 
 @require_POST
@@ -86,7 +90,12 @@ def _propose(request: HtmxRequest, files: Mapping[str, bytes], origin: proposals
 @page("editor")
 def detail(request: HtmxRequest, proposal: UUID) -> HttpResponse:
     found = proposals.get_proposal(request.workspace, proposal)
-    planned = _plan_now(found)
+    error: FlowError | None = None
+    planned: Planned | None = None
+    try:
+        planned = _plan_now(found)
+    except FlowError as invalid:  # The plan can still be discarded.
+        error = invalid
     plan = planned.plan if planned is not None else Plan.read(found.plan)
     needs_admin = "admin" in plan.needs
     context = {
@@ -94,6 +103,8 @@ def detail(request: HtmxRequest, proposal: UUID) -> HttpResponse:
         "plan": plan,
         "counts": [(name, plan.summary[name]) for name in COUNTS if plan.summary.get(name)],
         "is_open": planned is not None,
+        "may_discard": found.state in proposals.OPEN,
+        **_errors(error),
         "is_outdated": found.state == ProposalState.APPROVED and plan.fingerprint != found.fingerprint,
         "needs_force": "force" in plan.needs,
         "needs_yes": "yes" in plan.needs,

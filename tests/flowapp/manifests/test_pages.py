@@ -15,6 +15,7 @@ from flowapp.manifests.applying import Actor
 from flowapp.manifests.folders import write_folder
 from flowapp.manifests.models import Proposal
 from flowapp.manifests.proposals import approve, discard
+from flowapp.pipelines.deletion import delete_pipeline
 from flowapp.pipelines.models import Pipeline
 from flowapp.pipelines.services import save_version
 from ir.errors import FlowError
@@ -148,6 +149,17 @@ def test_a_revert_names_pipelines_that_changed_since_and_claims_nothing_else(peo
     assert "as they were before" not in page
 
 
+def test_a_revert_leaves_a_pipeline_that_was_deleted_and_created_again(people, project: ProjectFiles) -> None:
+    admin = people("admin")
+    upload(admin, project)
+    act(admin, "approve")
+    act(admin, "apply")
+    delete_pipeline(Pipeline.objects.get(slug="numbers"))
+    save_version(project.workspace, numbers("numbers", project.schema, onTypeMismatch="skip"))
+    act(admin, "revert")
+    assert Pipeline.objects.get(slug="numbers").archived_at is None
+
+
 def test_a_revert_brings_back_the_versions_before(people, project: ProjectFiles) -> None:
     admin = people("admin")
     project.apply()
@@ -185,6 +197,26 @@ def test_errors_of_an_upload_are_shown_with_file_and_line(people, project: Proje
     response = upload(people("editor"), project)
     assert response.status_code == 422
     assert "pipelines/bad.json:1:2" in response.content.decode()
+
+
+def test_an_open_plan_that_became_invalid_says_why_and_can_be_discarded(people, project: ProjectFiles) -> None:
+    """As after an update to a release that refuses a field."""
+    admin = people("admin")
+    address = upload(admin, project).url
+    Proposal.objects.update(files={**project.files, "pipelines/numbers.json": "{"})
+    page = admin.get(address).content.decode()
+    assert "pipelines/numbers.json:1:2" in page
+    assert "Approve" not in page
+    act(admin, "discard")
+    assert state() == "discarded"
+
+
+def test_two_uploaded_files_of_one_name_are_refused(people, project: ProjectFiles) -> None:
+    files = [io.BytesIO(project.files["pipelines/numbers.json"].encode()) for _ in range(2)]
+    for file in files:
+        file.name = "numbers.json"
+    response = people("editor").post(f"{ROOT}upload/", {"files": files})
+    assert "Several uploaded files have the name pipelines/numbers.json." in response.content.decode()
 
 
 def test_the_folder_of_the_server_is_planned_in_its_workspace_only(
