@@ -93,7 +93,9 @@ class _Refuser:
         """Write an entry for each row with this refusal and return its count; None if there is no such row."""
         prepare(self.conn, refusal)
         severity = self._severity(refusal)
-        violations = self.conn.execute(self._entries(refusal, severity)).rowcount
+        # Of an exploded record, several rows may be refused.
+        counted = sql.SQL("WITH added AS ({} RETURNING file, record) SELECT count(DISTINCT (file, record)) FROM added")
+        violations = one_number(self.conn, counted.format(self._entries(refusal, severity)))
         if not violations:
             return None
         first = self._first_positions(refusal) if severity == "abort" else ()

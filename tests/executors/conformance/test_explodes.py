@@ -151,6 +151,16 @@ def test_a_replayed_record_whose_keys_are_taken_is_not_loaded_in_part(world: Wor
     assert world.rows("item") == [(7,)]
 
 
+def test_a_replayed_record_of_which_several_rows_are_refused_is_one_violation(world: World) -> None:
+    world.sql("create table t (id text, item int check (item < 50), place int)")
+    write(world, [(1, "[99, 98, 3]"), (2, "[4]")])
+    world.run(document(world, explode("integer"), rules=[RULE]))
+    report = replay(world, document(world, explode("integer")))
+    assert report.row_counts == {"fails": 1}
+    assert [(r.rule_id, r.violations) for r in report.rules if r.violations] == [("check:t_item_check", 1)]
+    assert balance(report) == (1, 0, 0, 1, 0)
+
+
 def test_an_upsert_replaces_rows_by_their_element(world: World) -> None:
     world.sql("create table t (id text, item int, place int, primary key (id, place))")
     write(world, [(1, "[1, 2]"), (1, "[3]")])
