@@ -85,8 +85,17 @@ def guess_encoding(head: bytes) -> tuple[str, str]:
     """Return Python's name of the probable encoding, and its usual name; empty texts if no encoding is probable."""
     if wide := _wide(head):
         return wide, wide.upper()
-    found = max(_LIKELY, key=lambda one: _ratio(head, one[0], one[2]))
-    return found[:2] if _ratio(head, found[0], found[2]) >= _MIN_RATIO else ("", "")
+    ratios = [_ratio(head, encoding, signs) for encoding, _, signs in _LIKELY]
+    best = max(ratios)
+    if best < _MIN_RATIO:
+        return "", ""
+    # Later files may have letters that these bytes lack. Of encodings that read the bytes alike, the most likely is used.
+    text = head.decode(_LIKELY[ratios.index(best)][0], "replace")
+    return next(
+        (encoding, usual)
+        for (encoding, usual, _), ratio in zip(_LIKELY, ratios, strict=True)
+        if ratio >= _MIN_RATIO and head.decode(encoding, "replace") == text
+    )
 
 
 def _wide(head: bytes) -> str:

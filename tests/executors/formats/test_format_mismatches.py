@@ -34,6 +34,12 @@ def test_the_encoding_of_a_text_is_reported(text: str, encoding: str, name: str)
     assert find_mismatches(head, Csv(type="csv", delimiter=";")) == (f"not UTF-8, looks like {name}",)
 
 
+def test_of_encodings_that_read_a_text_alike_the_more_likely_one_is_reported() -> None:
+    text = "Größe – Maß\nMüller & Söhne\nBäckerei Köhler\nCafé „Zum Bär“\nWeiß\n"
+    assert guess_encoding(f"{text}Žirafe\n".encode("cp1252")) == ("cp1252", "Windows-1252")
+    assert guess_encoding("Škoda\nTomáš\nžena\n".encode("cp1250")) == ("cp1250", "Windows-1250")
+
+
 def test_bytes_of_no_likely_encoding_are_given_no_name() -> None:
     assert find_mismatches(b"id,x\n1,\x81\x8d\x90\x9d\xff\xfe\n", Csv(type="csv")) == ("not UTF-8",)
 
