@@ -12,8 +12,8 @@ from flowapp.uploads.folder import list_folder
 from flowapp.uploads.selectors import list_read_folders
 from ir.names import MAX_BYTES
 
-_PERIOD = re.compile(r"(?:[-_. ]*\d+)+$")
-"""The part of a name that differs between the files of one folder: a date or a number."""
+_PERIOD = re.compile(r"(?:[-_. ]*(?<![^\W\d_])[QHqh][1-4](?!\d)|[-_. ]*\d+)+$")
+"""The part of a name that differs between the files of one folder: a date, a quarter or a number."""
 _OTHER = re.compile(r"[\W_]+", re.ASCII)
 _TRANSLITERATED = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss"})
 

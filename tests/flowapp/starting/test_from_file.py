@@ -11,6 +11,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 
 from flowapp.pipelines.models import PipelineVersion
 from flowapp.runs.models import Run
+from flowapp.starting.names import table_name
 from flowapp.uploads.models import Upload
 from ir.patterns import glob_matcher
 from tests.flowapp.reading import HOSTILE, assert_harmless, words
@@ -66,6 +67,11 @@ def test_an_upload_gets_a_folder_of_its_own(client, root):
 
     assert Upload.objects.get().path == "orders_2/Orders 2026-01.csv"
     assert answer["Location"] == f"{NEW}file/?path=orders_2%2FOrders+2026-01.csv"
+
+
+@pytest.mark.parametrize("file", ["orders.csv", "Orders-2026-01-31.csv", "orders Q1.csv", "orders_2026-Q4.csv"])
+def test_names_leave_out_the_period_of_a_file(file):
+    assert table_name(file) == "orders"
 
 
 def test_what_cannot_be_read_is_refused_where_it_was_sent(client, root):
