@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from flowapp.accounts.models import Workspace
 from flowapp.pipelines.checking import check_text
 from flowapp.pipelines.drafts import DraftView
 from flowapp.pipelines.edits import find_node
@@ -17,8 +16,14 @@ from ir.diagnostics import Diagnostic
 from ir.errors import FlowError
 
 Node = dict[str, Any]
-STAND_IN = {"kind": "target", "connector": "postgres", "connection": "preview", "schema": "public", "table": "preview"}
-"""A target that is never loaded, because every document needs a target."""
+STAND_IN = {
+    "kind": "target",
+    "connector": "postgres",
+    "connection": "preview",
+    "schema": "public",
+    "loadMode": "truncate",
+}
+"""A target that is never loaded, because every document needs a target. Its load mode may follow all operations."""
 TARGET_SETTINGS = ("emptyAsNull", "onTypeMismatch")
 """The settings of a target that affect the rows of the nodes before it."""
 
@@ -41,19 +46,18 @@ def drafted_path(view: DraftView, slug: str) -> DraftedPath:
     above = list(reversed(nodes_above(view.document, node)))
     if (above or [node])[0].get("kind") != "source":
         raise _not_ready(f"{slug} reads from no source yet.", "Connect it to a node that leads to a source.")
-    below, workspace = nodes_below(view.document, node), view.draft.pipeline.workspace
+    below = nodes_below(view.document, node)
     whole = [*above, node, *below]
     why = _without_target(view.document, node) if whole[-1].get("kind") != "target" else ""
     if not why:
-        text = _document(view, whole)
-        errors = _errors(workspace, text)
+        text, errors = _checked(view, whole)
         if not errors:
             return DraftedPath(text)
         if node is whole[-1]:
             raise _faulty(errors)
         why = f"Nodes after {slug} are ignored, because they have an error: {errors[0].message}"
-    text = _document(view, [*above, node, _stand_in(slug, below)])
-    if errors := [error for error in _errors(workspace, text) if error.path[:2] != ("nodes", len(above) + 1)]:
+    text, errors = _checked(view, [*above, node, _stand_in(slug, below)])
+    if errors:
         raise _faulty(errors)
     return DraftedPath(text, why)
 
@@ -67,30 +71,28 @@ def _without_target(document: Any, node: Node) -> str:
 def _stand_in(slug: str, below: Sequence[Node]) -> Node:
     """Return a target with the settings of the real one that affect the rows before it."""
     real: Node = below[-1] if below and below[-1].get("kind") == "target" else {}
+    return _stand_in_named(f"{slug}_preview"[-63:].lstrip("0123456789_-"), slug, real)
+
+
+def _stand_in_named(name: str, above: str, real: Node) -> Node:
     known = {name: real[name] for name in TARGET_SETTINGS if real.get(name) not in (None, "")}
-    return {
-        "id": f"{slug}_preview"[-63:].lstrip("0123456789_-"),
-        **STAND_IN,
-        "inputs": [slug],
-        "loadMode": "append",
-        **known,
-    }
+    return {"id": name, **STAND_IN, "table": name, "inputs": [above], **known}
 
 
-def _document(view: DraftView, nodes: Sequence[Node]) -> str:
+def _checked(view: DraftView, nodes: Sequence[Node]) -> tuple[str, list[Diagnostic]]:
+    """Return the text of a pipeline of these nodes, and its errors, without those of stand-ins."""
     ends = [_end(name, branch, nodes[-1]) for branch, name in branch_ends(view.document, nodes)]
     whole = [*with_references(view.document, nodes), *ends]
-    return json.dumps({"kind": "pipeline", "version": "1.0", "id": view.draft.pipeline.slug, "nodes": whole})
+    pipeline = view.draft.pipeline
+    text = json.dumps({"kind": "pipeline", "version": "1.0", "id": pipeline.slug, "nodes": whole})
+    stand_ins = {("nodes", i) for i, node in enumerate(whole) if node.items() >= STAND_IN.items()}
+    errors = check_text(pipeline.workspace, text).errors
+    return text, [error for error in errors if error.path[:2] not in stand_ins]
 
 
 def _end(name: str, branch: Node, target: Node) -> Node:
     """Return a target in place of the end of another branch, which is not previewed."""
-    known = {name: target[name] for name in TARGET_SETTINGS if target.get(name) not in (None, "")}
-    return {"id": name, **STAND_IN, "inputs": [branch["id"]], "loadMode": "append", **known}
-
-
-def _errors(workspace: Workspace, text: str) -> list[Diagnostic]:
-    return check_text(workspace, text).errors
+    return _stand_in_named(name, branch["id"], target)
 
 
 def _faulty(errors: Sequence[Diagnostic]) -> FlowError:

@@ -32,7 +32,6 @@ from flowapp.node_previews.store import (
 from flowapp.pipelines.documents import read_document
 from flowapp.runs.worker import leave_if_lost
 from ir.errors import FlowError
-from ir.nodes import Target
 from ir.pipeline import Pipeline
 
 logger = logging.getLogger(__name__)
@@ -86,8 +85,10 @@ def make_job(request: PreviewRequest) -> NodePreviewJob:
 
 
 def _connections(workspace: Workspace, document: Pipeline, request: PreviewRequest) -> dict[str, Connection]:
-    """Resolve the connections of the nodes; a stand-in for a target has none."""
-    nodes = [node for node in document.nodes if not (request.without_target and isinstance(node, Target))]
+    """Resolve the connections of the nodes. Stand-ins for targets have none: those of other branches follow the target
+    of the path."""
+    stand_ins = document.targets()[0 if request.without_target else 1 :]
+    nodes = [node for node in document.nodes if node not in stand_ins]
     connections = resolve_connections(workspace, document.model_copy(update={"nodes": nodes}))
     refuse_control_databases(connections.values())
     return dict(connections)

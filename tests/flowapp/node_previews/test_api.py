@@ -259,3 +259,30 @@ def test_a_node_that_joins_is_previewed_with_its_references(api, save, work, eng
     (job,) = engine
     assert {one.id for one in job.pipeline.nodes} == nodes
     assert job.without_target == why
+
+
+TOTALS = {"op": "aggregate", "by": ["name"], "columns": [{"as": "people", "function": "count"}]}
+
+
+@pytest.mark.parametrize("last", [{"table": ""}, {"inputs": []}], ids=["a target with an error", "no target"])
+def test_groups_are_previewed_before_their_target_is_finished(api, checked, work, engine, person, schema, last):
+    source, load = make_document(schema=schema)["nodes"]
+    totals = {"id": "totals", "kind": "transform", "inputs": ["files"], "ops": [TOTALS]}
+    nodes = [source, totals, {**load, "inputs": ["totals"], "loadMode": "truncate", **last}]
+    patch_draft(open_draft(checked, person("editor")), [{"op": "replace", "path": "/nodes", "value": nodes}])
+    ask(api, "totals")
+    work()
+    (job,) = engine
+    assert [node.id for node in job.pipeline.nodes] == ["files", "totals", "totals_preview"]
+
+
+def test_a_branch_node_is_previewed_without_the_targets_of_its_other_branches(api, save, work, engine, schema):
+    source, load = make_document(schema=schema)["nodes"]
+    parts = [{"to": "ann", "where": "name = 'Ann'"}]
+    branch = {"id": "who", "kind": "branch", "inputs": ["files"], "branches": parts, "default": "others"}
+    ends = [{**load, "id": name, "table": name, "inputs": ["who"]} for name in ("ann", "others")]
+    save(nodes=[source, branch, *ends])
+    ask(api, "who")
+    work()
+    (job,) = engine
+    assert (job.without_target, [node.id for node in job.pipeline.nodes]) == ("", ["files", "who", "ann", "others"])
