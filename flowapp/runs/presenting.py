@@ -22,6 +22,8 @@ from flowapp.runs.sent_statements import sent_by
 from flowapp.runs.step_table import list_step_rows
 from ir.errors import FlowError
 from ir.load_modes import load_mode
+from ir.nodes import Node, Source
+from ir.pipeline import Pipeline
 
 _EXCLUDED = ("rowsReplaced", "rowsBehindMark", "rowsSuppressed")
 """Rows that a target excludes itself. Its filtered rows were filtered by the nodes before it."""
@@ -135,6 +137,21 @@ def _nodes(run: Run, document: dict[str, Any]) -> list[NodeRow]:
     ]
 
 
+def _in_order(pipeline: Pipeline) -> list[Node]:
+    """Return the nodes in the order of the document, but each after the nodes that it reads from."""
+    ordered: dict[str, Node] = {}
+
+    def add(node: Node) -> None:
+        for name in () if isinstance(node, Source) else node.inputs:
+            add(pipeline.node(name))
+        ordered.setdefault(node.id, node)
+
+    for node in pipeline.nodes:
+        if node.id not in ordered:
+            add(node)
+    return list(ordered.values())
+
+
 def _saved_nodes(run: Run) -> tuple[dict[str, str], frozenset[str]]:
     """Return the kinds of the nodes of the run's version, in their order, and the nodes that only joins read; empty if
     this release cannot parse the document."""
@@ -142,5 +159,5 @@ def _saved_nodes(run: Run) -> tuple[dict[str, str], frozenset[str]]:
         pipeline = read_document(run.document)
     except FlowError:
         return {}, frozenset()
-    paths = map(pipeline.path_to, pipeline.targets())
-    return {node.id: node.kind for node in pipeline.nodes}, frozenset().union(*(path.reference_nodes for path in paths))
+    references = frozenset().union(*(pipeline.path_to(target).reference_nodes for target in pipeline.targets()))
+    return {node.id: node.kind for node in _in_order(pipeline)}, references

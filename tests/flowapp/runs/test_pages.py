@@ -510,6 +510,15 @@ def test_nodes_that_only_joins_read_have_no_counts_and_are_called_references(as_
     assert "customers source reference of a join" in words(as_("viewer").get(at(queued)))
 
 
+def test_a_node_is_listed_after_those_that_it_reads_from(as_, queued):
+    ended = {"state": State.SUCCEEDED, "ended_at": timezone.now()}
+    backwards = {**JOIN, "nodes": JOIN["nodes"][::-1]}
+    Run.objects.filter(pk=queued.pk).update(draft_document=json.dumps(backwards), **ended)
+    table = words(as_("viewer").get(at(queued))).partition("Nodes Node Kind")[2]
+    places = [table.index(f" {node['id']} {node['kind']} ") for node in JOIN["nodes"][-2:]]
+    assert places == sorted(places)
+
+
 def test_the_page_shows_what_joins_matched_and_what_they_looked_in(as_, queued):
     read = {"name": "customers/customers.csv", "identity": "ab12" * 16, "rows": 800}
     join = {"reference": "customers", "type": "left", "matched": 1204, "unmatched": 17, "read": read}
