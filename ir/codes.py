@@ -134,6 +134,10 @@ _MODES = (
         "truncate.prefer_blue_green", "blue_green replaces the rows without blocking readers. You can keep truncate."
     ),
     _warning("target.empty_becomes_null", "Set emptyAsNull to false to keep empty texts, or to true to confirm."),
+    _warning(
+        "target.column_missing",
+        "Add them to the target's columns, or drop them in a transform. Otherwise, creating the table fails.",
+    ),
     _warning("target.field_unused", "You can keep it, but this load mode does not use it."),
 )
 
@@ -194,6 +198,11 @@ _OPS = (
     ),
     _error("explode.repeated", "Explode once. Take other values out of the element with jsonPath or flatten."),
     _error("explode.reference", "Join with a source whose records are rows."),
+    _warning(
+        "explode.key",
+        "A run fails at a record with several elements. Add the column of indexAs to upsertKey, or another one that "
+        "differs between the elements.",
+    ),
     _error("explode.load_mode", "Use append, truncate, upsert or blue_green."),
     _error("window.column_required", "Name the column that the function takes."),
     _error("window.field_unused", "Remove it."),
@@ -205,7 +214,9 @@ _OPS = (
     _error("aggregate.op_after", "Move it before the aggregate, or load the groups and read them in another pipeline."),
     _error("aggregate.branch", "Use a filter instead of the branch node, or aggregate in a pipeline of its own."),
     _error("aggregate.reference", "Load the groups into a table, and join with that."),
-    _error("aggregate.type", "Cast the column before the aggregate: floats to a decimal, other types to text."),
+    _error(
+        "aggregate.type", "Cast the column before the aggregate: to a decimal for a sum, to text for a group."
+    ),
     _error("sql.malformed", "Write SELECT, columns and expressions, FROM input, and a WHERE if needed."),
 )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from ir.columns import Columns
 from ir.diagnostics import Diagnostic, diagnose
 from ir.graph import Graph
 from ir.load_modes import load_mode
@@ -33,6 +34,7 @@ def _findings(node: DraftNode, graph: Graph) -> Iterator[Diagnostic]:
         if explodes:
             yield from _check_path(places, explodes)
             yield from _check_target(node.spec, node.at)
+            yield from _check_key(node.spec, node.at, [op for op, _ in places[explodes[0] :] if op is not None])
     elif isinstance(node.spec, Transform):
         for join, at in node.spec.joins(node.at):
             reference = graph.by_id.get(join.with_)
@@ -63,6 +65,19 @@ def _check_target(target: Target, at: Pointer) -> Iterator[Diagnostic]:
     if mode.keeps_watermark or mode.follows_stream:
         message = f"The load mode {target.load_mode} cannot load exploded rows."
         yield diagnose("explode.load_mode", at / "loadMode", message)
+
+
+def _check_key(target: Target, at: Pointer, ops: Sequence[Op]) -> Iterator[Diagnostic]:
+    """Warn of a key whose columns have the same values in all rows of a record."""
+    columns, explode = Columns(), ops[0]
+    for op in ops:
+        columns = op.columns_after(columns)
+    key = target.upsert_key or []
+    if key and load_mode(target.load_mode).needs_key and not any(columns.has(name) for name in key):
+        index = explode.index_as if isinstance(explode, Explode) else None
+        add = [{"op": "add", "path": str(at / "upsertKey" / "-"), "value": index}] if index else []
+        message = f"All rows of an exploded record have the same key ({', '.join(key)})."
+        yield diagnose("explode.key", at / "upsertKey", message, fixes=[add] if add else [])
 
 
 def _places_up_to(last: DraftNode, graph: Graph) -> list[Place]:

@@ -167,19 +167,24 @@ def _not_allowed(error: Any, at: Pointer) -> Diagnostic:
     return faults.not_allowed(at, error["input"], get_args(_type_at(error["model"], error["loc"])))
 
 
+_TYPES_HINT = f"Use {', '.join(SIMPLE_TYPES)}, decimal(p,s), or pg:<type> for other PostgreSQL types."
+
+
 def _malformed(error: Any, at: Pointer) -> Diagnostic:
     value = error["input"]
     if "decimal" not in error["ctx"]["pattern"]:
-        message = (
-            f"{shown(value)} is not an id. Use a lower-case letter, then up to 62 lower-case letters, digits, _ and -."
-        )
-        return diagnose("value.malformed", at, message)
+        use = "Use a lower-case letter, then up to 62 lower-case letters, digits, _ and -."
+        if value == "":
+            return diagnose("value.malformed", at, "There is no id yet.", hint=use)
+        return diagnose("value.malformed", at, f"{shown(value)} is not an id. {use}")
+    if value == "":
+        return diagnose("value.malformed", at, "There is no type yet.", hint=_TYPES_HINT)
     near = OTHER_NAMES.get(value.lower()) or guess(value, SIMPLE_TYPES)
     return diagnose(
         "value.malformed",
         at,
         f"Unknown column type {shown(value)}." + (f" Did you mean {near}?" if near else ""),
-        hint=f"Use {', '.join(SIMPLE_TYPES)}, decimal(p,s), or pg:<type> for other PostgreSQL types.",
+        hint=_TYPES_HINT,
         fixes=[[{"op": "replace", "path": str(at), "value": near}]] if near else [],
     )
 
@@ -187,7 +192,8 @@ def _malformed(error: Any, at: Pointer) -> Diagnostic:
 def _wrong_length(error: Any, at: Pointer) -> Diagnostic:
     least = error["ctx"].get("min_length")
     if error["input"] in ([], {}) and at and isinstance(at[-1], str):
-        return diagnose("value.length", at, f"There are no {at[-1]} yet.", hint=f"Add at least {least}.")
+        message = f"There are no {at[-1]} yet." if at[-1].endswith("s") else f"There is nothing in {at[-1]} yet."
+        return diagnose("value.length", at, message, hint=f"Add at least {least}.")
     bound = f"at least {least}" if least is not None else f"at most {error['ctx']['max_length']}"
     return diagnose("value.length", at, f"{shown(error['input'])} needs a length of {bound}.")
 

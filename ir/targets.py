@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from ir.destinations import LOADABLE_KINDS, Destinations
-from ir.diagnostics import Diagnostic, diagnose
+from ir.diagnostics import Diagnostic, diagnose, listed
 from ir.graph import Graph, known_columns
 from ir.holds import check_hold
 from ir.load_modes import MODE_FIELDS, TargetView, load_mode
@@ -30,6 +30,7 @@ def check_targets(graph: Graph, destinations: Destinations | None, streaming: bo
         yield from _check_unused(view)
         yield from check_hold(view)
         yield from _check_loadable(view)
+        yield from _check_new_table(view)
     yield from _check_loaded_twice(views)
     yield from _check_quarantines(graph, views)
 
@@ -75,6 +76,19 @@ def _check_loadable(view: TargetView) -> Iterator[Diagnostic]:
     elif found is not None and not found.writable:
         message = f"The connection's user cannot insert into {found.schema}.{found.table}."
         yield diagnose("target.not_loadable", view.at / "table", message)
+
+
+def _check_new_table(view: TargetView) -> Iterator[Diagnostic]:
+    """Warn of columns of the rows that a new table would lack, because a run that creates it would fail."""
+    declared = view.target.columns
+    if declared is None or view.destination is not None:
+        return
+    missing = [name for name in view.projected.present if name not in {column.name for column in declared}]
+    if missing:
+        types, at = view.projected.types, view.at / "columns"
+        patch = [{"op": "add", "path": str(at / "-"), "value": {"name": n, "type": types.get(n)}} for n in missing]
+        message = f"The columns of a new table lack {listed(missing)}, which the rows have."
+        yield diagnose("target.column_missing", at, message, fixes=[patch] if all(map(types.get, missing)) else [])
 
 
 def _check_loaded_twice(views: Sequence[TargetView]) -> Iterator[Diagnostic]:

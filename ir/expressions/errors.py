@@ -15,6 +15,8 @@ class ExpressionError(FlowError):
 
 
 def malformed(text: str, reason: str) -> ExpressionError:
+    if not text.strip():
+        return ExpressionError("expression.malformed", "There is no expression yet.")
     return ExpressionError("expression.malformed", f"{shown(text)} is not one Spark SQL expression: {reason}.")
 
 

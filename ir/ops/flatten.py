@@ -32,8 +32,8 @@ class Flatten(Op):
         title="Column", description="The column of JSON objects, or of text that is one. It stays as it is."
     )
     columns: Annotated[dict[Column, TypeName], Field(min_length=1, max_length=MAX_COLUMNS)] = Field(
-        description="The paths of the members with their types. A path has names only; the type json takes what is "
-        "below as it is.",
+        description="The paths of the members, such as $.customer.name, with their types. A path has names only; the "
+        "type json takes what is below as it is.",
         examples=[{"$.id": "bigint", "$.customer.name": "string"}],
         json_schema_extra={"keyTitle": "Path", "valueTitle": "Type"},
     )
