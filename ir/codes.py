@@ -214,9 +214,7 @@ _OPS = (
     _error("aggregate.op_after", "Move it before the aggregate, or load the groups and read them in another pipeline."),
     _error("aggregate.branch", "Use a filter instead of the branch node, or aggregate in a pipeline of its own."),
     _error("aggregate.reference", "Load the groups into a table, and join with that."),
-    _error(
-        "aggregate.type", "Cast the column before the aggregate: to a decimal for a sum, to text for a group."
-    ),
+    _error("aggregate.type", "Cast the column before the aggregate: to a decimal for a sum, to text for a group."),
     _error("sql.malformed", "Write SELECT, columns and expressions, FROM input, and a WHERE if needed."),
 )
 

@@ -89,7 +89,7 @@ def guess_encoding(head: bytes) -> tuple[str, str]:
     best = max(ratios)
     if best < _MIN_RATIO:
         return "", ""
-    # Later files may have letters that these bytes lack. Of encodings that read the bytes alike, the most likely is used.
+    # Several encodings may read these bytes alike. Later files may differ, so the most likely one is used.
     text = head.decode(_LIKELY[ratios.index(best)][0], "replace")
     return next(
         (encoding, usual)
