@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from executors.api import Held, Reason, StagedLoad
-from executors.report import Effect
+from executors.api import Effect, Held, Reason, StagedLoad
 from flowapp.runs.stored_report import without_values
 from ir.stored_json import StoredJson
 
