@@ -1,7 +1,7 @@
 """The public interface of `executors`: runs of every kind, previews of nodes, Spark, hooks, webhooks, held loads, file
 detection, and suggested rules.
 
-The layers above import this module, `executors.model`, `executors.errors`, `executors.ports` and
+The layers above import this module, `executors.model`, `executors.report`, `executors.errors` and
 `executors.target_database`, and no other. Spark is imported at its first use, so that a web process never loads it.
 """
 
@@ -35,7 +35,7 @@ from executors.load_record import LoadCommit, LoadKind
 from executors.model import BackupRef, RunJob
 from executors.node_preview.model import LONGEST_VALUE, SAMPLE_KINDS, NodePreview, NodePreviewJob, SampleKind
 from executors.ports import Cancellation, Ports
-from executors.report import CheckReport, Effect, HookReport, NodeReport, RunReport, RunWarning
+from executors.report import HookReport, RunReport, RunWarning
 from executors.runs.kinds import RUNS, STEPS
 from executors.runs.names import LABELS as STEP_LABELS
 from executors.runs.names import may_commit
@@ -61,29 +61,24 @@ __all__ = [
     "STEP_LABELS",
     "UNDONE",
     "Cell",
-    "CheckReport",
     "ClaimedFile",
     "ColumnFit",
     "DetectedColumn",
     "Detection",
-    "Effect",
     "Fit",
     "GivenSettings",
     "Held",
-    "HookReport",
     "Interruption",
     "Key",
     "LoadCommit",
     "LoadKind",
     "NodePreview",
     "NodePreviewJob",
-    "NodeReport",
+    "Ports",
     "Problem",
     "Proposal",
     "Reason",
     "RunKindName",
-    "RunReport",
-    "RunWarning",
     "SampleKind",
     "StagedLoad",
     "Step",

@@ -172,6 +172,14 @@ class SourceFile:
 
 
 @dataclass(frozen=True, slots=True)
+class NewestFile:
+    """The newest file that a source has loaded. `mtime_ns` is in nanoseconds since 1970."""
+
+    name: str
+    mtime_ns: int
+
+
+@dataclass(frozen=True, slots=True)
 class SourceField:
     """A column as the source provides it. `as_text` means that values arrive as text and are parsed when needed;
     `only_null` means that no value determines the type.

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from executors.load_record import LoadCommit
-from executors.model import SourceFile
+from executors.model import NewestFile, SourceFile
 from executors.report import NodeReport
 
 
@@ -30,12 +30,6 @@ class Events(Protocol):
     def alert(
         self, kind: str, severity: Literal["warning", "error"], message: str, next_step: str, node: str | None = None
     ) -> None: ...
-
-
-@dataclass(frozen=True, slots=True)
-class NewestFile:
-    name: str
-    mtime_ns: int
 
 
 class LoadUnits(Protocol):

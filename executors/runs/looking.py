@@ -6,8 +6,8 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Literal
 
-from executors.model import SourceFile
-from executors.ports import Events, LoadUnits, NewestFile, Ports
+from executors.model import NewestFile, SourceFile
+from executors.ports import Events, LoadUnits, Ports
 
 
 def without_effects(ports: Ports) -> Ports:

@@ -10,9 +10,9 @@ from contextlib import contextmanager
 from django.conf import settings
 from django.db import InterfaceError, OperationalError, connections
 
-from executors.api import RunReport
 from executors.errors import Cancelled, Terminal, Transient
 from executors.model import RunJob
+from executors.report import RunReport
 from flowapp.accounts.models import User
 from flowapp.connections.services import refuse_control_databases, resolve_connections, resolve_webhooks
 from flowapp.logs import log_crash

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from executors.api import Effect, Held, Reason, StagedLoad
+from executors.api import Held, Reason, StagedLoad
+from executors.report import Effect
 from flowapp.runs.stored_report import without_values
 from ir.stored_json import StoredJson
 

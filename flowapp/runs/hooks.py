@@ -16,8 +16,9 @@ from django.db import transaction
 from django.db.models import Q
 from django.db.models.functions import Now
 
-from executors.api import HookReport, Interruption, rerun_hook
+from executors.api import Interruption, rerun_hook
 from executors.model import RunJob
+from executors.report import HookReport
 from flowapp.alerts.services import resolve_by
 from flowapp.clock import from_now
 from flowapp.connections.services import resolve_connections, resolve_webhooks

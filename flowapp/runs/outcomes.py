@@ -12,8 +12,9 @@ from django.db import transaction
 from django.db.models import F
 from django.db.models.functions import Now
 
-from executors.api import UNDONE, Held, LoadCommit, RunReport, report_commits
+from executors.api import UNDONE, Held, LoadCommit, report_commits
 from executors.errors import Cancelled, LeaseLost, TargetBusy, Terminal, WaitForFiles
+from executors.report import RunReport
 from flowapp.alerts.services import raise_alert, resolve_by
 from flowapp.clock import from_now
 from flowapp.logs import redact

@@ -9,9 +9,9 @@ from typing import Literal
 from django.db import transaction
 from django.db.models.functions import Now
 
-from executors.api import LoadCommit, NodeReport, may_commit
-from executors.model import SourceFile
-from executors.ports import NewestFile, Ports
+from executors.api import LoadCommit, Ports, may_commit
+from executors.model import NewestFile, SourceFile
+from executors.report import NodeReport
 from flowapp.alerts.services import raise_alert
 from flowapp.logs import redact
 from flowapp.runs.leases import Claim, LeaseRenewer

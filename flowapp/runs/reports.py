@@ -9,8 +9,9 @@ from typing import Any
 
 from django.db.models.functions import Now
 
-from executors.api import LoadCommit, NodeReport, RunReport
+from executors.api import LoadCommit
 from executors.model import RuleCount
+from executors.report import NodeReport, RunReport
 from flowapp.connections.secrets import encrypt
 from flowapp.runs import models
 from flowapp.runs.events import load_committed, rows_counted, rules_counted

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from statistics import fmean
 
-from executors.api import RunReport, RunWarning, add_warnings
+from executors.api import add_warnings
+from executors.report import RunReport, RunWarning
 from flowapp.alerts.services import raise_alert, resolve_by
 from flowapp.pipelines.documents import read_document
 from flowapp.runs.models import LOADED, LOADS, CommitRecord, Run

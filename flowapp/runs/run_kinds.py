@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, cast
 
-from executors.api import RunKindName, RunReport, list_steps
+from executors.api import Ports, RunKindName, list_steps
 from executors.api import run as run_attempt
 from executors.model import BackupRef, RowsRef, RunJob
-from executors.ports import Ports
+from executors.report import RunReport
 from flowapp.registrations import load_registrations
 from flowapp.runs.models import COUNTED, Run, RunKind
 from flowapp.web.htmx import HtmxRequest

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from executors.api import CheckReport, Effect, HookReport, RunReport, RunWarning
+from executors.report import CheckReport, Effect, HookReport, RunReport, RunWarning
 from flowapp.logs import redact
 from ir.stored_json import StoredJson
 

@@ -9,8 +9,7 @@ import pytest
 
 from executors.errors import Terminal
 from executors.file_order import held_back, line_up, refuse_held_back, warn_of_late
-from executors.model import FileScan, SourceFile
-from executors.ports import NewestFile
+from executors.model import FileScan, NewestFile, SourceFile
 from ir.nodes import Source
 
 MOVED = {"atomicity": {"stagingFolder": "doing/", "successFolder": "done/", "failureFolder": "failed/"}}

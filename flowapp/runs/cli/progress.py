@@ -13,9 +13,9 @@ from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedCo
 from flowapp.cli.outcome import stderr
 
 if TYPE_CHECKING:
-    from executors.api import RunReport
+    from executors.api import Ports
     from executors.model import RunJob
-    from executors.ports import Ports
+    from executors.report import RunReport
     from flowapp.runs.models import RunKind
 
 

@@ -10,7 +10,7 @@ from django.db import connection
 from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, Sum
 from django.db.models.functions import Collate
 
-from executors.ports import NewestFile
+from executors.model import NewestFile
 from flowapp.accounts.models import Workspace
 from flowapp.pipelines.models import Pipeline
 from flowapp.runs.load_units.models import LoadUnit, UnitState

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from executors.errors import Cancelled, Failure, InvalidContent, LeaseLost, TargetBusy, Terminal, Transient
-from executors.ports import NewestFile
+from executors.model import NewestFile
 from executors.postgres.client import connect
 from executors.postgres.table_lock import lock_table
 from executors.table_name import TableName

@@ -19,8 +19,8 @@ import pyarrow.parquet as pq
 
 from executors.errors import Failure
 from executors.load_record import LoadCommit
-from executors.model import Connection, RunJob, SourceFile
-from executors.ports import NewestFile, Ports
+from executors.model import Connection, NewestFile, RunJob, SourceFile
+from executors.ports import Ports
 from executors.report import NodeReport, RunReport
 from executors.runs.load import run_pipeline
 from executors.runs.preview import preview_pipeline

@@ -6,8 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from executors.model import SourceFile
-from executors.ports import NewestFile
+from executors.model import NewestFile, SourceFile
 from flowapp.pipelines.models import Pipeline
 from flowapp.runs.load_units.models import LoadUnit
 from flowapp.runs.load_units.selectors import failed_names, newest_loaded
