@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from copy import deepcopy
 from typing import Any
 
 from ir.diagnostics import shown
@@ -73,11 +74,12 @@ def _others(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _fields(where: str, old: Any, new: Any) -> Iterator[str]:
-    has_moved = False
+    has_moved, now = False, deepcopy(old)
     for step in make_patch(old, new):
         at = _resolved(step["path"])
         name = where + (".".join(map(str, at)) or "the whole")
-        column = _column(at, step.get("value") if step["op"] == "add" or has_moved else value_at(old, at))
+        # The position of a step is that in the document after the steps before it.
+        column = _column(at, step["value"] if step["op"] == "add" else value_at(now, at))
         match step["op"]:
             case "add" if column:
                 yield f"{where}column {column['name']} is added: {column.get('type', 'its type as read')}."
@@ -91,7 +93,14 @@ def _fields(where: str, old: Any, new: Any) -> Iterator[str]:
                 yield f"{name} is now {shown(step['value'])}."
             case _:
                 yield f"{name} changes from {shown(value_at(old, at))} to {shown(step['value'])}."
-        has_moved |= step["op"] != "replace" and isinstance(at[-1], int)
+        if step["op"] != "replace" and isinstance(at[-1], int):
+            has_moved = True
+            _move(value_at(now, Pointer(at[:-1])), at[-1], step)
+
+
+def _move(items: list[Any], index: int, step: Mapping[str, Any]) -> None:
+    """Add an item to a list, or remove one."""
+    items[index : index + (step["op"] == "remove")] = [step["value"]] if step["op"] == "add" else []
 
 
 def _column(at: Pointer, value: Any) -> Mapping[str, Any] | None:

@@ -22,6 +22,7 @@ def loading(*columns: dict[str, str]) -> dict[str, Any]:
     [
         ([ID], [ID, NAME], ["load: column name is added: string."]),
         ([ID, NAME], [ID], ["load: column name is removed."]),
+        ([ID, NAME, PRICE], [ID], ["load: column price is removed.", "load: column name is removed."]),
         ([ID, {"name": "name"}], [ID, NAME], ["load: column name is removed.", "load: column name is added: string."]),
         ([], [ID, PRICE], ["load: column id is added: bigint.", "load: column price is added: float."]),
     ],
