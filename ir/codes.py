@@ -138,6 +138,10 @@ _MODES = (
         "target.column_missing",
         "Add them to the target's columns, or drop them in a transform. Otherwise, creating the table fails.",
     ),
+    _warning(
+        "target.column_unfilled",
+        "Remove the column, make it nullable, or add it to the rows in a transform. Otherwise, the first load fails.",
+    ),
     _warning("target.field_unused", "You can keep it, but this load mode does not use it."),
 )
 

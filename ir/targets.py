@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from ir.destinations import LOADABLE_KINDS, Destinations
-from ir.diagnostics import Diagnostic, diagnose, listed
+from ir.diagnostics import Diagnostic, diagnose, listed, shown
 from ir.graph import Graph, known_columns
 from ir.holds import check_hold
 from ir.load_modes import MODE_FIELDS, TargetView, load_mode
@@ -79,7 +79,7 @@ def _check_loadable(view: TargetView) -> Iterator[Diagnostic]:
 
 
 def _check_new_table(view: TargetView) -> Iterator[Diagnostic]:
-    """Warn of columns of the rows that a new table would lack, because a run that creates it would fail."""
+    """Warn of columns that a new table would lack or that the rows lack, because a run that creates it would fail."""
     declared = view.target.columns
     if declared is None or view.destination is not None:
         return
@@ -89,6 +89,11 @@ def _check_new_table(view: TargetView) -> Iterator[Diagnostic]:
         patch = [{"op": "add", "path": str(at / "-"), "value": {"name": n, "type": types.get(n)}} for n in missing]
         message = f"The columns of a new table lack {listed(missing)}, which the rows have."
         yield diagnose("target.column_missing", at, message, fixes=[patch] if all(map(types.get, missing)) else [])
+    for i, column in enumerate(declared):
+        if not column.nullable and view.projected.has(column.name) is False:
+            at = view.at / "columns" / i
+            message = f"The rows have no column {shown(column.name)}, which must not be NULL in a new table."
+            yield diagnose("target.column_unfilled", at, message, fixes=[[{"op": "remove", "path": str(at)}]])
 
 
 def _check_loaded_twice(views: Sequence[TargetView]) -> Iterator[Diagnostic]:
