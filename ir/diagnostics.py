@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -89,8 +90,11 @@ class InvalidPipeline(FlowError):
 
 
 def shown(value: object, limit: int = 60) -> str:
-    """Format a value of the document for a message: short, on one line."""
-    text = repr(value) if not isinstance(value, bool) else str(value).lower()
+    """Format a value of the document for a message: short, on one line, objects and lists as JSON."""
+    if isinstance(value, bool | dict | list | tuple):
+        text = json.dumps(value, ensure_ascii=False, default=str)
+    else:
+        text = repr(value)
     return text if len(text) <= limit else text[: limit - 1] + "…"
 
 

@@ -36,7 +36,8 @@ def show_plan(console: Console, plan: Plan) -> None:
         show_lines(console, [f"Not in the project: {', '.join(plan.unmanaged)}. To write them into it: flow export"])
     if plan.others:
         show_lines(console, [f"Of other projects, and not changed: {', '.join(plan.others)}."])
-    show_lines(console, ["No changes." if plan.is_empty else "To make these changes: flow apply"])
+    consents = "".join(f" --{need}" for need in ("force", "yes") if need in plan.needs)
+    show_lines(console, ["No changes." if plan.is_empty else f"To make these changes: flow apply{consents}"])
 
 
 def _show_change(console: Console, change: ConnectionChange | PipelineChange, name: str) -> None:
