@@ -10,9 +10,9 @@ from typing import Any, get_type_hints
 
 import pytest
 
-from executors import api, errors, model, ports, report, target_database
+from executors import api, errors, model, report, target_database
 
-PUBLIC = (api, errors, model, ports, report, target_database)
+PUBLIC = (api, errors, model, report, target_database)
 FLOWAPP = Path(__file__).parents[2] / "flowapp"
 
 
@@ -25,7 +25,7 @@ def imported_modules(source: str) -> Iterator[str]:
             yield from (name.name for name in node.names)
 
 
-def test_six_modules_are_imported_from_above() -> None:
+def test_five_modules_are_imported_from_above() -> None:
     sources = [path.read_text() for path in FLOWAPP.rglob("*.py")]
     used = {name for source in sources for name in imported_modules(source) if name.partition(".")[0] == "executors"}
     assert used == {module.__name__ for module in PUBLIC}
