@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import os
 from typing import TYPE_CHECKING, cast
 
@@ -11,6 +10,7 @@ from django.core.asgi import get_asgi_application
 
 from flowapp.registrations import load_registrations
 from flowapp.web.client_address import ClientAddress
+from flowapp.web.garbage import collect_rarely
 
 if TYPE_CHECKING:
     from django.core.handlers.asgi import ASGIHandler
@@ -31,13 +31,6 @@ def share_connections() -> None:
         database["OPTIONS"] = {**database["OPTIONS"], "pool": POOL}
 
 
-def freeze_collected_objects() -> None:
-    """Exclude all objects loaded so far from garbage collection, which would otherwise delay a request by about 0.25
-    s."""
-    gc.collect()
-    gc.freeze()
-
-
 def admit(django: ASGIHandler) -> Admission:
     """Wrap Django in the admission limits. One connection stays free for requests without a slot, such as the health
     check."""
@@ -50,4 +43,4 @@ def admit(django: ASGIHandler) -> Admission:
 share_connections()
 application = ClientAddress(admit(get_asgi_application()), settings.TRUSTED_PROXIES)
 load_registrations()
-freeze_collected_objects()
+collect_rarely()

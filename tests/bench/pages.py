@@ -13,7 +13,6 @@ only.
 from __future__ import annotations
 
 import argparse
-import gc
 import hashlib
 import json
 import logging
@@ -35,6 +34,7 @@ from executors.postgres.client import connect
 from flowapp.cli.control import control_plane
 from flowapp.embedded.services import Services
 from flowapp.embedded.warehouses import ensure_warehouse
+from flowapp.web.garbage import collect_rarely
 from tests.bench import ENCRYPTION_KEY
 from tests.bench.pages_world import EMAIL, SLUG, document, make_world, run_id
 
@@ -345,8 +345,7 @@ def _database_ms() -> float:
 def measure(workspace: Workspace, times: int, only: str) -> None:
     """Print the time of each page, and what was not measured."""
     logging.disable(logging.WARNING)
-    gc.collect()
-    gc.freeze()  # as in the web process
+    collect_rarely()  # as the web process does
     asker, slow, silent = Asker(workspace), 0, list[str]()
     print(f"{'page':<64} {'SQL':>4}{'p50':>8}{'p95':>8}{'CPU':>8}{'DB':>8}  ms, {times} times each", flush=True)
     pending = [page for page in list_pages(workspace) if re.search(only, page.name)]
