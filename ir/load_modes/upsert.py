@@ -38,7 +38,7 @@ def _check_order(view: TargetView) -> Findings:
 
 
 def _check_rest(key: Iterable[str], view: TargetView) -> Findings:
-    """Check that a column remains to be updated. Rows have no other columns than the table, so checking the table's
+    """Check that there is a column to update. Rows have no other columns than the table, so checking the table's
     columns is sufficient."""
     at = view.at / "upsertKey"
     known = view.projected.present if view.projected.closed else view.table_columns()

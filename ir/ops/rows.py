@@ -52,9 +52,8 @@ class Deduplicate(Op):
     order_by: Column | None = Field(
         None,
         title="Order by",
-        description="The row with the highest value in this column remains; NULL is lowest. Without it, the last row "
-        "in the "
-        "order of the files is kept.",
+        description="Of the rows of a key, the one with the highest value in this column is passed on; NULL is lowest. "
+        "Without it, the last row in the order of the files is passed on.",
     )
 
     def check(self, at: Pointer) -> Iterator[Diagnostic]:

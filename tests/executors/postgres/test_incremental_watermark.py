@@ -43,7 +43,7 @@ class Incremental:
         self.key = WatermarkKey(TENANT, f"p-{schema}", TableName(schema, "t"))
 
     def start(self, rows, *, lag=None, columns=None, **options):
-        """Stage the rows of a load and set aside those below the watermark. Returns the plan of the load."""
+        """Stage the rows of a load and exclude those below the watermark. Returns the plan of the load."""
         if lag is not None:
             options["watermark_lag"] = lag
         load = self._loading("t", *(columns or self.columns), mode=MODE, watermark_column=self.column, **options)

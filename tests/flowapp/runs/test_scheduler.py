@@ -66,7 +66,7 @@ def test_a_manual_run_at_a_scheduled_time_makes_two_runs_of_which_one_waits(hour
     at_once(lambda: fire_due(NOON), lambda: queue_run(hourly, Trigger.MANUAL))
     first = Run.objects.order_by("number")[0]
     assert claim_run(first.pk, "a")
-    fire_due(NOON)  # for the schedule that has waited until the run by hand was claimed
+    fire_due(NOON)  # for the schedule, which waited until the manual run was claimed
     second = Run.objects.get(number=2)
     assert claim_run(second.pk, "b") is None
     second.refresh_from_db()
