@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 
 def take(compiler: Compiler, op: Take) -> None:
-    """Compute the branch of each row, and keep the rows of one branch. Bad rows follow the first branch, on every
-    path."""
+    """Compute the branch of each row, and keep the rows of one branch. Bad rows follow the first branch. Rows that end
+    the run follow every branch: whichever target is first in the document, none may load before they are found."""
     for name, working in list(compiler.working.items()):
         if flags_of(working.steps):
             compiler.need(name)
@@ -34,11 +34,11 @@ def take(compiler: Compiler, op: Take) -> None:
 
 def _route(compiler: Compiler, op: Take, column: str, flags: frozenset[str]) -> None:
     """Keep the rows of a branch."""
-    wanted, rejects = f"{column} = {op.number}", op.takes_bad and op.branch.rejects
+    wanted, ends, rejects = f"{column} = {op.number}", compiler.ending_rows(), op.takes_bad and op.branch.rejects
     if rejects:
         flag = f"_flow_flag_{len(compiler.flags)}"
         compiler.flags.append(NoBranchFlag(flag, compiler.node))
         compiler.frame[flag] = ColumnType("boolean")
         compiler.stages.append(Derive(((flag, f"coalesce({column} = {len(op.branch.readers)}, FALSE)"),)))
         wanted = f"({wanted} OR {flag})"
-    compiler.keep_where(wanted, flags, bad=op.takes_bad)
+    compiler.keep_where(f"{wanted} OR {ends}", flags, bad="TRUE" if op.takes_bad else f"({ends})")

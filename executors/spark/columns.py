@@ -36,7 +36,8 @@ from executors.spark.types import is_native
 from executors.types import wire_type
 from executors.validation import ELEMENT, CastFlag, OpFlag, RejectFlag, TieFlag
 from ir import ops
-from ir.connectors import CONNECTORS
+from ir.connectors import CONNECTORS, config_of
+from ir.connectors.base import SourceConfig
 from ir.pipeline import Path
 from ir.types import STRING, ColumnType
 
@@ -119,6 +120,8 @@ class Compiler:
         self.keeps_order = CONNECTORS[path.source.connector].keeps_order
         # If bad values become NULL, conditions read NULL. Otherwise no filter removes their rows before validation.
         self.retains_bad = path.target.on_type_mismatch != "null"
+        self._ends_on_bad_value = path.target.on_type_mismatch == "abort"
+        self._ends_on_bad_row = config_of(path.source, SourceConfig).ends_on_bad_row
         self.node, self.location = path.source.id, "columns"
         self.source = tuple((f"{prefix}s{index}", field) for index, field in enumerate(fields))
         self.frame = {column: field.type for column, field in self.source}
@@ -301,12 +304,12 @@ class Compiler:
 
     # --- rows -------------------------------------------------------------------------------------------------
 
-    def keep_where(self, sql: str, flags: Iterable[str], *, bad: bool = True) -> None:
-        """Mark the rows for which a condition is true as those that pass this node. If `bad` is true, bad rows are
-        marked too, so that the sink validates them."""
-        keep, if_bad = f"_flow_keep_{len(self.stages)}", str(bad).upper()
+    def keep_where(self, sql: str, flags: Iterable[str], *, bad: str = "TRUE") -> None:
+        """Mark the rows for which a condition is true as those that pass this node. Of bad rows, those for which `bad`
+        is true are marked, so that the sink validates them."""
+        keep = f"_flow_keep_{len(self.stages)}"
         gone = f"WHEN NOT {self.filter_column} THEN FALSE " if self.filter_column else ""
-        passes = f"CASE {gone}WHEN {self.bad_rows(flags)} THEN {if_bad} ELSE coalesce({sql}, FALSE) END"
+        passes = f"CASE {gone}WHEN {self.bad_rows(flags)} THEN {bad} ELSE coalesce({sql}, FALSE) END"
         self.stages.append(Derive(((keep, passes),)))
         self.filter_column = self.filter_columns[self.node] = keep
 
@@ -327,6 +330,15 @@ class Compiler:
         which one of the `flags` is set. Flags of casts do not count if bad values become NULL."""
         verdicts = flags if self.retains_bad else self._rejecting & set(flags)
         return " OR ".join([UNREADABLE, *sorted(verdicts)])
+
+    def ending_rows(self) -> str:
+        """Return a condition that is true for rows that end the run, whatever other rows do."""
+        ends = [flag.column for flag in self.flags if isinstance(flag, TieFlag)]
+        if self._ends_on_bad_value:
+            tried = self.tried_flags()
+            ends += [flag.column for flag in self.flags if isinstance(flag, CastFlag) and flag.column in tried]
+        unreadable = [UNREADABLE] if self._ends_on_bad_row else []
+        return " OR ".join([*unreadable, *(f"coalesce({flag}, FALSE)" for flag in ends)]) or "FALSE"
 
     def tie_flag(self, order_by: str, consequence: str) -> str:
         tie = self.add_flag(lambda column: TieFlag(column, self.node, order_by, consequence))

@@ -18,6 +18,11 @@ class SourceConfig(Spec):
         """The location of the rows, in one line for lists of pipelines."""
         raise NotImplementedError
 
+    @property
+    def ends_on_bad_row(self) -> bool:
+        """Whether a record that cannot be read ends the run."""
+        return False
+
     def queries(self, at: Pointer) -> Iterator[tuple[Pointer, str]]:
         """Yield the SQL queries that the source sends over its connection, each with its position; `at` is the position
         of the settings."""

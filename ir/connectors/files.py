@@ -136,6 +136,10 @@ class FilesConfig(SourceConfig):
         return self.path
 
     @property
+    def ends_on_bad_row(self) -> bool:
+        return getattr(self.format, "on_bad_row", "reject") == "abort"
+
+    @property
     def moves_files(self) -> bool:
         """Whether a run claims files by moving them, so that a failed file is no longer in its folder."""
         return False

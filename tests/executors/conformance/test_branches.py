@@ -217,3 +217,71 @@ def test_a_preview_shows_the_rows_of_one_branch_and_counts_them_all(world: World
     )
     assert (at_branch.kind, at_branch.rows_in, at_branch.rows_out) == ("branch", 5, 5)
     assert at_branch.notes[0].startswith("Of these rows: 2 to check_eu, 2 to check_big, 1 to check_rest.")
+
+
+def aborting(world: World, first: str, *branches: tuple[str, str], **branch: Any) -> dict[str, Any]:
+    """Return a document whose rows of other types end the run. `first` is the target that comes first in it."""
+    document = branching(world, *branches, **branch)
+    nodes = [{**one, "onTypeMismatch": "abort"} if one["kind"] == "target" else one for one in document["nodes"]]
+    nodes.sort(key=lambda one: one["id"] == first, reverse=True)
+    return {**document, "nodes": nodes}
+
+
+@pytest.mark.parametrize("first", ["eu", pytest.param("rest", marks=pytest.mark.slow)])
+def test_a_value_of_another_type_before_the_branch_ends_the_run_before_any_target_loads(
+    world: World, first: str
+) -> None:
+    world.write("a", "id,region,amount\n1,EU,5\n2,US,x\n3,US,7\n")
+    with pytest.raises(Terminal, match=r"Rule type on 'amount' .* failed on 1 row \(in/a record 2\)") as raised:
+        world.run(aborting(world, first, EU, default="rest"))
+    assert (raised.value.code, ids(world, "eu"), ids(world, "rest")) == ("rule.abort", [], [])
+
+
+@pytest.mark.parametrize("first", ["rest", pytest.param("eu", marks=pytest.mark.slow)])
+def test_an_unreadable_record_ends_the_run_before_any_target_loads(world: World, first: str) -> None:
+    world.write("a", "id,region,amount\n1,EU,5\nshort\n3,US,7\n")
+    document = aborting(world, first, EU, default="rest")
+    source = next(one for one in document["nodes"] if one["kind"] == "source")
+    source["config"]["format"]["onBadRow"] = "abort"
+    for one in document["nodes"]:
+        if one["kind"] == "target":
+            one["onTypeMismatch"] = "skip"
+    with pytest.raises(Terminal, match=r"Rule row .*failed on 1 row") as raised:
+        world.run(document)
+    assert (raised.value.code, ids(world, "eu"), ids(world, "rest")) == ("rule.abort", [], [])
+
+
+def test_rows_without_an_order_end_the_run_before_any_target_of_a_branch_loads(world: World) -> None:
+    world.sql("create table given (id int, region text, amount int)")
+    world.sql("insert into given values (1, 'EU', 5), (2, 'US', 7), (2, 'EU', 7)")
+    last = {"op": "deduplicate", "keys": ["id"], "orderBy": "amount"}
+    document = aborting(world, "rest", EU, default="rest", ops=[last])
+    source = next(one for one in document["nodes"] if one["kind"] == "source")
+    table = {"schema": world.schema, "name": "given"}
+    source |= {"connector": "postgres", "connection": "warehouse", "config": {"table": table}}
+    for one in document["nodes"]:
+        if one["id"] == "route":
+            one["branches"] = [{"to": "check_eu", "where": "region = 'US'"}]
+    with pytest.raises(Terminal, match="Rule order on 'amount'"):
+        world.run(document)
+    assert (ids(world, "eu"), ids(world, "rest")) == ([], [])
+
+
+@pytest.mark.slow
+def test_a_value_before_an_inner_branch_ends_the_run_before_any_of_its_targets_loads(world: World) -> None:
+    world.write("a", "id,region,amount\n1,EU,5\n2,US,x\n3,US,7\n")
+    document = aborting(world, "small", EU, default="rest")
+    world.sql("create table small (like eu)")
+    nodes = {one["id"]: one for one in document["nodes"]}
+    inner = {"id": "inner", "kind": "branch", "inputs": ["route"]}
+    inner |= {"branches": [{"to": "check_rest", "where": "amount > 6"}], "default": "small"}
+    nodes["route"]["default"] = "inner"
+    nodes["check_rest"]["inputs"] = ["inner"]
+    document["nodes"] = [
+        {**nodes["rest"], "id": "small", "table": "small", "inputs": ["inner"]},
+        inner,
+        *nodes.values(),
+    ]
+    with pytest.raises(Terminal, match="Rule type on 'amount'"):
+        world.run(document)
+    assert (ids(world, "eu"), ids(world, "rest"), ids(world, "small")) == ([], [], [])
