@@ -40,11 +40,13 @@ T = TypeVar("T")
 @dataclass(frozen=True, slots=True)
 class Trace:
     """The origin of a value: the columns of the source, and descriptions of the operations on its path, in order.
-    `references` are the (node, column) pairs that joins looked up."""
+    `references` are the (node, column) pairs that joins looked up. `of_rows` means that the value depends on other
+    rows."""
 
     sources: tuple[str, ...]
     steps: tuple[str, ...] = ()
     references: tuple[tuple[str, str], ...] = ()
+    of_rows: bool = False
 
     def then(self, step: str) -> Trace:
         return replace(self, steps=(*self.steps, step))
@@ -114,6 +116,12 @@ def sources_of(path: Path, node: str, column: str) -> tuple[str, ...]:
     return ()
 
 
+def columns_of_other_rows(path: Path) -> tuple[str, ...]:
+    """Return the columns that arrive at the first rule and whose values depend on other rows."""
+    known = _trace(path.source, path.transforms).known
+    return tuple(name for name, trace in known.items() if trace.of_rows)
+
+
 def _trace(source: Source, transforms: Iterable[Transform]) -> Traces:
     given = Traces({column.name: Trace((column.name,)) for column in source.columns or ()})
     ops = [op for transform in transforms for op in transform.ops]
@@ -159,6 +167,7 @@ def _computed(traces: Traces, text: str) -> Trace:
         _union(trace.sources for trace in read),
         (*_union(trace.steps for trace in read), f"= {text}"),
         _union(trace.references for trace in read),
+        any(trace.of_rows for trace in read),
     )
 
 
@@ -200,7 +209,8 @@ def _rows_only(traces: Traces, op: Op) -> Traces:
 def _join(traces: Traces, op: Join) -> Traces:
     keys = " and ".join(f"{own} = {other}" for own, other in op.on.items())
     step = f"looked up in {op.with_} by {keys}"
-    added = {name: Trace((), (step,), ((op.with_, column),)) for column, name in op.columns.items()}
+    of_rows = any(traces.of(own).of_rows for own in op.on)
+    added = {name: Trace((), (step,), ((op.with_, column),), of_rows) for column, name in op.columns.items()}
     return replace(traces, known={**traces.known, **added}, gone=traces.gone - added.keys())
 
 
@@ -209,7 +219,8 @@ def _window(traces: Traces, op: Window) -> Traces:
     before = traces
     for function in op.columns:
         read = before.of(function.column) if function.column is not None else Trace(())
-        traces = traces.added(function.as_, read.then(f"{function.function} by {within}"))
+        made = read.then(f"{function.function} by {within}")
+        traces = traces.added(function.as_, replace(made, of_rows=True))
     return traces
 
 

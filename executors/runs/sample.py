@@ -24,6 +24,7 @@ from executors.runs.target_run import TargetRun
 from executors.sources.newest_reader import NewestFilesReader
 from executors.sources.readers import SourceReaders
 from executors.sources.snapshot_reader import SnapshotSourceReader
+from ir.lineage import columns_of_other_rows
 from ir.nodes import Source
 from ir.pipeline import Path
 
@@ -43,6 +44,9 @@ def sample_target(run: Run, target: TargetRun) -> TargetRun:
 
     context, node = run.context, target.path.target
     _refuse_groups(target.path)
+    if left_out := columns_of_other_rows(target.path):
+        text = f"The sample leaves out {', '.join(left_out)}: other rows determine the values, and a sample lacks rows."
+        context.ports.events.log("warning", text, node.id)
     reading = read_source(run, target)
     enter(PASS, context.ports, node.id)
     found = sampling.Sampled([], {})

@@ -22,6 +22,7 @@ from executors.spark.reader import ReadTask, group_parts
 from executors.spark.session import RunSession
 from executors.spark.steps import Program, run_programs
 from executors.validation import BAD, FILE, RECORD
+from ir.lineage import columns_of_other_rows
 from ir.nodes import Transform
 from ir.ops import Deduplicate
 from ir.pipeline import Path
@@ -51,7 +52,7 @@ class Sampled:
 def sample_rows(session: RunSession, path: Path, reading: Reading, most: int) -> Sampled:
     """Return at most `most` rows from splits that are spread over the source, before all rules. Rows that cannot be
     read, that casts reject or that filters remove are left out. The op `deduplicate` is ignored, because it would have
-    to read all rows.
+    to read all rows. Columns that are computed from other rows are left out: from a sample they have other values.
 
     Raises the errors of `compile_path`, of reading and of Spark.
     """
@@ -61,7 +62,9 @@ def sample_rows(session: RunSession, path: Path, reading: Reading, most: int) ->
     reader = _FirstRows(reading.reader, groups, compiled.source, compiled.read, each)
     rejects = path.target.on_type_mismatch != "null"
     casts = tuple(flag.column for flag in compiled.sink_flags()) if rejects else ()
-    task = _Rows(tuple(compiled.sink_columns().items()), compiled.sink_programs(), compiled.keeps, casts)
+    left_out = columns_of_other_rows(path)
+    columns = tuple((name, column) for name, column in compiled.sink_columns().items() if name not in left_out)
+    task = _Rows(columns, compiled.sink_programs(), compiled.keeps, casts)
     with translate(path.target.id, compiled.expressions):
         numbers = frame_of_numbers(session.start(), len(groups))
         if compiled.stages:
@@ -70,7 +73,7 @@ def sample_rows(session: RunSession, path: Path, reading: Reading, most: int) ->
         else:
             rows = run_job(map_task(numbers, _Chain(reader, task), ROWS))
     found = [FileRow(row["file"], row["record"], json.loads(row["row"])) for row in rows[:most]]
-    return Sampled(found, {field.name: str(field.type) for field in compiled.fields})
+    return Sampled(found, {field.name: str(field.type) for field in compiled.fields if field.name not in left_out})
 
 
 def _before_rules(path: Path) -> Path:

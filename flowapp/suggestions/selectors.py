@@ -22,6 +22,7 @@ from flowapp.pipelines.selectors import get_version
 from flowapp.runs.models import ACTIVE, Run, RunKind
 from flowapp.suggestions.drafted import draft_to_sample
 from ir.errors import FlowError
+from ir.lineage import columns_of_other_rows
 from ir.nodes import Target
 from ir.pointers import ROOT
 from ir.rules import RULES, RowRule
@@ -110,6 +111,12 @@ def is_going_on(run: Run | None) -> bool:
 def is_outdated(sample: Sample, document: str) -> bool:
     """Return whether a sample of the source is older than the parts of the draft on which it depends."""
     return bool(sample.kind == SOURCE and sample.run and sample.run.draft_document not in ("", document))
+
+
+def columns_left_out(document: str) -> tuple[str, ...]:
+    """Return the columns that a sample by this document leaves out, because other rows determine their values."""
+    pipeline = read_document(document)
+    return columns_of_other_rows(pipeline.path_to(pipeline.targets()[0]))
 
 
 def list_proposals(samples: Sequence[Sample], node: Mapping[str, Any]) -> list[Proposal]:

@@ -24,6 +24,8 @@ from flowapp.pipelines.selectors import get_pipeline
 from flowapp.runs.models import Trigger
 from flowapp.suggestions.drafted import draft_to_sample
 from flowapp.suggestions.selectors import (
+    SOURCE,
+    columns_left_out,
     is_going_on,
     is_outdated,
     last_sampling,
@@ -85,6 +87,7 @@ def _samples(view: DraftView, node: str, held: Mapping[str, Any]) -> dict[str, A
         "least_rows": LEAST_ROWS,
         "can_sample": not not_ready,
         "not_ready": not_ready,
+        "left_out": columns_left_out(document) if document and samples and samples[0].kind == SOURCE else (),
         "is_outdated": bool(samples and document) and is_outdated(samples[0], document),
     }
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ir import parsePipelineIR
-from ir.lineage import FLOWS, Lineage, Trace, lineages_of, sources_of
+from ir.lineage import FLOWS, Lineage, Trace, columns_of_other_rows, lineages_of, sources_of
 from ir.nodes.branch import Take
 from ir.ops import OP_KINDS
 from ir.pipeline import Pipeline
@@ -177,5 +177,12 @@ def test_what_an_aggregate_computes_comes_from_the_column_that_it_takes():
 def test_what_a_window_computes_comes_from_the_column_that_it_takes():
     columns = [{"as": "n", "function": "rowNumber"}, {"as": "total", "function": "runningSum", "column": "b"}]
     found = lineage({"op": "window", "partitionBy": ["a"], "orderBy": [{"column": "b"}], "columns": columns}).columns
-    assert found["n"] == Trace((), ("rowNumber by a, b ascending",))
-    assert found["total"] == Trace(("b",), ("runningSum by a, b ascending",))
+    assert found["n"] == Trace((), ("rowNumber by a, b ascending",), of_rows=True)
+    assert found["total"] == Trace(("b",), ("runningSum by a, b ascending",), of_rows=True)
+
+
+def test_columns_that_other_rows_determine_include_those_computed_from_them():
+    window = {"op": "window", "orderBy": [{"column": "b"}], "columns": [{"as": "n", "function": "rowNumber"}]}
+    query = {"op": "sql", "query": "SELECT *, place * 2 AS twice FROM input"}
+    made = pipeline(window, rename(n="place"), derive(next="place + 1", c="a"), query)
+    assert columns_of_other_rows(made.path_to(made.targets()[0])) == ("place", "next", "twice")

@@ -51,6 +51,16 @@ def test_rows_come_behind_the_ops_and_before_the_rules_without_those_that_a_cast
     assert world.memory.commits == {}
 
 
+def test_columns_that_other_rows_determine_are_left_out(world: World) -> None:
+    world.write("a", "id,name\n1,Ann\n2,Bob\n")
+    window = {"op": "window", "orderBy": [{"column": "id"}], "columns": [{"as": "place", "function": "rowNumber"}]}
+    rows = sample(world, ops=[window, {"op": "derive", "columns": {"next": "place + 1"}}])
+    assert [row for _, _, row in rows] == [{"id": "1", "name": "Ann"}, {"id": "2", "name": "Bob"}]
+    assert world.memory.lines[0] == (
+        "The sample leaves out place, next: other rows determine the values, and a sample lacks rows."
+    )
+
+
 def test_what_was_loaded_before_is_looked_at_and_stays_where_it_is(world: World) -> None:
     world.write("a", "id,name\n1,Ann\n2,Bob\n")
     world.run(world.document())

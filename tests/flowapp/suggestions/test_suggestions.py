@@ -49,6 +49,22 @@ def test_a_sample_suggests_rules_that_the_node_lacks(checked, sampled):
     assert ("notNull", "colour") not in found
 
 
+def test_the_page_names_the_columns_that_a_sample_leaves_out(as_, checked, person, sampled):
+    editor = person("editor")
+    window = {"op": "window", "orderBy": [{"column": "id"}], "columns": [{"as": "place", "function": "rowNumber"}]}
+    shape = {"id": "shape", "kind": "transform", "inputs": ["files"], "ops": [window]}
+    draft = patch_draft(
+        open_draft(checked, editor),
+        [
+            {"op": "add", "path": "/nodes/-", "value": shape},
+            {"op": "replace", "path": "/nodes/1/inputs", "value": ["shape"]},
+        ],
+    )
+    assert not view_draft(draft).checked.errors
+    sampled()
+    assert "The sample leaves out place, because other rows determine the values" in words(as_("editor").get(PAGE))
+
+
 def test_proposals_come_in_the_order_of_the_columns(checked, sampled):
     sampled([{"order_id": f"{n:04}", "note": "x", "id": n} for n in range(40)])
     fields = [field for kind, field in proposals(checked) if kind == "notNull"]
