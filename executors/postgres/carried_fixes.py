@@ -2,44 +2,53 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from psycopg import sql
 
 from executors.load_record import RunRef
 from executors.postgres.ddl import Conn
+from executors.postgres.load_plan import LoadFile
 from executors.postgres.names import identifier_of
+from executors.postgres.read_again import files_read_again, joins_by_hash, units_of
 from executors.postgres.superseding import Superseded, can_update
 from executors.table_name import TableName
 
 _CARRY = """
 UPDATE {now} AS n SET status = 'fixed', "fixedRow" = o."fixedRow", "fixedBy" = o."fixedBy", "fixRun" = o."fixRun",
 "decidedBy" = o."decidedBy", "decidedAt" = o."decidedAt", reason = o.reason, revision = n.revision + 1
-FROM {then} AS o JOIN unnest({runs}::text[], {names_then}::text[], {names_now}::text[]) AS f(run_id, was, name)
-ON o."runId" = f.run_id AND o."sourceFile" = f.was
+FROM {then} AS o JOIN ({files}) AS f ON o."runId" = f.run_id AND o."sourceFile" = f.name_then
 WHERE o.tenant = {tenant} AND o."pipelineId" = {pipeline} AND o."targetNode" = {node} AND o."supersededBy" = {run}
 AND o."fixedRow" IS NOT NULL AND n.tenant = o.tenant AND n."pipelineId" = o."pipelineId"
 AND n."targetNode" = o."targetNode" AND n."runId" = {run} AND n.status = 'open' AND n.disposition = 'dropped'
-AND n."sourceFile" = f.name AND n."sourceRecord" = o."sourceRecord" AND n."rowFrom" = o."rowFrom" AND n.row = o.row"""
+AND n."sourceFile" = f.name_now AND n."sourceRecord" = o."sourceRecord" AND n."rowFrom" = o."rowFrom"
+AND n.row = o.row"""
 
 
-def carry_fixes(conn: Conn, run: RunRef, superseded: Superseded, tables: Iterable[str]) -> None:
+_FIXED = """"supersededBy" = {run} AND "fixedRow" IS NOT NULL"""
+
+
+def carry_fixes(
+    conn: Conn, run: RunRef, superseded: Superseded, tables: Iterable[str], files: Sequence[LoadFile]
+) -> None:
     """Copy the fixes that users made to rejected rows to the entries of the same rows from this run. Call it in the
     transaction that supersedes the old entries. Rows that this run has loaded need no fix."""
-    for now in dict.fromkeys(tables):
-        if not superseded.files or not can_update(conn, TableName.parse(now)):
-            continue
-        for then in superseded.tables:
-            conn.execute(
-                sql.SQL(_CARRY).format(
-                    now=identifier_of(TableName.parse(now)),
-                    then=identifier_of(TableName.parse(then)),
-                    runs=sql.Literal([one.run_id for one in superseded.files]),
-                    names_then=sql.Literal([one.name_then for one in superseded.files]),
-                    names_now=sql.Literal([one.name_now for one in superseded.files]),
-                    tenant=sql.Literal(run.tenant),
-                    pipeline=sql.Literal(run.pipeline),
-                    node=sql.Literal(run.node),
-                    run=sql.Literal(run.run_id),
-                )
-            )
+    units, fixed = units_of(files), sql.SQL(_FIXED).format(run=sql.Literal(run.run_id))
+    if not units or not superseded.tables:
+        return
+    with joins_by_hash(conn):
+        for now in map(TableName.parse, dict.fromkeys(tables)):
+            for then in map(TableName.parse, superseded.tables if can_update(conn, now) else ()):
+                conn.execute(_carry(run, now, then, files_read_again(run, then, units, fixed)))
+
+
+def _carry(run: RunRef, now: TableName, then: TableName, files: sql.Composed) -> sql.Composed:
+    return sql.SQL(_CARRY).format(
+        now=identifier_of(now),
+        then=identifier_of(then),
+        files=files,
+        tenant=sql.Literal(run.tenant),
+        pipeline=sql.Literal(run.pipeline),
+        node=sql.Literal(run.node),
+        run=sql.Literal(run.run_id),
+    )

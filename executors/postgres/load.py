@@ -63,7 +63,7 @@ def _load(conn: Conn, plan: LoadPlan) -> LoadCounts:
         keep_samples(conn, plan)
         counts = _reconciled(conn, plan, done)
         rejects = (plan.after_load or _keep_rejects)(conn, plan, counts)
-        carry_fixes(conn, plan.run, superseded, plan.quarantine.values())
+        carry_fixes(conn, plan.run, superseded, plan.quarantine.values(), plan.files)
         counts = replace(counts, quarantine_rows=rejects.rows, quarantine_entries=rejects.entries)
         write_commit(conn, plan.run, _marker(conn, plan, _Done(counts, done, rejects, superseded, statements, backup)))
     return counts
@@ -91,7 +91,7 @@ def _supersede(conn: Conn, plan: LoadPlan) -> Superseded:
     if plan.after_load is not None:  # a replay, whose rows come from quarantine
         return Superseded()
     if load_mode(plan.load_mode).replaces_all_rows:
-        return supersede_replaced(conn, plan.run, plan.quarantine.values(), plan.files)
+        return supersede_replaced(conn, plan.run, plan.quarantine.values())
     return supersede_read_again(conn, plan.run, plan.files)
 
 

@@ -3,10 +3,8 @@ their file again, or has loaded the one row of the source that several runs have
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from itertools import chain
-from typing import NamedTuple
 
 from psycopg import sql
 
@@ -15,8 +13,8 @@ from executors.postgres.ddl import Conn
 from executors.postgres.load_plan import LoadFile
 from executors.postgres.names import identifier_of
 from executors.postgres.quarantined import Change, Owner, change_rows
+from executors.postgres.read_again import files_read_again, joins_by_hash, tables_read_before, units_of
 from executors.rejected_rows import RejectedRow
-from executors.rejects import row_id
 from executors.table_name import TableName
 
 SUPERSEDED = "superseded"
@@ -27,17 +25,7 @@ WHERE tenant = {tenant} AND "pipelineId" = {pipeline} AND "targetNode" = {node} 
 AND status IN ('open', 'fixed') AND disposition <> 'not_loaded'"""
 
 _OF_FILES = """
-AND ("runId", "sourceFile") IN (SELECT * FROM unnest({runs}::text[], {files}::text[]))"""
-
-_FILES_OF = """
-SELECT DISTINCT ON ("runId", "sourceFile") "runId", "sourceFile", "sourceRecord", "rowId" FROM {table}
-WHERE tenant = {tenant} AND "pipelineId" = {pipeline} AND "targetNode" = {node} AND "runId" = ANY({runs}::text[])
-AND "sourceFile" IS NOT NULL AND "sourceRecord" IS NOT NULL"""
-
-_READ_BEFORE = """
-SELECT run_id, reject_tables FROM flow_meta.load_commits
-WHERE tenant = %s AND pipeline = %s AND node = %s AND run_id <> %s AND kind <> 'replay' AND undone_by IS NULL
-AND files_done && %s::text[] AND reject_tables <> '{}'"""
+AND ("runId", "sourceFile") IN (SELECT run_id, name_then FROM ({files}) AS files)"""
 
 _REOPEN = """
 UPDATE {table} SET status = CASE WHEN "fixedRow" IS NULL THEN 'open' ELSE 'fixed' END, revision = revision + 1
@@ -50,73 +38,40 @@ WHERE tenant = {tenant} AND "pipelineId" = {pipeline} AND "targetNode" = {node} 
 AND status IN ('open', 'fixed') AND disposition <> 'not_loaded'"""
 
 
-class FileReadAgain(NamedTuple):
-    """A file with rows that an earlier run has rejected. Its content is the same, but its name may have changed."""
-
-    run_id: str
-    name_then: str
-    name_now: str
-
-
 @dataclass(frozen=True, slots=True)
 class Superseded:
-    """The number of entries that a load has superseded, and their tables. `files` are the files among them that it has
-    read again."""
+    """The number of entries that a load has superseded, and their tables."""
 
     entries: int = 0
     tables: tuple[str, ...] = ()
-    files: tuple[FileReadAgain, ...] = ()
 
 
-def supersede_replaced(conn: Conn, run: RunRef, tables: Iterable[str], files: Iterable[LoadFile]) -> Superseded:
+def supersede_replaced(conn: Conn, run: RunRef, tables: Iterable[str]) -> Superseded:
     """Supersede the rejected rows of earlier runs for a target whose rows this run replaces, in its transaction.
     `tables` are the quarantine tables of this run; earlier runs may have used others."""
-    again, _ = _find_read_again(conn, run, files)
-    return _close(conn, run, (*tables, *_tables_before(conn, run)), _SUPERSEDE, again)
+    return _close(conn, (*tables, *_tables_before(conn, run)), lambda table: _of(run, table, _SUPERSEDE))
 
 
-def supersede_read_again(conn: Conn, run: RunRef, files: Iterable[LoadFile]) -> Superseded:
+def supersede_read_again(conn: Conn, run: RunRef, files: Sequence[LoadFile]) -> Superseded:
     """Supersede the rejected rows of earlier runs from files that this run has read again, in its transaction.
     Otherwise each row would be listed twice, and a replay could load a row that this run has loaded."""
-    again, tables = _find_read_again(conn, run, files)
-    which = {"runs": [one.run_id for one in again], "files": [one.name_then for one in again]}
-    return _close(conn, run, tables, _SUPERSEDE + _OF_FILES, again, **which)
+    units = units_of(files)
+
+    def statement(table: str) -> sql.Composed:
+        return _of(run, table, _SUPERSEDE + _OF_FILES, files=files_read_again(run, TableName.parse(table), units))
+
+    with joins_by_hash(conn):
+        return _close(conn, tables_read_before(conn, run, units), statement)
 
 
-def _find_read_again(
-    conn: Conn, run: RunRef, files: Iterable[LoadFile]
-) -> tuple[tuple[FileReadAgain, ...], tuple[str, ...]]:
-    """Return the files that earlier runs have read, and the quarantine tables of these runs. A file is identified by
-    its content, which is part of the ids of its rows."""
-    units = {file.sha256: file.name for file in files if file.is_unit}
-    if not units:
-        return (), ()
-    before = conn.execute(_READ_BEFORE, [run.tenant, run.pipeline, run.node, run.run_id, list(units)]).fetchall()
-    tables = tuple(dict.fromkeys(name for _, names in before for name in names))
-    by_name = {name: sha256 for sha256, name in units.items()}
-    found: dict[FileReadAgain, None] = {}
-    for table in tables:
-        if not can_update(conn, TableName.parse(table)):
-            continue
-        rejected_of = conn.execute(_of(run, table, _FILES_OF, runs=[run_id for run_id, _ in before]))
-        for run_id, name, record, its_id in rejected_of.fetchall():
-            likely = [by_name[name]] if name in by_name else []
-            known = (sha256 for sha256 in chain(likely, units) if row_id(run_id, run.node, sha256, record) == its_id)
-            if sha256 := next(known, None):
-                found[FileReadAgain(run_id, name, units[sha256])] = None
-    return tuple(found), tables
-
-
-def _close(
-    conn: Conn, run: RunRef, tables: Iterable[str], statement: str, again: tuple[FileReadAgain, ...], **which: object
-) -> Superseded:
+def _close(conn: Conn, tables: Iterable[str], statement: Callable[[str], sql.Composed]) -> Superseded:
     written, entries = [], 0
     for name in dict.fromkeys(tables):
         if can_update(conn, TableName.parse(name)):
-            closed = conn.execute(_of(run, name, statement, by=run.run_id, **which)).rowcount
+            closed = conn.execute(statement(name)).rowcount
             entries += closed
             written += [name] * bool(closed)
-    return Superseded(entries, tuple(written), again)
+    return Superseded(entries, tuple(written))
 
 
 def supersede_rows(
@@ -144,9 +99,11 @@ def _change(conn: Conn, run: RunRef, run_ids: Sequence[str], tables: Iterable[st
 
 
 def _of(run: RunRef, table: str, statement: str, **values: object) -> sql.Composed:
-    """Return a statement with literals: with parameters, psycopg would interpret a % in the name of a table."""
-    whose = {"tenant": run.tenant, "pipeline": run.pipeline, "node": run.node, "superseded": SUPERSEDED, **values}
-    literals = {name: sql.Literal(value) for name, value in whose.items()}
+    """Return a statement with literals or other SQL: with parameters, psycopg would interpret a % in the name of a
+    table."""
+    whose = {"tenant": run.tenant, "pipeline": run.pipeline, "node": run.node, "by": run.run_id}
+    given = {**whose, "superseded": SUPERSEDED, **values}
+    literals = {n: value if isinstance(value, sql.Composable) else sql.Literal(value) for n, value in given.items()}
     return sql.SQL(statement).format(table=identifier_of(TableName.parse(table)), **literals)
 
 
