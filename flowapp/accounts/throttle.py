@@ -48,11 +48,21 @@ def forgive_guess(client: Client) -> None:
     """Reset the user's own count for this client after a correct password; restore the shared counts."""
     mine, *others = _limits(client)
     forgive_attempts(mine)
-    FailedAttempts.objects.filter(key__in=others, count__gt=0).update(count=F("count") - 1)
+    return_attempt(*others)
 
 
 def forgive_attempts(key: str) -> None:
     FailedAttempts.objects.filter(key=key).update(count=0)
+
+
+def return_attempt(*keys: str) -> None:
+    """Restore one attempt of each key."""
+    FailedAttempts.objects.filter(key__in=keys, count__gt=0).update(count=F("count") - 1)
+
+
+def has_attempts(key: str) -> bool:
+    """Return whether attempts were counted under the key, forgiven or not, since the last clean-up."""
+    return FailedAttempts.objects.filter(key=key).exists()
 
 
 def count_attempt(key: str, most: int) -> bool:

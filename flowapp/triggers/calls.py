@@ -22,7 +22,13 @@ from django.views.decorators.debug import sensitive_variables
 
 from executors.api import sign_webhook
 from flowapp.accounts.clients import network_of, secret_hash
-from flowapp.accounts.throttle import PAUSE_SECONDS, count_attempt, forgive_attempts
+from flowapp.accounts.throttle import (
+    PAUSE_SECONDS,
+    count_attempt,
+    forgive_attempts,
+    has_attempts,
+    return_attempt,
+)
 from flowapp.clock import from_now
 from flowapp.connections.secrets import decrypt
 from flowapp.pipelines.models import Pipeline
@@ -39,6 +45,9 @@ MOST_IN_A_MINUTE = 60
 MOST_WRONG = 20
 """The maximum number of calls of one trigger from one network with a wrong signature. It is higher than the number of
 concurrent requests of a web process, because valid calls count too until their signature was checked."""
+MOST_TRIGGERS = 100
+"""The maximum number of triggers that one network may begin to call within the pause, existing or not, before a
+signature is right. It limits the rows that calls of made-up addresses leave."""
 LONGEST_ID = 256
 _NOBODY = "no trigger has this secret"
 """Unknown triggers are checked against this secret, so that the check takes as long as for known ones."""
@@ -72,13 +81,12 @@ class Answer:
 def answer_call(trigger_id: UUID, call: Call) -> Answer:
     """Queue a run for a valid call. Raises FlowError `trigger.refused` for unknown triggers and wrong signatures alike,
     `trigger.throttled`, `trigger.outdated`, `trigger.rate_limited`, and the errors of `queue_run`."""
-    attempts = secret_hash("trigger", str(trigger_id), call.network)
+    attempts, first_calls = secret_hash("trigger", str(trigger_id), call.network), secret_hash("triggers", call.network)
+    is_first = not has_attempts(attempts)
+    if is_first and not count_attempt(first_calls, MOST_TRIGGERS):
+        raise _throttled(f"Calls of {MOST_TRIGGERS} triggers with a wrong signature came from this network.")
     if not count_attempt(attempts, MOST_WRONG):
-        raise FlowError(
-            "trigger.throttled",
-            f"{MOST_WRONG} calls with a wrong signature came from this network.",
-            hint=f"Correct the address or the secret, and wait {PAUSE_SECONDS // 60} minutes.",
-        )
+        raise _throttled(f"{MOST_WRONG} calls with a wrong signature came from this network.")
     trigger = EventTrigger.objects.select_related("pipeline").filter(pk=trigger_id).first()
     secret = _NOBODY if trigger is None else decrypt(trigger.secret, f"trigger {trigger.name!r}")
     if not _is_signed(call, secret) or trigger is None:
@@ -88,11 +96,18 @@ def answer_call(trigger_id: UUID, call: Call) -> Answer:
             hint="Check the address and the secret, and sign id, timestamp and body exactly as they are sent.",
         )
     forgive_attempts(attempts)
+    if is_first:
+        return_attempt(first_calls)
     _require_recent(call)
     with transaction.atomic():
         # Serialize the calls of a pipeline, so that each sees the run of the previous one.
         Pipeline.objects.select_for_update(no_key=True).get(pk=trigger.pipeline_id)
         return _answer(trigger, hashlib.sha256(call.id.encode()).hexdigest())
+
+
+def _throttled(message: str) -> FlowError:
+    hint = f"Correct the address or the secret, and wait {PAUSE_SECONDS // 60} minutes."
+    return FlowError("trigger.throttled", message, hint=hint)
 
 
 def forget_old_calls() -> int:

@@ -98,6 +98,21 @@ def test_wrong_signatures_for_an_unknown_trigger_have_the_same_answers(made):
     assert send(*made).status_code == 202, "another trigger is counted by itself"
 
 
+def test_calls_of_many_unknown_triggers_leave_a_limited_number_of_rows(made, monkeypatch):
+    monkeypatch.setattr(calls, "MOST_TRIGGERS", 5)
+    trigger, secret = made
+    assert send(trigger, secret).status_code == 202
+    for _ in range(5):
+        guess(uuid.uuid4(), 1)
+    rows = FailedAttempts.objects.count()
+    assert [code_of(send(uuid.uuid4(), "wrong")) for _ in range(20)] == [(429, "trigger.throttled")] * 20
+    assert FailedAttempts.objects.count() == rows == 7
+    assert send(trigger, secret).status_code == 202, "a trigger that the network has called before"
+    assert code_of(send(uuid.uuid4(), "wrong", address="198.51.100.7")) == (401, "trigger.refused")
+    FailedAttempts.objects.update(until=from_now(-1))
+    guess(uuid.uuid4(), 1)
+
+
 def test_a_right_signature_forgives_the_wrong_ones_before(made):
     trigger, secret = made
     guess(trigger, calls.MOST_WRONG - 1)
