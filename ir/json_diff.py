@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from ir.diagnostics import Patch
@@ -14,12 +15,24 @@ def make_patch(old: Any, new: Any) -> Patch:
 
 
 def are_equal(one: Any, other: Any) -> bool:
-    """Return whether two JSON values are equal. Unlike in Python, `true` is not 1, and 1 is not 1.0."""
+    """Return whether two JSON values are equal and are written alike. Unlike in Python, `true` is not 1, and 1 is not
+    1.0."""
+    return _compare(one, other, lambda a, b: type(a) is type(b) and bool(a == b))
+
+
+def have_equal_values(one: Any, other: Any) -> bool:
+    """Return whether two JSON values are equal as RFC 6902 compares them: 1 is 1.0, which browsers write as 1, and
+    `true` is not 1."""
+    return _compare(one, other, lambda a, b: isinstance(a, bool) is isinstance(b, bool) and bool(a == b))
+
+
+def _compare(one: Any, other: Any, same: Callable[[Any, Any], bool]) -> bool:
+    """Compare values; `same` compares those that are neither objects nor lists."""
     if isinstance(one, dict) and isinstance(other, dict):
-        return one.keys() == other.keys() and all(are_equal(one[key], other[key]) for key in one)
+        return one.keys() == other.keys() and all(_compare(one[key], other[key], same) for key in one)
     if isinstance(one, list) and isinstance(other, list):
-        return len(one) == len(other) and all(map(are_equal, one, other))
-    return type(one) is type(other) and bool(one == other)
+        return len(one) == len(other) and all(_compare(a, b, same) for a, b in zip(one, other, strict=True))
+    return same(one, other)
 
 
 def _diff(old: Any, new: Any, at: Pointer) -> Patch:

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from ir.errors import FlowError
+from ir.json_diff import have_equal_values
 from ir.json_text import JsonReader, JsonSyntaxError
 from ir.limits import MAX_BYTES
 from ir.pointers import ROOT, Pointer
@@ -123,7 +124,7 @@ def _copy(spans: Spans, step: dict[str, Any]) -> str:
 
 def _test(spans: Spans, step: dict[str, Any]) -> str:
     pointer, wanted = _existing(spans, step, "path"), _field(step, "value")
-    if value_at(spans.value, pointer) != wanted:
+    if not have_equal_values(value_at(spans.value, pointer), wanted):
         raise PatchRefused(f"{pointer or 'The document'} changed in the meantime.")
     return spans.text
 

@@ -9,6 +9,7 @@ import tomlkit
 from tomlkit.exceptions import TOMLKitError
 from tomlkit.items import AoT, Array, InlineTable, Table
 
+from ir.json_diff import have_equal_values
 from ir.json_edits import Patch, PatchRefused, resolve_pointer, value_at
 from ir.pointers import Pointer
 
@@ -99,7 +100,7 @@ def _copy(document: Any, step: Mapping[str, Any]) -> None:
 
 
 def _test(document: Any, step: Mapping[str, Any]) -> None:
-    if _plain(value_at(document, resolve_pointer(document, step["path"]))) != step["value"]:
+    if not have_equal_values(_plain(value_at(document, resolve_pointer(document, step["path"]))), step["value"]):
         raise PatchRefused(f"{step['path'] or 'The document'} changed in the meantime.")
 
 

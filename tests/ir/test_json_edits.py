@@ -156,6 +156,24 @@ def test_a_test_that_fails_refuses_the_whole_patch() -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "wanted", "is_same"),
+    [
+        ('{"a": true}', 1, False),
+        ('{"a": [{"b": 0}]}', [{"b": False}], False),
+        ('{"a": true}', True, True),
+        ('{"a": 5.0}', 5, True),
+    ],
+)
+def test_a_test_tells_true_from_1_and_takes_numbers_by_their_value(text, wanted, is_same):
+    step = [{"op": "test", "path": "/a", "value": wanted}]
+    if is_same:
+        assert apply_patch(text, step) == text
+        return
+    with pytest.raises(PatchRefused):
+        apply_patch(text, step)
+
+
+@pytest.mark.parametrize(
     "patch",
     [
         {},
