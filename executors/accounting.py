@@ -82,8 +82,21 @@ def stop_on_abort(path: Path, rules: Sequence[RuleCount], names: Mapping[int, st
         "rule.abort" if first.on_fail == "abort" else "rule.limit",
         f"{'; '.join(texts)}. The target was not loaded.",
         node=first.node,
-        hint=" ".join(dict.fromkeys(_HINTS.get(rule.type, _ADVICE[rule.on_fail]) for rule, _ in excesses)),
+        hint=" ".join(dict.fromkeys(_hint(path, rule) for rule, _ in excesses)),
     )
+
+
+def _hint(path: Path, rule: RuleCount) -> str:
+    is_refused = rule.node == path.target.id and rule.on_fail == "abort" and rule.type not in _OF_VALUES
+    return _OF_RECORDS if path.explode and is_refused else _HINTS.get(rule.type, _ADVICE[rule.on_fail])
+
+
+_OF_VALUES = frozenset({"type", "notNull", "text", "character", "length"})
+"""The implicit rules that are evaluated before the target gets a row. All others at the target are its refusals."""
+_OF_RECORDS = (
+    "Correct the records at the source, or reject them by a rule of a validate node. onTypeMismatch does not apply: a "
+    "row that explode makes cannot be rejected without the other rows of its record."
+)
 
 
 def _excess(path: Path, count: RuleCount) -> str | None:
