@@ -14,6 +14,7 @@ from django.db import connection
 from django.db.models import F, Func, UUIDField, Value
 from django.db.models.expressions import Combinable
 from django.db.models.functions import Coalesce, Now
+from psycopg import sql
 
 from flowapp.batches import IsAnyOf
 from flowapp.clock import from_now
@@ -97,6 +98,6 @@ def _queue_runs(cursor: Any, pipelines: Collection[UUID]) -> None:
     newest = PipelineVersion.objects.filter(IsAnyOf("pipeline", pipelines), number=F("pipeline__latest_number"))
     named = {f"run_{column}": value for column, value in columns.items()}
     select, values = newest.annotate(**named).values_list(*named).query.sql_with_params()
-    into = ", ".join(map(connection.ops.quote_name, columns))
-    # The statement contains only column names and Django's own SELECT; all values are parameters.
-    cursor.execute(f"INSERT INTO runs_run ({into}) {select}", values)
+    names = sql.SQL(", ").join(map(sql.Identifier, columns))
+    insert = sql.SQL("INSERT INTO {} ({}) ").format(sql.Identifier(Run._meta.db_table), names)
+    cursor.execute(insert.as_string() + select, values)
