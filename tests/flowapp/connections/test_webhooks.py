@@ -149,9 +149,12 @@ def test_a_test_reaches_no_private_address(connected):
 
 
 def test_the_janitor_asks_databases_only(pager, monkeypatch):
-    monkeypatch.setattr("executors.target_database.upkeep.open_session", lambda *_, **__: pytest.fail("asked"))
-    Connection.objects.filter(kind="postgres").delete()
+    asked = []
+    monkeypatch.setattr("flowapp.runs.janitor.drop_dead_staging", lambda address, is_dead: asked.append(address) or [])
     sweep_staging()
+    databases = Connection.objects.filter(kind="postgres").count()
+    assert len(asked) == databases == Connection.objects.count() - 1 > 0
+    assert all(address.host for address in asked)
 
 
 def test_the_api_takes_a_webhook_and_shows_no_secret(connected, as_):

@@ -510,6 +510,13 @@ def test_nodes_that_only_joins_read_have_no_counts_and_are_called_references(as_
     assert "customers source reference of a join" in words(as_("viewer").get(at(queued)))
 
 
+def test_a_preview_whose_version_was_not_moved_here_has_none(as_, queued):
+    Run.objects.filter(pk=queued.pk).update(kind="preview", version=None)
+    page = words(as_("viewer").get(at(queued)))
+    assert "Requested" in page
+    assert "Version , requested" not in page
+
+
 def test_a_node_is_listed_after_those_that_it_reads_from(as_, queued):
     ended = {"state": State.SUCCEEDED, "ended_at": timezone.now()}
     backwards = {**JOIN, "nodes": JOIN["nodes"][::-1]}
