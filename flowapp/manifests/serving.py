@@ -70,6 +70,7 @@ class ProjectServer:
         self._texts: Mapping[str, bytes] = {}
         self._project: Project | None = None
         self._reported: list[tuple[str, str]] | None = None
+        self._refused: tuple[str, Served] | None = None
 
     @property
     def name(self) -> str:
@@ -111,6 +112,9 @@ class ProjectServer:
             if not self._hold(project):
                 return Served("waiting")
             planned = make_plan(self.workspace, project, self._environment)
+            if self._refused is not None and self._refused[0] == planned.plan.fingerprint:
+                return self._refused[1]  # applying it again would store the plan with all files, and delete it
+            self._refused = None
             applied = apply_project(
                 planned, self._environment, Actor(), self._options, lambda _: self._keep(project), "flow serve"
             )
@@ -120,7 +124,10 @@ class ProjectServer:
             return Served("invalid", error=error)
         except FlowError as error:
             return Served("failed", error=error)
-        return Served("failed" if applied.failed else "refused" if applied.refused else "applied", applied)
+        served = Served("failed" if applied.failed else "refused" if applied.refused else "applied", applied)
+        if served.state == "refused" and not applied.steps:
+            self._refused = planned.plan.fingerprint, served
+        return served
 
     def _read(self) -> Project:
         """Return the project. It is parsed again only if a text has changed. Raises FlowError."""

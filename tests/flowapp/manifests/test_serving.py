@@ -6,6 +6,8 @@ import os
 from pathlib import Path
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from flowapp.alerts.models import Alert, AlertState
 from flowapp.connections.models import Connection
@@ -15,7 +17,7 @@ from flowapp.manifests.folders import folder_state, write_folder
 from flowapp.manifests.models import Proposal, ServedProject
 from flowapp.manifests.serving import ProjectServer, Served
 from flowapp.pipelines.models import Pipeline
-from flowapp.pipelines.services import save_version
+from flowapp.pipelines.services import restore_version, save_version
 from tests.flowapp.manifests.conftest import ProjectFiles, numbers
 
 pytestmark = pytest.mark.django_db
@@ -114,6 +116,23 @@ def test_a_change_in_the_browser_is_left_alone_and_is_an_alert(folder: Folder) -
     assert "pipeline numbers: It was changed in the browser" in alerts()[0]
     review(server)
     assert Alert.objects.get().count == 1, "the same trouble is one report"
+
+
+def test_a_refused_plan_is_stored_again_only_after_something_has_changed(folder: Folder) -> None:
+    server = folder.server()
+    settle(server)
+    folder.edit_in_browser()
+
+    def stored() -> bool:
+        with CaptureQueriesContext(connection) as seen:
+            assert review(server).state == "refused"
+        return any(Proposal._meta.db_table in one["sql"] for one in seen.captured_queries)
+
+    assert [stored(), stored(), stored()] == [True, False, False]
+    save_version(folder.project.workspace, numbers("numbers", folder.project.schema, onTypeMismatch="null"))
+    assert [stored(), stored()] == [True, False]
+    restore_version(Pipeline.objects.get(slug="numbers"), 1, role="admin")
+    assert review(server).state == "applied"
 
 
 def test_with_force_a_change_in_the_browser_is_overwritten(folder: Folder) -> None:
