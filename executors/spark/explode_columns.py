@@ -42,7 +42,7 @@ def explode(compiler: Compiler, op: ops.Explode) -> None:
         compiler.working[op.index_as] = Working(ELEMENT, ColumnType("integer"))
 
 
-_TOO_LARGE = "makes rows of more than 64 MB: drop columns that the rows do not need before explode"
+_TOO_LARGE = "makes rows of more than 64 MB: drop columns that the rows do not need before explode, or split it"
 
 
 def _unreadable(compiler: Compiler, op: ops.Explode) -> str:

@@ -75,12 +75,15 @@ def explode(batch: pa.RecordBatch, step: Explode) -> Iterator[pa.RecordBatch]:
     found = _elements_of(batch, step)
     once = [name for name in batch.schema.names if name in step.once]
     dense = row_sizes(batch.drop_columns(once)) + _CELL_BYTES * batch.num_columns
-    too_large = [len(texts) * size > MOST_RECORD_BYTES for texts, size in zip(found.texts, dense.tolist(), strict=True)]
-    texts = [[] if large else some for some, large in zip(found.texts, too_large, strict=True)]
-    sizes = np.array([len(some) for some in texts], dtype=np.int64)
+    single, elements = row_sizes(batch.select(once)), np.array(list(map(_bytes_of, found.texts)), dtype=np.int64)
+    numbers = np.array(list(map(len, found.texts)), dtype=np.int64)
+    # Each element is there twice: its text, and its value of the type that the op gives it.
+    too_large = (numbers > 0) & (numbers * dense + single + 2 * elements > MOST_RECORD_BYTES)
+    texts = [[] if large else some for some, large in zip(found.texts, too_large.tolist(), strict=True)]
+    sizes = np.where(too_large, 0, numbers)
     counts = np.maximum(sizes, 1)
-    flags = {step.unreadable: np.array(found.unreadable, bool), step.too_large: np.array(too_large, bool)}
-    for start, end in _ranges(counts * dense):
+    flags = {step.unreadable: np.array(found.unreadable, bool), step.too_large: too_large}
+    for start, end in _ranges(counts * dense + single + np.where(too_large, 0, 2 * elements)):
         records = np.repeat(np.arange(start, end), counts[start:end])
         yield _piece(batch, step, records, texts, flags, has_element=sizes[records] > 0)
 
@@ -115,6 +118,11 @@ def _texts_of(document: Any) -> list[str | None] | None:
         return [json_text(element) for element in document]
     except RecursionError:
         return None
+
+
+def _bytes_of(texts: Sequence[str | None]) -> int:
+    """Return the size of the texts in UTF-8."""
+    return sum(len(text) if text.isascii() else len(text.encode(errors="replace")) for text in texts if text)
 
 
 def _ranges(sizes: np.ndarray[Any, Any]) -> Iterator[tuple[int, int]]:

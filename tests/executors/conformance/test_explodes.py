@@ -250,6 +250,18 @@ def test_the_rows_of_a_record_may_take_megabytes_in_spark_up_to_a_limit(world: W
     assert world.sql('select "sourceRecord", "ruleId" from rejected') == [(2, "size:doc")]
 
 
+@pytest.mark.slow
+def test_large_elements_count_for_the_limit_and_leave_spark_alive(world: World) -> None:
+    world.sql("create table t (id text, item text, place int, twice text)")
+    sizes = [(1, 35), (2, 20), (3, 35), (4, 20)]
+    lines = (json.dumps({"id": n, "doc": ["x" * 1_000_000] * megabytes}) for n, megabytes in sizes)
+    world.write("a.jsonl", "".join(f"{line}\n" for line in lines))
+    twice = {"op": "derive", "columns": {"twice": "initcap(item)"}}
+    report = world.run(document(world, explode("string"), twice))
+    assert balance(report) == (4, 38, 40, 2, 0)
+    assert world.sql('select "sourceRecord", "ruleId" from rejected order by 1') == [(1, "size:doc"), (3, "size:doc")]
+
+
 def test_an_expression_that_fails_names_the_record_and_stores_it_whole(world: World) -> None:
     world.sql("create table t (id text, item int, place int, share int)")
     write(world, [(1, "[1]"), (2, "[4, 3]")])
