@@ -44,6 +44,7 @@ from executors.runs.restore import UNDONE, hooks_not_run
 from executors.runs.step import Step
 from executors.sources.peek import peek_columns, peek_files, peek_head
 from executors.spark.address import server_name
+from executors.stores.probing import StoreProbe, list_store, probe_store, read_head
 from executors.suggestions import LEAST_ROWS, Proposal, Trial, propose, try_rule
 from executors.target_database.commits import note_hook_done
 from executors.target_hooks import run_hook, undone_hooks
@@ -82,6 +83,7 @@ __all__ = [
     "SampleKind",
     "StagedLoad",
     "Step",
+    "StoreProbe",
     "Trial",
     "add_warnings",
     "archive_discarded",
@@ -89,13 +91,16 @@ __all__ = [
     "detect_file",
     "fit_file",
     "list_steps",
+    "list_store",
     "may_commit",
     "peek_columns",
     "peek_files",
     "peek_head",
     "post_webhook",
     "preview_node",
+    "probe_store",
     "propose",
+    "read_head",
     "report_commits",
     "require_replayable",
     "rerun_hook",

@@ -7,7 +7,7 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import NamedTuple
 
-from executors.model import Connection
+from executors.model import StoreConnection
 from executors.sources import load_file_source
 from executors.sources.base import Claimant, SourceContext
 from ir.connectors import CONNECTORS
@@ -25,13 +25,13 @@ class ClaimedFile(NamedTuple):
 
 
 def archive_discarded(
-    pipeline: Pipeline, source: Source, folder: Path, connection: Connection | None, files: Collection[ClaimedFile]
+    pipeline: Pipeline, source: Source, folder: Path, store: StoreConnection | None, files: Collection[ClaimedFile]
 ) -> None:
     """Move these claimed files to the folder of failed files, so that the next run does not read them again. Files that
-    are read in place are not moved. `connection` is the connection of the source, if it has one. Raises Failure."""
+    are read in place are not moved. `store` is the store of the source, if it has one. Raises Failure."""
     if CONNECTORS[source.connector].reads != "files":
         return
-    handler = load_file_source(source, SourceContext(folder, Claimant.of(pipeline), connection))
+    handler = load_file_source(source, SourceContext(folder, Claimant.of(pipeline), store=store))
     for file in handler.list_claimed(time.time()):
         if ClaimedFile(file.name, file.size, file.mtime_ns) in files:
             handler.archive(file, succeeded=False)

@@ -102,10 +102,22 @@ class WebhookConnection:
 
 
 @dataclass(frozen=True, slots=True)
+class StoreConnection:
+    """A resolved connection to a store of files, such as a bucket. `settings` are its public fields by their names in
+    documents; `repr` omits the secrets."""
+
+    name: str
+    kind: str
+    settings: Mapping[str, Any]
+    secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
 class RunJob:
     """One attempt at one run. `token` is the fence token of this attempt, `tenant` the UUID of the workspace.
 
-    `webhooks` are the connections that hooks refer to. `waited` counts how often the run has waited for files; None
+    `connections` are databases, `stores` stores of files, both by the name that nodes refer to. `webhooks` are the
+    connections that hooks refer to. `waited` counts how often the run has waited for files; None
     means that it cannot wait (inline runs). `backup` identifies the backup that a restore uses, `rows` the rejected
     rows that the run works on. `approved` maps targets to loads that earlier attempts staged and a person has approved.
     `only_targets` are the targets that a load is for; all if there are none.
@@ -125,6 +137,7 @@ class RunJob:
     rows: RowsRef | None = None
     approved: Mapping[str, StagedLoad] = field(default_factory=dict)
     only_targets: frozenset[str] = frozenset()
+    stores: Mapping[str, StoreConnection] = field(default_factory=dict)
 
 
 # --- files -------------------------------------------------------------------------------------------------------

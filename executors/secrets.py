@@ -9,17 +9,23 @@ from __future__ import annotations
 import json
 import os
 from dataclasses import asdict
+from typing import Any
 
 from cryptography.fernet import Fernet, InvalidToken, MultiFernet
 
 from executors.errors import Terminal
-from executors.model import Connection
+from executors.model import Connection, StoreConnection
 
 KEYS = "FLOW_ENCRYPTION_KEYS"
 
 
 def encrypt(connection: Connection) -> str:
     """Return the connection as encrypted text. Raises Terminal `secrets.key_missing` or `secrets.key_malformed`."""
+    return _fernet().encrypt(json.dumps(asdict(connection)).encode()).decode()
+
+
+def encrypt_store(connection: StoreConnection) -> str:
+    """Return a connection to a store of files as encrypted text. Raises the errors of `encrypt`."""
     return _fernet().encrypt(json.dumps(asdict(connection)).encode()).decode()
 
 
@@ -31,9 +37,19 @@ def encrypt_text(text: str) -> str:
 def decrypt(encrypted: str) -> Connection:
     """Return the decrypted connection. Raises Terminal `secrets.key_missing`, `secrets.key_malformed` or
     `secrets.key_wrong`."""
+    fields = _decrypted(encrypted)
+    return Connection(**{**fields, "allowed_functions": tuple(fields["allowed_functions"])})
+
+
+def decrypt_store(encrypted: str) -> StoreConnection:
+    """Return the decrypted connection to a store. Raises as `decrypt`."""
+    return StoreConnection(**_decrypted(encrypted))
+
+
+def _decrypted(encrypted: str) -> dict[str, Any]:
     try:
-        fields = json.loads(_fernet().decrypt(encrypted.encode()))
-        return Connection(**{**fields, "allowed_functions": tuple(fields["allowed_functions"])})
+        fields: dict[str, Any] = json.loads(_fernet().decrypt(encrypted.encode()))
+        return fields
     except InvalidToken:
         raise Terminal(
             "secrets.key_wrong",

@@ -181,7 +181,7 @@ SPECTACULAR_SETTINGS = {
         "HealthStatus": ["ok", "down", "unknown"],
         "HookState": ["succeeded", "failed", "not_run", "queued"],
         "ChannelKind": "flowapp.channels.kinds.CHANNEL_KINDS",
-        "ConnectionKind": ["postgres", "webhook"],
+        "ConnectionKind": "flowapp.connections.kind_names.CONNECTION_KINDS",
         "ScheduleKind": ["cron", "every"],
         "SampleKind": ["source", "load"],
     },

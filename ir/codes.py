@@ -169,7 +169,7 @@ _SOURCES = (
     _error("query.role_not_allowed", "Connect as a role with fewer rights, or ask an admin to allow this one."),
     _error("path.not_inside", "Write a path below the workspace's folder, without .. and without a leading slash."),
     _error("pattern.malformed", "Correct the pattern."),
-    _error("atomicity.folders", "Use three different folders that differ from the source's path."),
+    _error("atomicity.folders", "Use different folders that differ from the source's path."),
     _error("format.separators", "Use two different single characters other than line breaks."),
     _error("encoding.unknown", "Use a name such as utf-8, utf-16, latin-1 or windows-1252."),
     _error("column.format_unused", "Only date, timestamp and timestamptz columns can have a format."),

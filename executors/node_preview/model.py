@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from executors.model import Connection
+from executors.model import Connection, StoreConnection
 from ir.pipeline import Pipeline
 
 SampleKind = Literal["first", "random", "failing"]
@@ -33,6 +33,7 @@ class NodePreviewJob:
     files_folder: Path
     without_target: str = ""
     seed: int = 0
+    stores: Mapping[str, StoreConnection] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -68,7 +68,8 @@ def _context(job: NodePreviewJob, source: Source, limit: RowLimit | None = None)
     return SourceContext(
         folder=job.files_folder,
         claimant=Claimant.of(job.pipeline, job.id),
-        connection=job.connections[source.connection] if source.connection else None,
+        connection=job.connections.get(source.connection or ""),
+        store=job.stores.get(source.connection or ""),
         most_seconds=MOST_SECONDS,
         read_only=True,
         limit=limit,

@@ -13,6 +13,7 @@ SOURCES: KindTable[str] = KindTable(
     "source connector",
     (
         ("local_fs", "executors.sources.local_fs:LocalFs"),
+        ("s3", "executors.sources.object_store:ObjectStore"),
         ("postgres", "executors.sources.postgres:PostgresSource"),
     ),
 )

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
 from executors.formats.files import FileStore
-from executors.model import Connection, RunJob, SourceFile
+from executors.model import Connection, RunJob, SourceFile, StoreConnection
 from executors.reading import Reading
 from ir.connectors import config_of
 from ir.connectors.files import FilesConfig
@@ -48,7 +48,8 @@ class RowLimit:
 
 @dataclass(frozen=True, slots=True)
 class SourceContext:
-    """The context of a connector: the workspace's folder, the claimant, and the connection of the source node.
+    """The context of a connector: the workspace's folder, the claimant, and the connection of the source node: a
+    database (`connection`) or a store of files (`store`).
 
     `most_seconds` is the time limit of a query, None for no limit. `read_only` is set for previews and samples, where
     users see rows that no version loads. `limit` restricts the rows of a database, None means all.
@@ -60,6 +61,7 @@ class SourceContext:
     most_seconds: float | None = None
     read_only: bool = False
     limit: RowLimit | None = None
+    store: StoreConnection | None = None
 
     @classmethod
     def of(cls, job: RunJob, source: Source, *, read_only: bool = False) -> SourceContext:
@@ -67,7 +69,8 @@ class SourceContext:
         return cls(
             folder=job.files_folder,
             claimant=Claimant.of(job.pipeline, job.run_id, None if read_only else job.token),
-            connection=job.connections[source.connection] if source.connection else None,
+            connection=job.connections.get(source.connection or ""),
+            store=job.stores.get(source.connection or ""),
             most_seconds=job.pipeline.error_handling.max_minutes * 60,
             read_only=read_only,
         )

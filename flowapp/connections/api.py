@@ -25,7 +25,9 @@ from flowapp.connections.serializers import (
     ConnectionSerializer,
 )
 from flowapp.connections.services import POSTGRES, add_connection, probe_connection
+from flowapp.connections.store_fields import StoreFields
 from flowapp.connections.webhook_fields import WEBHOOK, WebhookFields
+from ir.manifests.stores import STORE_KINDS
 
 ADMIN_WRITES = (workspace_role(write="admin"),)
 
@@ -66,7 +68,16 @@ def _webhook_of(given: dict[str, Any]) -> tuple[WebhookFields, list[str]]:
     return WebhookFields(given["url"], given["headers"], given["secret"]), []
 
 
-FIELDS: dict[str, Callable[[dict[str, Any]], tuple[Any, list[str]]]] = {POSTGRES: _fields_of, WEBHOOK: _webhook_of}
+@sensitive_variables()
+def _store_of(given: dict[str, Any]) -> tuple[StoreFields, list[str]]:
+    return StoreFields(given["kind"], given["settings"], given.get("secrets", {})), []
+
+
+FIELDS: dict[str, Callable[[dict[str, Any]], tuple[Any, list[str]]]] = {
+    POSTGRES: _fields_of,
+    WEBHOOK: _webhook_of,
+    **dict.fromkeys(STORE_KINDS, _store_of),
+}
 
 
 class OneConnection(APIView):

@@ -9,8 +9,11 @@ from django.views.decorators.debug import sensitive_variables
 
 from flowapp.accounts.forms import StyledForm
 from flowapp.connections.fields import DEFAULT_PORT, FORM, SSL_MODES, ConnectionFields, parse_connection_url
+from flowapp.connections.store_fields import StoreFields
 from flowapp.connections.webhook_fields import WebhookFields, parse_headers
 from ir.errors import FlowError
+from ir.manifests.stores import STORE_KINDS
+from ir.manifests.stores.base import StoreField
 
 
 class UrlInput(forms.TextInput):
@@ -151,6 +154,64 @@ class WebhookForm(StyledForm):
             self.add_error("headers", "Write each line as a name, a colon and a value.")
         self.given = WebhookFields(values.get("url", ""), headers or {}, values.get("password", ""))
         return values
+
+
+class StoreForm(StyledForm):
+    """A connection to a store of files, made from the fields of its kind. A valid form has StoreFields in `given`."""
+
+    name = forms.CharField(
+        label="Name",
+        max_length=63,
+        widget=forms.TextInput(attrs={"autocomplete": "off"}),
+        help_text="Its name in pipelines, such as landing: lower-case letters, digits, - and _.",
+    )
+
+    given: StoreFields
+
+    def __init__(self, kind: str, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._kind = kind
+        self.fields.update({field.name: _store_field(field) for field in STORE_KINDS[kind].fields()})
+        self.style()
+
+    @sensitive_variables()
+    def clean(self) -> dict[str, Any]:
+        values = self.cleaned_data
+        settings: dict[str, Any] = {}
+        secrets: dict[str, str] = {}
+        for field in STORE_KINDS[self._kind].fields():
+            value = values.get(field.name)
+            if field.is_secret:
+                secrets[field.name] = value or ""
+            elif value not in (None, ""):
+                settings[field.name] = value
+        self.given = StoreFields(self._kind, settings, secrets)
+        return values
+
+
+def _store_field(field: StoreField) -> forms.Field:
+    shared: dict[str, Any] = {"label": field.title, "help_text": field.help, "required": field.is_required}
+    if field.is_secret and field.type == "lines":
+        lines = UnrepeatedLines(attrs={"rows": 4, "autocomplete": "off", "spellcheck": "false"})
+        return forms.CharField(strip=False, widget=lines, **shared)
+    if field.is_secret:
+        hint = f"{field.help} Stored encrypted and never shown again."
+        made = _password(field.title, hint)
+        made.required = field.is_required
+        return made
+    if field.type == "flag":
+        return forms.BooleanField(
+            **{**shared, "required": False},
+            initial=field.default,
+            widget=forms.CheckboxInput(attrs={"class": "form-check-input"}),
+        )
+    if field.type == "number":
+        return forms.IntegerField(min_value=1, max_value=65535, initial=field.default, **shared)
+    if field.type == "choice":
+        return forms.ChoiceField(choices=[(name, name) for name in field.choices], initial=field.default, **shared)
+    placeholder = {"placeholder": field.examples[0]} if field.examples else {}
+    text = forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false", **placeholder})
+    return forms.CharField(max_length=2000, widget=text, initial=field.default, **shared)
 
 
 class AllowanceForm(StyledForm):

@@ -4,16 +4,22 @@ from __future__ import annotations
 
 from typing import Any
 
+from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from flowapp.api.serializers import CamelSerializer, ErrorSerializer, WholeListSerializer, WireSerializer
 from flowapp.connections.allowing import LONGEST_NAME
 from flowapp.connections.fields import DEFAULT_PORT, SSL_MODES
+from flowapp.connections.kind_names import CONNECTION_KINDS
 from flowapp.connections.models import Connection
 from flowapp.connections.services import POSTGRES
 from flowapp.connections.webhook_fields import WEBHOOK
+from ir.manifests.stores import STORE_KINDS
 
-KINDS = (POSTGRES, WEBHOOK)
+
+@extend_schema_field({"oneOf": [{"type": "string"}, {"type": "integer"}, {"type": "boolean"}]})
+class SettingField(serializers.JSONField):
+    """The value of a field of a store."""
 
 
 class ConnectionTestSerializer(WireSerializer[Any]):
@@ -28,8 +34,15 @@ class ConnectionTestSerializer(WireSerializer[Any]):
     is_superuser = serializers.BooleanField(required=False)
     server_rights = serializers.ListField(child=serializers.CharField(), required=False)
     status = serializers.IntegerField(required=False, help_text="The HTTP status of a webhook's receiver.")
+    can_list = serializers.BooleanField(required=False, help_text="Of a store: whether its root can be listed.")
+    can_read = serializers.BooleanField(
+        required=False, allow_null=True, help_text="Of a store: null if it has no file to read."
+    )
+    can_move = serializers.BooleanField(
+        required=False, help_text="Of a store: whether files can be created exclusively and deleted."
+    )
     notes = serializers.ListField(
-        child=serializers.CharField(), help_text="Rights that the role lacks or should not have."
+        child=serializers.CharField(), help_text="Rights that the role or key lacks or should not have."
     )
     error = ErrorSerializer(allow_null=True)
 
@@ -38,10 +51,10 @@ class ConnectionSerializer(CamelSerializer[Connection]):
     """A connection without its secrets."""
 
     name = serializers.CharField()
-    kind = serializers.ChoiceField(KINDS)
+    kind = serializers.ChoiceField(CONNECTION_KINDS)
     host = serializers.CharField()
     port = serializers.IntegerField()
-    database = serializers.CharField(help_text="Empty for a webhook.")
+    database = serializers.CharField(help_text="The bucket or container of a store. Empty for a webhook.")
     user = serializers.CharField(help_text="Empty for a webhook.")
     sslmode = serializers.CharField()
     has_password = serializers.SerializerMethodField()
@@ -51,6 +64,12 @@ class ConnectionSerializer(CamelSerializer[Connection]):
     allows_server_rights = serializers.BooleanField(source="settings.allowsServerRights", required=False)
     headers = serializers.ListField(
         child=serializers.CharField(), source="settings.headers", required=False, help_text="Names; of a webhook."
+    )
+    settings = serializers.DictField(
+        child=SettingField(),
+        source="settings.fields",
+        required=False,
+        help_text="The fields of a store of files, without its secrets.",
     )
     signed = serializers.BooleanField(
         source="settings.signed", required=False, help_text="Whether requests are signed; of a webhook."
@@ -75,10 +94,10 @@ class ConnectionListSerializer(WholeListSerializer):
 
 class ConnectionRequest(CamelSerializer[Any]):
     """For a database, `url`, or `host`, `database` and `user`; send the password as `password`, not in the URL. For a
-    webhook, its `url`, `headers` and signing `secret`."""
+    webhook, its `url`, `headers` and signing `secret`. For a store of files, its fields as `settings` and `secrets`."""
 
     name = serializers.CharField(max_length=63)
-    kind = serializers.ChoiceField(KINDS, default=POSTGRES)
+    kind = serializers.ChoiceField(CONNECTION_KINDS, default=POSTGRES)
     url = serializers.CharField(required=False, write_only=True, max_length=2000)
     host = serializers.CharField(required=False, max_length=253)
     port = serializers.IntegerField(default=DEFAULT_PORT, min_value=1, max_value=65535)
@@ -88,8 +107,16 @@ class ConnectionRequest(CamelSerializer[Any]):
     password = serializers.CharField(default="", write_only=True, trim_whitespace=False, allow_blank=True)
     headers = serializers.DictField(child=serializers.CharField(), default=dict, write_only=True)
     secret = serializers.CharField(default="", write_only=True, trim_whitespace=False, allow_blank=True)
+    settings = serializers.DictField(child=SettingField(), required=False, write_only=True)
+    secrets = serializers.DictField(
+        child=serializers.CharField(trim_whitespace=False, allow_blank=True), required=False, write_only=True
+    )
 
     def validate(self, given: dict[str, Any]) -> dict[str, Any]:
+        if given["kind"] in STORE_KINDS:
+            if "settings" not in given:
+                raise serializers.ValidationError({"settings": "A store of files needs settings."})
+            return given
         if given["kind"] == WEBHOOK and "url" not in given:
             raise serializers.ValidationError({"url": "A webhook needs a url."})
         missing = [name for name in ("host", "database", "user") if name not in given]

@@ -14,7 +14,7 @@ from django.views.decorators.debug import sensitive_variables
 
 from executors.errors import Failure
 from executors.model import Connection as Resolved
-from executors.model import WebhookConnection
+from executors.model import StoreConnection, WebhookConnection
 from flowapp.accounts.models import Workspace
 from flowapp.connections.control import refuse_control, refuse_control_address
 from flowapp.connections.fields import ConnectionFields, InvalidConnection, require_host
@@ -22,20 +22,25 @@ from flowapp.connections.models import Connection
 from flowapp.connections.probes import Report, probe_postgres, probe_webhook
 from flowapp.connections.secrets import decrypt, encrypt
 from flowapp.connections.selectors import get_connection
+from flowapp.connections.store_fields import StoreFields
+from flowapp.connections.stores import fill_store, probe, replace_store_secret, resolve_store
 from flowapp.connections.usage import before_removal
 from flowapp.connections.webhook_fields import WEBHOOK, WebhookFields
 from flowapp.connections.webhooks import fill_webhook, replace_signing_secret, resolve_webhook
 from ir.connectors import connection_kind_of
 from ir.kinds import KindTable
+from ir.manifests.stores import STORE_KINDS
 from ir.nodes import Source, Target
 from ir.pipeline import Pipeline
+
+AnyFields = ConnectionFields | WebhookFields | StoreFields
 
 NAME = re.compile(r"[a-z][a-z0-9_-]{0,62}")
 POSTGRES = "postgres"
 
 
 @sensitive_variables("fields")
-def add_connection(workspace: Workspace, name: str, fields: ConnectionFields | WebhookFields) -> Connection:
+def add_connection(workspace: Workspace, name: str, fields: AnyFields) -> Connection:
     """Store a connection with its secrets encrypted. Raises InvalidConnection."""
     if not NAME.fullmatch(name):
         raise InvalidConnection(
@@ -79,8 +84,8 @@ def _replace_password(connection: Connection, password: str) -> None:
 
 @sensitive_variables("password")
 def replace_password(workspace: Workspace, name: str, password: str) -> Connection:
-    """Replace the password of a database or the signing secret of a webhook, and clear the last test. Raises
-    UnknownConnection."""
+    """Replace the password of a database, the signing secret of a webhook or the key of a store, and clear the last
+    test. Raises UnknownConnection and InvalidConnection."""
     connection = get_connection(workspace, name)
     KINDS[connection.kind].replace_secret(connection, password)
     connection.last_test = None
@@ -89,7 +94,7 @@ def replace_password(workspace: Workspace, name: str, password: str) -> Connecti
 
 
 @sensitive_variables("fields")
-def change_connection(workspace: Workspace, name: str, fields: ConnectionFields | WebhookFields) -> Connection:
+def change_connection(workspace: Workspace, name: str, fields: AnyFields) -> Connection:
     """Replace all fields of a connection and clear the last test. What admins allow over a database stays if it is the
     same database. Raises UnknownConnection and InvalidConnection."""
     connection = get_connection(workspace, name)
@@ -124,12 +129,26 @@ def probe_connection(workspace: Workspace, name: str) -> Connection:
 
 
 def resolve_connections(workspace: Workspace, pipeline: Pipeline) -> Mapping[str, Resolved]:
-    """Return all connections that a pipeline's nodes name, with their passwords. Raises UnknownConnection."""
+    """Return all databases that a pipeline's nodes name, with their passwords. Raises UnknownConnection, also for the
+    stores that they name."""
+    stores = _named(pipeline, of_stores=True)
+    for name, kind in stores.items():
+        _get_of_kind(workspace, name, kind)
+    named = _named(pipeline, of_stores=False)
+    return {name: KINDS[kind].resolve(_get_of_kind(workspace, name, kind)) for name, kind in named.items()}
+
+
+def resolve_stores(workspace: Workspace, pipeline: Pipeline) -> Mapping[str, StoreConnection]:
+    """Return all stores of files that a pipeline's sources name, with their secrets. Raises UnknownConnection."""
+    named = _named(pipeline, of_stores=True)
+    return {name: resolve_store(_get_of_kind(workspace, name, kind)) for name, kind in named.items()}
+
+
+def _named(pipeline: Pipeline, *, of_stores: bool) -> dict[str, str]:
+    """Return the kinds of the connections that nodes name, by name."""
     nodes = [node for node in pipeline.nodes if isinstance(node, Source | Target) and node.connection]
     kinds = {str(node.connection): connection_kind_of(node.model_dump(include={"kind", "connector"})) for node in nodes}
-    return {
-        name: KINDS[kind].resolve(_get_of_kind(workspace, name, kind)) for name, kind in sorted(kinds.items()) if kind
-    }
+    return {name: kind for name, kind in sorted(kinds.items()) if kind and (kind in STORE_KINDS) == of_stores}
 
 
 def refuse_control_databases(connections: Iterable[Resolved]) -> None:
@@ -149,17 +168,23 @@ def resolve_webhooks(workspace: Workspace, pipeline: Pipeline) -> Mapping[str, W
 
 def _get_of_kind(workspace: Workspace, name: str, kind: str) -> Connection:
     connection = get_connection(workspace, name)
-    if connection.kind != kind:
-        raise InvalidConnection(
-            "connection.wrong_kind",
-            f"The connection {name!r} is of kind {connection.kind}; this needs the kind {kind}.",
-            hint="Use another connection: sources and targets need a database, webhook hooks need a webhook.",
-        )
+    _require_kind(connection, kind)
     return connection
 
 
+def _require_kind(connection: Connection, kind: str) -> None:
+    if connection.kind != kind:
+        raise InvalidConnection(
+            "connection.wrong_kind",
+            f"The connection {connection.name!r} is of kind {connection.kind}; this needs the kind {kind}.",
+            hint=f"Choose or add a connection of kind {kind}.",
+        )
+
+
 def resolve(connection: Connection) -> Resolved:
-    """Return the connection with its password in clear text. Keep it in memory only."""
+    """Return the database with its password in clear text. Keep it in memory only. Raises InvalidConnection, also for a
+    connection of another kind, whose secret must not be sent to a database."""
+    _require_kind(connection, POSTGRES)
     refuse_control_address(connection.host, connection.port, connection.database, connection.user)
     owner = f"connection {connection.name!r}"
     return Resolved(
@@ -179,8 +204,9 @@ def resolve(connection: Connection) -> Resolved:
 class ConnectionKind:
     """The differences between kinds of connection. `replace_secret` stores a new secret, which `secret_word` names;
     `used_in` names where users choose such a connection; `resolve` decrypts the secret for a run. `runs_queries` means
-    that users send their own SQL over it, within what admins allow."""
+    that users send their own SQL over it, within what admins allow. `title` is displayed."""
 
+    title: str
     secret_word: str
     used_in: str
     fill: Callable[[Connection, Any], None]
@@ -191,6 +217,7 @@ class ConnectionKind:
 
 
 _POSTGRES = ConnectionKind(
+    "PostgreSQL",
     "password",
     "a source or target node",
     _fill_postgres,
@@ -200,6 +227,7 @@ _POSTGRES = ConnectionKind(
     runs_queries=True,
 )
 _WEBHOOK = ConnectionKind(
+    "Webhook",
     "signing secret",
     "a webhook hook",
     fill_webhook,
@@ -207,4 +235,21 @@ _WEBHOOK = ConnectionKind(
     lambda c: probe_webhook(resolve_webhook(c)),
     resolve_webhook,
 )
-KINDS: KindTable[ConnectionKind] = KindTable("connection kind", ((POSTGRES, _POSTGRES), (WEBHOOK, _WEBHOOK)))
+
+
+def _store_kind(kind: str) -> ConnectionKind:
+    return ConnectionKind(
+        STORE_KINDS[kind].title,
+        "secret",
+        "a source node",
+        fill_store,
+        replace_store_secret,
+        probe,
+        resolve_store,
+    )
+
+
+KINDS: KindTable[ConnectionKind] = KindTable(
+    "connection kind",
+    ((POSTGRES, _POSTGRES), (WEBHOOK, _WEBHOOK), *((kind, _store_kind(kind)) for kind in STORE_KINDS)),
+)

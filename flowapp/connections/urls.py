@@ -13,6 +13,7 @@ urlpatterns = [
     path("", views.list_page, name="list"),
     path("add/", views.add, name="add"),
     path("add/webhook/", views.add_webhook, name="add_webhook"),
+    path("add/store/<slug:store_kind>/", views.add_store, name="add_store"),
     path("embedded/", views.add_embedded, name="embedded"),
     path("named/<slug:name>/", views.detail, name="detail"),
     path("named/<slug:name>/test/", views.test, name="test"),

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
 from django.contrib import messages
 from django.forms import Form
-from django.http import HttpResponse
+from django.http import Http404, HttpResponse
 from django.shortcuts import redirect
 from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
@@ -17,12 +18,17 @@ from flowapp.accounts.access import page
 from flowapp.connections.allowing import allow
 from flowapp.connections.embedded import NAME, connect_warehouse, offers_warehouse
 from flowapp.connections.fields import InvalidConnection
-from flowapp.connections.forms import AllowanceForm, ConnectionForm, PasswordForm, WebhookForm
+from flowapp.connections.forms import AllowanceForm, ConnectionForm, PasswordForm, StoreForm, WebhookForm
 from flowapp.connections.models import Connection
+from flowapp.connections.secrets import SecretUnreadable
 from flowapp.connections.selectors import get_connection, list_connections
 from flowapp.connections.services import KINDS, add_connection, probe_connection, remove_connection, replace_password
+from flowapp.connections.store_fields import InvalidFields
+from flowapp.connections.stores import replaceable, stored_secrets
 from flowapp.connections.usage import pipelines_using
 from flowapp.web.htmx import HtmxRequest, render_page
+from ir.manifests.stores import STORE_KINDS
+from ir.manifests.stores.base import StoreField
 
 FIELD_OF = {
     "connection.name_invalid": "name",
@@ -38,7 +44,12 @@ FIELD_OF = {
 @page()
 def list_page(request: HtmxRequest) -> HttpResponse:
     found = list_connections(request.workspace)
-    context = {"connections": found, "offers_embedded": not found and offers_warehouse(request.workspace)}
+    offers = not found and offers_warehouse(request.workspace)
+    context = {
+        "connections": found,
+        "stores": [(name, kind.title) for name, kind in STORE_KINDS.items()],
+        "offers_embedded": offers,
+    }
     return render_page(request, "connections/list.html", context)
 
 
@@ -69,14 +80,27 @@ def add_webhook(request: HtmxRequest) -> HttpResponse:
     return _add(request, form) or _show_form(request, "connections/add_webhook.html", form)
 
 
-def _add(request: HtmxRequest, form: ConnectionForm | WebhookForm) -> HttpResponse | None:
+@never_cache
+@sensitive_post_parameters()
+@require_http_methods(["GET", "POST"])
+@page(role="admin")
+def add_store(request: HtmxRequest, store_kind: str) -> HttpResponse:
+    if store_kind not in STORE_KINDS:
+        raise Http404
+    form = StoreForm(store_kind, request.POST or None)
+    more = {"kind": store_kind, "kind_title": STORE_KINDS[store_kind].title}
+    return _add(request, form) or _show_form(request, "connections/add_store.html", form, **more)
+
+
+def _add(request: HtmxRequest, form: ConnectionForm | WebhookForm | StoreForm) -> HttpResponse | None:
     """Store the submitted connection and redirect to it; return None if the form must be shown."""
     if request.method != "POST" or not form.is_valid():
         return None
     try:
         connection = add_connection(request.workspace, form.cleaned_data["name"], form.given)
     except InvalidConnection as error:
-        form.add_error(FIELD_OF.get(error.code), f"{error.message} {error.hint}")
+        field = error.field if isinstance(error, InvalidFields) else FIELD_OF.get(error.code)
+        form.add_error(field if field in form.fields else None, f"{error.message} {error.hint}")
         return None
     messages.success(request, f"Connection {connection.name} saved. Test it now.")
     return redirect("connections:detail", request.workspace.slug, connection.name)
@@ -110,17 +134,46 @@ def _show(
     allowance: AllowanceForm | None = None,
 ) -> HttpResponse:
     kind = KINDS[connection.kind]
-    form.fields["password"].label = f"New {kind.secret_word}"
+    form.fields["password"].label = f"New {_secret_word(connection)}"
+    if connection.kind in STORE_KINDS:
+        form.fields["password"].help_text = ""
     used_by = pipelines_using(request.workspace, connection.name)
     context = {
         "connection": connection,
         "kind": kind,
+        "secret_word": _secret_word(connection),
         "form": form,
         "used_by": used_by,
         "allows": connection.settings,
+        "store_fields": _store_fields(connection),
         "allowance": allowance or _allowance_form(connection.settings),
     }
     return render_page(request, "connections/detail.html", context, status=status)
+
+
+def _store_fields(connection: Connection) -> list[tuple[StoreField, object]]:
+    """Return the fields of a store with their values; of a secret, whether it is stored."""
+    if connection.kind not in STORE_KINDS:
+        return []
+    settings, secrets = connection.settings["fields"], _stored_secrets(connection)
+    fields = STORE_KINDS[connection.kind].fields()
+    return [(field, field.name in secrets if field.is_secret else settings.get(field.name)) for field in fields]
+
+
+def _secret_word(connection: Connection) -> str:
+    """Return the name of the secret that can be replaced."""
+    if connection.kind in STORE_KINDS:
+        with suppress(SecretUnreadable):
+            return replaceable(connection).title.lower()
+    return KINDS[connection.kind].secret_word
+
+
+def _stored_secrets(connection: Connection) -> set[str]:
+    """Return the names of the stored secrets; none if they cannot be decrypted, which a test of the connection
+    reports."""
+    with suppress(SecretUnreadable):
+        return stored_secrets(connection)
+    return set()
 
 
 def _allowance_form(allows: Mapping[str, Any]) -> AllowanceForm:
@@ -162,8 +215,12 @@ def password(request: HtmxRequest, name: str) -> HttpResponse:
     form = PasswordForm(request.POST)
     if not form.is_valid():
         return _show(request, get_connection(request.workspace, name), form, 422)
-    connection = replace_password(request.workspace, name, form.cleaned_data["password"])
-    messages.success(request, f"The {KINDS[connection.kind].secret_word} of {name} replaced. Test it now.")
+    try:
+        connection = replace_password(request.workspace, name, form.cleaned_data["password"])
+    except InvalidConnection as error:
+        form.add_error("password", f"{error.message} {error.hint}")
+        return _show(request, get_connection(request.workspace, name), form, 422)
+    messages.success(request, f"The {_secret_word(connection)} of {name} replaced. Test it now.")
     return redirect("connections:detail", request.workspace.slug, name)
 
 

@@ -68,6 +68,11 @@ CODES = (
         status=409,
     ),
     ErrorCode(
+        "connection.field_invalid",
+        "A field of the connection is missing, unknown or has a wrong form.",
+        "The reference of connections lists the fields of each kind and their forms.",
+    ),
+    ErrorCode(
         "connection.function_invalid",
         "The text is not the name of a function.",
         "Write one function, operator's function or type a line, with its schema, such as public.similarity.",

@@ -7,11 +7,9 @@ from typing import Any
 
 from django.views.decorators.debug import sensitive_variables
 
-from flowapp.connections.fields import ConnectionFields
 from flowapp.connections.models import Connection
-from flowapp.connections.services import KINDS
+from flowapp.connections.services import KINDS, AnyFields
 from flowapp.connections.usage import pipelines_using
-from flowapp.connections.webhook_fields import WebhookFields
 from flowapp.manifests.connection_kinds import declared_fields, kind_of, stored_fields
 from flowapp.manifests.models import AppliedConnection
 from flowapp.manifests.states import WorkspaceState
@@ -19,14 +17,13 @@ from ir.errors import FlowError
 from ir.manifests.connections import DeclaredConnection, secrets_of
 from ir.manifests.plan import ConnectionChange, Drift, Need, Problem
 from ir.manifests.project import Project, ProjectConnection
+from ir.manifests.stores import STORE_KINDS
 
 Environment = Mapping[str, str]
 
 
 @sensitive_variables("environment")
-def entered_fields(
-    spec: DeclaredConnection, environment: Environment, stored: Connection | None
-) -> ConnectionFields | WebhookFields:
+def entered_fields(spec: DeclaredConnection, environment: Environment, stored: Connection | None) -> AnyFields:
     """Return a declared connection with its secrets. If the environment has no password, the stored one is used."""
     secrets = {at: environment.get(name, "") for at, name in secrets_of(spec).items()}
     return kind_of(spec).enter(spec, secrets, stored)
@@ -127,6 +124,8 @@ def _words(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
 
 
 def _address(fields: Mapping[str, Any]) -> str:
+    if fields["kind"] in STORE_KINDS:
+        return STORE_KINDS[fields["kind"]].described(fields)
     return f"{fields['host']}:{fields['port']}/{fields['database']}" if "host" in fields else "a webhook"
 
 

@@ -3,6 +3,7 @@ flow.toml."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -10,13 +11,17 @@ from typing import Any
 from django.views.decorators.debug import sensitive_variables
 
 from executors.model import Connection as Resolved
-from executors.model import WebhookConnection
+from executors.model import StoreConnection, WebhookConnection
 from flowapp.connections.fields import ConnectionFields, require_host
 from flowapp.connections.models import Connection
-from flowapp.connections.services import POSTGRES, resolve
+from flowapp.connections.services import POSTGRES, AnyFields, resolve
+from flowapp.connections.store_fields import StoreFields
+from flowapp.connections.stores import resolve_store, stored_secrets
 from flowapp.connections.webhook_fields import WEBHOOK, WebhookFields
 from ir.kinds import KindTable
 from ir.manifests.connections import DeclaredConnection, DeclaredPostgres, DeclaredWebhook
+from ir.manifests.stores import STORE_KINDS
+from ir.manifests.stores.base import DeclaredStore
 
 Fields = dict[str, Any]
 Secrets = Mapping[str, str]
@@ -37,7 +42,7 @@ class DeclaredKind:
     spec: type[DeclaredConnection]
     declared: Callable[[Any], Fields]
     stored: Callable[[Connection], Fields]
-    enter: Callable[[Any, Secrets, Connection | None], ConnectionFields | WebhookFields]
+    enter: Callable[[Any, Secrets, Connection | None], AnyFields]
     has_other_secret: Callable[[Any, Any], bool]
     export: Callable[[Connection, str], Fields]
     address: tuple[str, ...] = ()
@@ -96,9 +101,57 @@ def _export_webhook(stored: Connection, prefix: str) -> Fields:
     return {"kind": WEBHOOK, "url": {"env": f"{prefix}_URL"}, **more, **secret}
 
 
+def _stored_store(connection: Connection) -> Fields:
+    return {"kind": connection.kind, **connection.settings["fields"]}
+
+
+def _declared_store(spec: DeclaredStore) -> Fields:
+    return spec.public()
+
+
+@sensitive_variables()
+def _enter_store(spec: DeclaredStore, secrets: Secrets, stored: Connection | None) -> StoreFields:
+    given = {at.removeprefix("/"): value for at, value in secrets.items()}
+    if stored is not None and stored.kind == spec.name():
+        known = resolve_store(stored).secrets
+        given = {name: value or known.get(name, "") for name, value in given.items()}
+    public = spec.public()
+    del public["kind"]
+    return StoreFields(spec.name(), public, given)
+
+
+def _has_other_secrets(entered: StoreFields, known: StoreConnection) -> bool:
+    return {name: value for name, value in entered.secrets.items() if value} != dict(known.secrets)
+
+
+def _export_store(stored: Connection, prefix: str) -> Fields:
+    fields = _stored_store(stored)
+    names = sorted(stored_secrets(stored))
+    secrets = {name: {"env": f"{prefix}_{_SNAKE.sub('_', name).upper()}"} for name in names}
+    defaults = {field.name: field.default for field in STORE_KINDS[stored.kind].fields()}
+    public = {name: value for name, value in fields.items() if name == "kind" or value != defaults.get(name)}
+    return {**public, **secrets}
+
+
+_SNAKE = re.compile(r"(?<=[a-z])(?=[A-Z])")
+
+
+def _store_kind(spec: type[DeclaredStore]) -> DeclaredKind:
+    return DeclaredKind(
+        spec,
+        _declared_store,
+        _stored_store,
+        _enter_store,
+        _has_other_secrets,
+        _export_store,
+        address=spec.address,
+    )
+
+
 DECLARED_KINDS: KindTable[DeclaredKind] = KindTable(
     "declared connection kind",
     (
+        *((name, _store_kind(spec)) for name, spec in STORE_KINDS.items()),
         (
             POSTGRES,
             DeclaredKind(

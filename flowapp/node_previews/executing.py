@@ -17,7 +17,7 @@ from executors.api import NodePreviewJob, preview_node, spark_is_started, warm_u
 from executors.errors import Cancelled
 from executors.model import Connection
 from flowapp.accounts.models import Workspace
-from flowapp.connections.services import refuse_control_databases, resolve_connections
+from flowapp.connections.services import refuse_control_databases, resolve_connections, resolve_stores
 from flowapp.logs import log_crash
 from flowapp.node_previews.services import cancelled, ended_by
 from flowapp.node_previews.store import (
@@ -78,6 +78,7 @@ def make_job(request: PreviewRequest) -> NodePreviewJob:
         node=request.node,
         sample=request.sample,
         connections=_connections(workspace, document, request),
+        stores=resolve_stores(workspace, document),
         files_folder=settings.FILES_ROOT / workspace.slug,
         without_target=request.without_target,
         seed=request.seed,

@@ -14,7 +14,7 @@ from executors.errors import Cancelled, Terminal, Transient
 from executors.model import RunJob
 from executors.report import RunReport
 from flowapp.accounts.models import User
-from flowapp.connections.services import refuse_control_databases, resolve_connections, resolve_webhooks
+from flowapp.connections.services import refuse_control_databases, resolve_connections, resolve_stores, resolve_webhooks
 from flowapp.logs import log_crash
 from flowapp.pipelines.documents import read_document
 from flowapp.pipelines.models import Pipeline
@@ -117,6 +117,7 @@ def make_job(claim: Claim, run: Run, can_wait: bool) -> RunJob:
         token=claim.token,
         connections=connections,
         webhooks=resolve_webhooks(run.workspace, document),
+        stores=resolve_stores(run.workspace, document),
         files_folder=settings.FILES_ROOT / run.workspace.slug,
         approved=approved_loads(run),
         backup=run_kind_of(run).backup(run),

@@ -21,7 +21,7 @@ from flowapp.accounts.models import User
 from flowapp.alerts.services import raise_alert, resolve_by
 from flowapp.batches import in_batches
 from flowapp.clock import from_now
-from flowapp.connections.services import resolve_connections
+from flowapp.connections.services import resolve_connections, resolve_stores
 from flowapp.pipelines.documents import read_document
 from flowapp.runs.broker import send_next_of, send_run
 from flowapp.runs.hold_record import HoldRecord
@@ -201,8 +201,8 @@ def _clean_up(run: Run, hold: HeldLoad) -> None:
         document = read_document(run.document)
         path = next(document.path_to(target) for target in document.targets() if target.id == hold.node)
         source, folder = path.source, settings.FILES_ROOT / run.workspace.slug
-        connection = resolve_connections(run.workspace, document)[source.connection] if source.connection else None
-        archive_discarded(document, source, folder, connection, _files_of(run, hold))
+        store = resolve_stores(run.workspace, document).get(source.connection or "")
+        archive_discarded(document, source, folder, store, _files_of(run, hold))
         drop_staged(run, hold)
     except FlowError as trouble:
         logger.warning("Run %s was discarded, but cleanup is incomplete: %s", run.pk, trouble)

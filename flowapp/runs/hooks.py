@@ -21,7 +21,7 @@ from executors.model import RunJob
 from executors.report import HookReport
 from flowapp.alerts.services import resolve_by
 from flowapp.clock import from_now
-from flowapp.connections.services import resolve_connections, resolve_webhooks
+from flowapp.connections.services import resolve_connections, resolve_stores, resolve_webhooks
 from flowapp.logs import redact
 from flowapp.pipelines.documents import read_document
 from flowapp.runs.broker import send_hook
@@ -187,6 +187,7 @@ def _job(run: Run) -> RunJob:
         connections=resolve_connections(run.workspace, document),
         files_folder=settings.FILES_ROOT / run.workspace.slug,
         webhooks=resolve_webhooks(run.workspace, document),
+        stores=resolve_stores(run.workspace, document),
     )
 
 

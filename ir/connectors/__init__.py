@@ -10,7 +10,7 @@ from jsonschema.protocols import Validator
 from pydantic import ValidationError
 
 from ir.config_schema import check_config
-from ir.connectors import local_fs, postgres
+from ir.connectors import local_fs, postgres, s3
 from ir.connectors.base import Connector, SourceConfig, TargetConnector
 from ir.diagnostics import Diagnostic, diagnose
 from ir.json_schema import schema_of, validator_for
@@ -23,7 +23,7 @@ Config = TypeVar("Config", bound=SourceConfig)
 
 CONNECTOR_KINDS = (
     local_fs.CONNECTOR,
-    Connector("s3", "Objects in an S3 bucket."),
+    s3.CONNECTOR,
     Connector("gcs", "Objects in a Google Cloud Storage bucket."),
     Connector("azure_blob", "Blobs in an Azure container."),
     Connector("sftp", "Files on an SFTP server."),

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Annotated, Literal
 
 from pydantic import ConfigDict, Field
+from pydantic.alias_generators import to_camel
 from pydantic.config import JsonDict
 
 from ir.base import NonNegativeNumber, PositiveNumber, Spec
@@ -91,22 +92,19 @@ class Atomicity(Spec):
     )
 
     def check(self, at: Pointer) -> Iterator[Diagnostic]:
-        seen: set[str] = set()
-        for name in ("stagingFolder", "successFolder", "failureFolder"):
-            folder = getattr(self, _FOLDER_FIELDS[name])
-            yield from check_folder(folder, at / name, tokens=True)
-            relative = folder.strip("/").removeprefix("./")
-            if relative in (*seen, "", "."):
-                message = f"The folder {shown(folder)} already has another purpose."
-                yield diagnose("atomicity.folders", at / name, message)
-            seen.add(relative)
+        yield from check_archive_folders(self, ("staging_folder", "success_folder", "failure_folder"), at)
 
 
-_FOLDER_FIELDS = {
-    "stagingFolder": "staging_folder",
-    "successFolder": "success_folder",
-    "failureFolder": "failure_folder",
-}
+def check_archive_folders(spec: Spec, names: Sequence[str], at: Pointer) -> Iterator[Diagnostic]:
+    """Check that these folders, which are fields of a part, stay below the path and differ from each other."""
+    seen: set[str] = set()
+    for name in names:
+        folder, field_at = getattr(spec, name), at / to_camel(name)
+        yield from check_folder(folder, field_at, tokens=True)
+        relative = folder.strip("/").removeprefix("./")
+        if relative in (*seen, "", "."):
+            yield diagnose("atomicity.folders", field_at, f"The folder {shown(folder)} already has another purpose.")
+        seen.add(relative)
 
 
 class FilesConfig(SourceConfig):

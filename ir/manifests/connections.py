@@ -3,36 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import Field, StringConstraints
+from pydantic import Field
 
-from ir.annotations import ByTag, NoNewline
-from ir.base import Spec
+from ir.annotations import ByTag
 from ir.diagnostics import Diagnostic
+from ir.manifests.declared import DeclaredConnection as DeclaredConnection
+from ir.manifests.declared import EnvSecret as EnvSecret
 from ir.manifests.diagnostics import fault
+from ir.manifests.stores import STORE_KINDS
+from ir.manifests.stores.s3 import DeclaredS3
 from ir.pointers import Pointer
-
-_OWN_PREFIX, _ALLOWED_PREFIX = "FLOW_", "FLOW_CONNECTION_"
-
-
-class EnvSecret(Spec):
-    """A secret that is read from the environment of the command that applies the project."""
-
-    env: Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]{0,127}$"), NoNewline()] = Field(
-        title="Variable", description="The name of the environment variable.", examples=["WAREHOUSE_PASSWORD"]
-    )
-
-    def check(self, at: Pointer) -> Iterator[Diagnostic]:
-        if self.env.startswith(_OWN_PREFIX) and not self.env.startswith(_ALLOWED_PREFIX):
-            message = f"{self.env} is a variable of Flow itself."
-            yield fault("manifest.env_refused", at / "env", message)
-
-
-class DeclaredConnection(Spec):
-    """A connection of a project. `secret_fields` may only contain `{ env = "NAME" }`."""
-
-    secret_fields: ClassVar[tuple[str, ...]] = ()
 
 
 class DeclaredPostgres(DeclaredConnection):
@@ -66,8 +48,12 @@ class DeclaredWebhook(DeclaredConnection):
     secret: EnvSecret | None = Field(None, description="The environment variable with the secret that signs requests.")
 
 
-AnyConnection = Annotated[DeclaredPostgres | DeclaredWebhook, ByTag("kind")]
-_KINDS: Mapping[str, type[DeclaredConnection]] = {"postgres": DeclaredPostgres, "webhook": DeclaredWebhook}
+AnyConnection = Annotated[DeclaredPostgres | DeclaredWebhook | DeclaredS3, ByTag("kind")]
+_KINDS: Mapping[str, type[DeclaredConnection]] = {
+    "postgres": DeclaredPostgres,
+    "webhook": DeclaredWebhook,
+    **dict(STORE_KINDS.items()),
+}
 
 
 def secrets_in_text(raw: Any, at: Pointer) -> Iterator[Diagnostic]:

@@ -119,6 +119,7 @@ def values(workspace: Workspace) -> dict[str, str]:
         "name": "warehouse",
         "channel": "ops",
         "channel_kind": "webhook",
+        "store_kind": "s3",
         "key": Delivery.objects.values_list("key", flat=True).first(),
         "member": 1,
         "token": run_id(),

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
 import pytest
 
+from executors.model import StoreConnection
+from tests.connectors.s3.server import shared_server
+from tests.connectors.s3.storage import S3Storage
 from tests.connectors.zip_archive import storage as zip_archive
 
 
@@ -21,6 +24,14 @@ class Storage(Protocol):
     @property
     def path(self) -> str: ...
 
+    @property
+    def connection(self) -> StoreConnection | None:
+        """The connection of the node, which documents call `files`."""
+
+    @property
+    def atomicity(self) -> Mapping[str, str]:
+        """The setting `atomicity` for a connector that moves files, with the folders `.done` and `.failed`."""
+
     def make(self) -> None:
         """Make the place where the files would be, without any."""
 
@@ -28,6 +39,12 @@ class Storage(Protocol):
         """Put a file there, in place of one of its name; returns what changed in the file system."""
 
     def remove(self, name: str) -> None: ...
+
+    def exists(self, name: str) -> bool:
+        """Return whether there is a file of this name, which may begin with a folder."""
+
+    def claimed(self, name: str) -> bool:
+        """Return whether a run has claimed the file."""
 
 
 @dataclass(frozen=True)
@@ -37,6 +54,10 @@ class Folder:
     folder: Path
     connector = "local_fs"
     path = "in/"
+    connection: StoreConnection | None = None
+    atomicity: Mapping[str, str] = field(
+        default_factory=lambda: {"stagingFolder": ".doing/", "successFolder": ".done/", "failureFolder": ".failed/"}
+    )
 
     def make(self) -> None:
         (self.folder / "in").mkdir()
@@ -50,6 +71,12 @@ class Folder:
     def remove(self, name: str) -> None:
         (self.folder / "in" / name).unlink()
 
+    def exists(self, name: str) -> bool:
+        return (self.folder / "in" / name).exists()
+
+    def claimed(self, name: str) -> bool:
+        return any((self.folder / "in" / ".doing").glob(f"*/{name}"))
+
 
 def _zip_archive(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Storage:
     zip_archive.register(monkeypatch)
@@ -59,5 +86,6 @@ def _zip_archive(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Storage:
 STORAGES: dict[str, Callable[[Path, pytest.MonkeyPatch], Storage]] = {
     "local_fs": lambda folder, monkeypatch: Folder(folder),
     "zip_archive": _zip_archive,
+    "s3": lambda folder, monkeypatch: S3Storage(shared_server()),
 }
 """By connector."""

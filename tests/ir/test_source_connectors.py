@@ -56,6 +56,7 @@ def test_its_settings_stand_in_the_schema() -> None:
     ("connector", "config", "location"),
     [
         ("local_fs", {"path": "in/", **FILES}, "in/"),
+        ("s3", {"path": "in/", **FILES}, "in/"),
         ("postgres", {"table": {"schema": "public", "name": "orders"}}, "public.orders"),
         ("postgres", {"query": "SELECT 1"}, "SELECT 1"),
     ],
@@ -70,4 +71,4 @@ def test_settings_are_not_given_as_those_of_another_connector() -> None:
     with pytest.raises(TypeError, match="postgres are not FilesConfig"):
         config_of(source, FilesConfig)
     with pytest.raises(KeyError, match="have no type yet"):
-        config_of(source.model_copy(update={"connector": "s3"}), SourceConfig)
+        config_of(source.model_copy(update={"connector": "gcs"}), SourceConfig)

@@ -14,10 +14,13 @@ from flowapp.cli.exits import FAILED, show_error
 from flowapp.cli.outcome import Outcome, listed, minute, show_lines, stderr, text_outcome
 from flowapp.cli.parser import add_command, add_group
 from flowapp.cli.secret_input import read_secret
+from ir.manifests.stores import STORE_KINDS
 
 if TYPE_CHECKING:
     from flowapp.connections.fields import ConnectionFields
+    from flowapp.connections.store_fields import StoreFields
     from flowapp.connections.webhook_fields import WebhookFields
+    from ir.manifests.stores.base import StoreField
 
 COLUMNS = {
     "name": "NAME",
@@ -33,16 +36,29 @@ def add_parser(commands: Any) -> None:
     group = add_group(commands, "connection", "stored connections")
     add = add_command(group, "add", add_connection, "add a connection; its password is stored encrypted")
     add.add_argument("name", metavar="NAME")
+    address = add.add_mutually_exclusive_group(required=True)
+    address.add_argument(
+        "--url", help="postgresql://USER@HOST:PORT/DATABASE[?sslmode=MODE], or the https:// address of a webhook"
+    )
+    address.add_argument("--kind", choices=sorted(STORE_KINDS), help="a store of files, with --set for its fields")
     add.add_argument(
-        "--url",
-        required=True,
-        help="postgresql://USER@HOST:PORT/DATABASE[?sslmode=MODE], or the https:// address of a webhook",
+        "--set",
+        metavar="FIELD=VALUE",
+        action="append",
+        default=[],
+        help="a field of a store, such as bucket=landing; may be repeated. Secrets are read from standard input or the "
+        "environment",
     )
     add.add_argument(
         "--password-stdin",
         action="store_true",
-        help="read the password, or a webhook's signing secret, from standard input; you can also set "
+        help="read the password, a webhook's signing secret or a store's secret from standard input; you can also set "
         "FLOW_CONNECTION_PASSWORD",
+    )
+    add.add_argument(
+        "--secret",
+        metavar="FIELD",
+        help="the field that the secret of a store is for, if its kind has several, such as privateKey",
     )
     add_command(group, "list", list_connections, "list the connections")
     allowing = add_command(group, "allow", allow, "set what queries over a connection may use")
@@ -76,8 +92,10 @@ def add_connection(args: Namespace) -> Outcome:
     from flowapp.connections.serializers import ConnectionSerializer
     from flowapp.connections.webhook_fields import WebhookFields
 
-    fields: ConnectionFields | WebhookFields
-    if args.url.startswith("https:"):
+    fields: ConnectionFields | WebhookFields | StoreFields
+    if args.kind:
+        fields = _store_fields(args)
+    elif args.url.startswith("https:"):
         fields = WebhookFields(args.url, {}, _given_password(from_stdin=args.password_stdin) or "")
     else:
         fields = _with_password(parse_connection_url(args.url), from_stdin=args.password_stdin)
@@ -86,6 +104,29 @@ def add_connection(args: Namespace) -> Outcome:
         ConnectionSerializer(connection).data,
         f"Connection {connection.name} saved. Test it: flow connection test {connection.name}",
     )
+
+
+def _store_fields(args: Namespace) -> StoreFields:
+    """Return the fields of `--set` and the secret. Raises InvalidConnection for an unknown field."""
+    from flowapp.connections.store_fields import InvalidFields, StoreFields
+
+    known = {field.name: field for field in STORE_KINDS[args.kind].fields()}
+    settings: dict[str, Any] = {}
+    for given in args.set:
+        name, _, value = given.partition("=")
+        if name not in known or known[name].is_secret:
+            names = ", ".join(field.name for field in known.values() if not field.is_secret)
+            raise InvalidFields(name, f"{name!r} is not a field of the kind {args.kind}. Known: {names}.")
+        settings[name] = _value_of(known[name], value)
+    secret = args.secret or next(field.name for field in known.values() if field.is_secret)
+    password = _given_password(from_stdin=args.password_stdin)
+    return StoreFields(args.kind, settings, {secret: password} if password else {})
+
+
+def _value_of(field: StoreField, text: str) -> object:
+    if field.type == "flag" and text in ("true", "false"):
+        return text == "true"
+    return int(text) if field.type == "number" and text.isdecimal() else text
 
 
 def _with_password(fields: ConnectionFields, *, from_stdin: bool) -> ConnectionFields:
@@ -156,6 +197,9 @@ def _show_test(console: Console, result: dict[str, Any]) -> None:
     if result["error"]:
         show_error(console, result["error"])
         return
+    if "canList" in result:
+        show_lines(console, [*_permissions(result), *(f"Note: {note}" for note in result["notes"])])
+        return
     if "status" in result:
         show_lines(console, [f"The receiver returned {result['status']}."])
         return
@@ -167,6 +211,12 @@ def _show_test(console: Console, result: dict[str, Any]) -> None:
             *(f"Note: {note}" for note in result["notes"]),
         ],
     )
+
+
+def _permissions(result: dict[str, Any]) -> list[str]:
+    words = {True: "yes", False: "no", None: "not tested"}
+    allowed = {"list": "canList", "read": "canRead", "create and delete": "canMove"}
+    return [f"May {what}: {words[result[key]]}." for what, key in allowed.items()]
 
 
 def remove_connection(args: Namespace) -> Outcome:

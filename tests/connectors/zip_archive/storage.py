@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from zipfile import ZipFile
 
 import pytest
 
+from executors.model import StoreConnection
 from executors.sources import SOURCES
 from ir.connectors import CONNECTORS
 from tests.connectors.zip_archive.config import CONNECTOR
@@ -27,6 +29,8 @@ class ZipStorage:
     folder: Path
     connector = CONNECTOR.name
     path = "in.zip"
+    connection: StoreConnection | None = None
+    atomicity: Mapping[str, str] = field(default_factory=dict)
     contents: dict[str, bytes] = field(default_factory=dict)
 
     def make(self) -> None:
@@ -39,6 +43,12 @@ class ZipStorage:
     def remove(self, name: str) -> None:
         del self.contents[name]
         self._pack()
+
+    def exists(self, name: str) -> bool:
+        return name in self.contents
+
+    def claimed(self, name: str) -> bool:
+        return False
 
     def _pack(self) -> Path:
         archive = self.folder / self.path

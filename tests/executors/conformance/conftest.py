@@ -6,7 +6,6 @@ import pytest
 
 from executors.model import Connection
 from ir.connectors import CONNECTORS
-from ir.connectors.files import MovableFilesConfig
 from tests.connectors.storages import STORAGES, Storage
 from tests.destinations.jsonl.world import folder_of, register
 from tests.executors.conformance.destinations import WORLDS
@@ -26,7 +25,7 @@ def storage(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.
     """The storage of the world's files."""
     storage = STORAGES[getattr(request, "param", "local_fs")](tmp_path, monkeypatch)
     config = CONNECTORS[storage.connector].config
-    if request.node.get_closest_marker("moves_files") and not (config and issubclass(config, MovableFilesConfig)):
+    if request.node.get_closest_marker("moves_files") and not (config and "atomicity" in config.model_fields):
         pytest.skip(f"{storage.connector} moves no files")
     return storage
 

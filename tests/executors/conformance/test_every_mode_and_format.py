@@ -221,8 +221,7 @@ def test_a_crash_after_the_commit_loads_nothing_twice(world: World, mode: str) -
 def test_a_file_in_the_hands_of_a_worker_that_died_after_the_commit_is_put_away(world: World, mode: str) -> None:
     world.sql(TABLE)
     world.write("a", FORMATS["csv"](ROWS))
-    folders = {"stagingFolder": ".doing/", "successFolder": ".done/", "failureFolder": ".failed/"}
-    document, run_id = world.document(mode=mode, source={"atomicity": folders}), str(uuid.uuid4())
+    document, run_id = world.document(mode=mode, source={"atomicity": world.storage.atomicity}), str(uuid.uuid4())
 
     class PowerCut(BaseException):
         pass
@@ -233,10 +232,10 @@ def test_a_file_in_the_hands_of_a_worker_that_died_after_the_commit_is_put_away(
     world.memory.on_committed = cut
     with pytest.raises(PowerCut):
         world.run(document, run_id=run_id)
-    assert world.claimed("a")
+    assert world.storage.claimed("a")
     world.memory.on_committed = lambda commit: None
     world.run(document, run_id=run_id, attempt=2)
-    assert (world.folder / "in/.done/a").exists()
+    assert world.storage.exists(".done/a")
     assert world.rows() == LOADED
 
 

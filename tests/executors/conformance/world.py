@@ -215,6 +215,8 @@ class World:
         nodes: list[dict[str, Any]] = [
             {"id": "src", "kind": "source", "connector": self.storage.connector, "config": config}
         ]
+        if self.storage.connection:
+            nodes[0]["connection"] = "files"
         if columns:
             nodes[0]["columns"] = list(columns)
         if ops:
@@ -277,6 +279,7 @@ class World:
             token=token or next(self.tokens),
             connections={"warehouse": self.warehouse},
             files_folder=self.folder,
+            stores={"files": self.storage.connection} if self.storage.connection else {},
             **more,
         )
 

@@ -36,7 +36,8 @@ def opened(storage: Storage, folder: Path, **config: Any) -> FileSource:
         **config,
     }
     source = Source(id="src", kind="source", connector=storage.connector, config=settings)
-    return load_file_source(source, SourceContext(folder, Claimant("orders", frozenset(["src"]))))
+    claimant = Claimant("orders", frozenset(["src"]))
+    return load_file_source(source, SourceContext(folder, claimant, store=storage.connection))
 
 
 def listed(handler: FileSource, now: float = LATER) -> Listing:

@@ -399,5 +399,5 @@ def test_the_connector_of_a_source_is_loaded(workspace: Path) -> None:
 
 
 def test_a_connector_that_cannot_run_yet_is_named(workspace: Path) -> None:
-    node = Source(id="src", kind="source", connector="s3", config={})
+    node = Source(id="src", kind="source", connector="gcs", config={})
     assert refusal(lambda: load_file_source(node, SourceContext(workspace, CLAIMANT))) == "kind.not_available"

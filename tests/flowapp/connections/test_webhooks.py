@@ -185,7 +185,9 @@ def test_the_command_takes_an_https_url(connected, settings, monkeypatch):
 
     settings.FLOW_WORKSPACE = connected.slug
     monkeypatch.setenv("FLOW_CONNECTION_PASSWORD", "S1GNING")
-    outcome = add_by_command(Namespace(name="pager", url="https://hooks.example.com/x", password_stdin=False))
+    outcome = add_by_command(
+        Namespace(name="pager", kind=None, url="https://hooks.example.com/x", password_stdin=False)
+    )
     assert (outcome.document["kind"], outcome.document["signed"]) == ("webhook", True)
 
 

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from decimal import Decimal
 from pathlib import Path
+from types import MappingProxyType
 
 import pytest
 
 from executors.model import Connection
 from executors.postgres.client import connect
 from flowapp.accounts.services import ensure_workspace
+from tests.connectors.s3.server import BUCKET, shared_server
+from tests.connectors.s3.storage import S3Storage
 from tests.flowapp.cli.conftest import Flow
 from tests.flowapp.docs.examples import Block, is_printed, list_tasks, read_blocks
 from tests.flowapp.quarantine.keeping import connect_to
@@ -28,6 +31,7 @@ ALONE = (
     "load-arrays",
     "load-totals",
     "join-with-a-table",
+    "read-files-from-a-bucket",
     "select-with-sql",
     "go-to-production",
 )
@@ -45,6 +49,8 @@ class Reader:
     schema: str
     warehouse: Connection
     flow: Flow
+    values: dict[str, str] = field(default_factory=dict)
+    """What stands for the values of the page in the arguments of commands."""
 
     def follow(self, page: str) -> None:
         for block in read_blocks(page):
@@ -66,7 +72,7 @@ class Reader:
     def _run(self, block: Block) -> None:
         for (program, *arguments), printed in block.commands:
             assert program == "flow"
-            finished = self.flow(*arguments)
+            finished = self.flow(*(self.values.get(argument, argument) for argument in arguments))
             output = finished.stdout + finished.stderr
             assert finished.status == 0, output
             missing = [line for line in printed if not is_printed(self._in_schema(line), output)]
@@ -90,7 +96,8 @@ def follow(settings, tmp_path, monkeypatch, warehouse, schema, flow) -> Callable
     connect_to(ensure_workspace("default"), warehouse)
     reader = Reader(tmp_path, settings.FILES_ROOT / "default", schema, warehouse, flow)
 
-    def call(*pages: str) -> Reader:
+    def call(*pages: str, values: Mapping[str, str] = MappingProxyType({})) -> Reader:
+        reader.values.update(values)
         for page in pages:
             reader.follow(page)
         return reader
@@ -115,6 +122,24 @@ def test_a_copy_has_the_rows_of_its_source(follow):
     )
 
     assert source == copy == [(1, "Anne"), (3, "Carol")]
+
+
+@pytest.mark.slow
+def test_the_files_of_a_bucket_are_loaded_and_archived(follow, monkeypatch):
+    server = shared_server()
+    storage = S3Storage(server, path="orders/")
+    (rows,) = [block for block in read_blocks("read-files-from-a-bucket") if block.language == "csv"]
+    storage.write("2026-03-01.csv", rows.text.encode())
+    monkeypatch.setenv("FLOW_CONNECTION_PASSWORD", server.connection().secrets["secretKey"])
+    values = {
+        "bucket=acme-landing": f"bucket={BUCKET}",
+        "endpoint=https://minio.example.com:9000": f"endpoint={server.endpoint}",
+        "accessKey=AKIAIOSFODNN7EXAMPLE": f"accessKey={server.connection().settings['accessKey']}",
+    }
+    reader = follow("read-files-from-a-bucket", values=values)
+
+    assert reader.query("SELECT id, customer FROM public.orders ORDER BY id") == [(1, "Ann"), (2, "Bob")]
+    assert (storage.exists("2026-03-01.csv"), storage.exists("loaded/2026-03-01.csv")) == (False, True)
 
 
 def test_orders_get_the_names_of_their_customers(follow):

@@ -18,7 +18,7 @@ BY_CONVERTER: dict[str, object] = {
 }
 """By the converter in the pattern, such as `<uuid:run>`."""
 
-BY_NAME: dict[str, object] = {"channel_kind": "email"}
+BY_NAME: dict[str, object] = {"channel_kind": "email", "store_kind": "s3"}
 """By the argument's name, where its converter does not say enough."""
 
 PUBLIC = {

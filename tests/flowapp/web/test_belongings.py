@@ -28,7 +28,7 @@ from tests.flowapp.web.things import make_things
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("redis_url")]
 
-OF_NOBODY = {"workspace", "channel_kind"}
+OF_NOBODY = {"workspace", "channel_kind", "store_kind"}
 """Names of arguments that name no thing of a workspace."""
 WITH_AN_ID = [route for route in (*PAGES, *API) if set(route.arguments) - OF_NOBODY]
 MAKES_IT_HERE = {"api:ir"}

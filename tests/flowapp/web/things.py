@@ -105,6 +105,7 @@ def make_things(workspace: Workspace, person: Callable[[str], User], warehouse: 
         "node": "load",
         "channel": "pager",
         "channel_kind": "email",
+        "store_kind": "s3",
         "key": failed.key,
         "selection": selection.pk,
         "proposal": proposal.pk,

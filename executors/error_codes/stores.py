@@ -1,0 +1,52 @@
+"""The codes of stores of files: buckets, containers and servers."""
+
+from __future__ import annotations
+
+from ir.error_codes import ErrorCode
+
+CODES = (
+    ErrorCode(
+        "source.connection_missing", "The source has no connection.", "Choose a stored connection for the source."
+    ),
+    ErrorCode(
+        "source.credentials_refused",
+        "The store refuses the credentials of the connection.",
+        "Replace the secret of the connection. A key may have been revoked or have expired.",
+    ),
+    ErrorCode(
+        "source.no_ranges",
+        "The server does not return the requested part of a file.",
+        "Flow reads files in parts, so the server must support range requests. A proxy may remove them.",
+    ),
+    ErrorCode(
+        "source.not_exclusive",
+        "The store cannot ensure that only one run claims a file.",
+        "Remove atomicity from the source, or use a server that supports conditional writes (If-None-Match).",
+    ),
+    ErrorCode(
+        "source.permission_denied",
+        "The store does not permit an operation.",
+        "Give the key of the connection this permission. A test of the connection shows which ones it has.",
+    ),
+    ErrorCode(
+        "source.store_failed",
+        "The store returns an unexpected error.",
+        "Check the address of the connection and its TLS certificate. Test the connection.",
+    ),
+    ErrorCode(
+        "source.store_missing",
+        "The bucket or container does not exist.",
+        "Check the name, the region and the address of the connection.",
+    ),
+    ErrorCode(
+        "source.store_unreachable",
+        "The store does not respond.",
+        "Check the address of the connection, the network, and whether the server runs.",
+        status=503,
+    ),
+    ErrorCode(
+        "source.store_unusable",
+        "The settings of a connection to a store cannot be used.",
+        "Check the address and the keys of the connection.",
+    ),
+)

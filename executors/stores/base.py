@@ -1,0 +1,92 @@
+"""The interface of a store: listing, reading ranges, and for stores that can move files the writes of a claim."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from executors.errors import Transient
+from executors.model import SourceFile
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A file or folder of a store. `path` is relative to the root of the connection; that of a folder ends with `/`.
+    `version` changes with every write of the file."""
+
+    path: str
+    size: int = 0
+    mtime_ns: int = 0
+    version: str | None = None
+
+    @property
+    def is_folder(self) -> bool:
+        return self.path.endswith("/")
+
+    @property
+    def name(self) -> str:
+        return self.path.rstrip("/").rpartition("/")[2]
+
+    def as_file(self, shown: str) -> SourceFile:
+        return SourceFile(0, self.path, shown, self.size, self.mtime_ns, version=self.version)
+
+
+class Store(ABC):
+    """A client of a store. It is used by several threads, and never pickled.
+
+    Every method raises Transient or Terminal `source.…`; no message repeats a secret.
+    """
+
+    @property
+    @abstractmethod
+    def name(self) -> str:
+        """The displayed name of the store, such as its bucket."""
+
+    @abstractmethod
+    def list(self, folder: str, after: str = "", page: int | None = None) -> Iterator[Entry]:
+        """Yield the files and folders directly in a folder, page by page. `folder` is empty or ends with `/`. With
+        `after`, start behind this path. Pages have an order, in pages of `page` entries; the entries of a page have
+        none."""
+
+    @abstractmethod
+    def stat(self, path: str) -> Entry | None:
+        """Return a file; None if it does not exist."""
+
+    @abstractmethod
+    def read(self, file: SourceFile, start: int, size: int) -> bytes:
+        """Return `size` bytes of a file from the offset `start`, which the file has. Raises Transient `source.changed`
+        if the file is not the listed one."""
+
+
+class WritableStore(Store):
+    """A store that can create a file only if it does not exist, in one operation."""
+
+    @abstractmethod
+    def create(self, path: str, content: bytes) -> bool:
+        """Write a file unless it exists. Of several callers one gets True."""
+
+    @abstractmethod
+    def replace(self, path: str, content: bytes, version: str) -> bool:
+        """Replace a file that still has this version; return False if it has another one or is missing."""
+
+    @abstractmethod
+    def read_small(self, path: str) -> tuple[bytes, str] | None:
+        """Return the content and the version of a small file; None if it does not exist."""
+
+    @abstractmethod
+    def copy(self, source: Entry, to: str) -> None:
+        """Copy a file within the store, over an existing one. Raises Transient `source.changed` if it is missing."""
+
+    @abstractmethod
+    def delete(self, path: str) -> None:
+        """Delete a file, if it exists."""
+
+
+def unreachable(name: str, what: str) -> Transient:
+    """Return the failure for a store that does not respond. `what` is the failed operation, such as `listing`."""
+    return Transient(
+        "source.store_unreachable",
+        f"{name} does not respond while {what}.",
+        hint="Check the address of the connection, the network, and whether the server runs.",
+    )

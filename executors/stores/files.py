@@ -1,0 +1,76 @@
+"""Opens files of a store for readers, in this process and in Spark's tasks."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import BinaryIO, cast
+
+from executors.formats.files import changed
+from executors.model import SourceFile
+from executors.stores import open_encrypted
+from executors.stores.base import Store
+
+WINDOW_BYTES = 8 << 20
+"""The number of bytes that a request for a smaller part reads, because the following bytes are usually next."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoreFiles:
+    """Files of the store of an encrypted connection. Each process makes its own client."""
+
+    encrypted: str
+
+    @contextmanager
+    def open(self, file: SourceFile) -> Iterator[BinaryIO]:
+        store = open_encrypted(self.encrypted)
+        now = store.stat(file.path)
+        if now is None:
+            raise changed(file, "was deleted")
+        if not file.is_same(now.as_file(file.name)):
+            raise changed(file, "changed after it was listed")
+        # A listing may lack the version; the one found now then applies to all parts.
+        listed = now.as_file(file.name)
+        with RangeStream(store, listed) as stream:
+            yield cast(BinaryIO, stream)
+
+
+class RangeStream(io.RawIOBase):
+    """A seekable stream that reads parts of a file of a store, and no more than one window ahead."""
+
+    def __init__(self, store: Store, file: SourceFile) -> None:
+        self._store, self._file = store, file
+        self._at, self._start, self._window = 0, 0, b""
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def tell(self) -> int:
+        return self._at
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET, /) -> int:
+        base = {io.SEEK_SET: 0, io.SEEK_CUR: self._at, io.SEEK_END: self._file.size}[whence]
+        self._at = max(0, base + offset)
+        return self._at
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        end = self._file.size if size is None or size < 0 else min(self._at + size, self._file.size)
+        parts = []
+        while self._at < end:
+            if not self._start <= self._at < self._start + len(self._window):
+                self._load(end - self._at)
+            offset = self._at - self._start
+            part = self._window[offset : offset + end - self._at]
+            parts.append(part)
+            self._at += len(part)
+        return parts[0] if len(parts) == 1 else b"".join(parts)
+
+    def _load(self, needed: int) -> None:
+        size = min(max(needed, WINDOW_BYTES), self._file.size - self._at)
+        self._window = b""
+        self._start, self._window = self._at, self._store.read(self._file, self._at, size)

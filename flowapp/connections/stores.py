@@ -1,0 +1,68 @@
+"""Connections to stores of files. Public fields are stored as settings, secrets encrypted."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from django.views.decorators.debug import sensitive_variables
+
+from executors.model import StoreConnection
+from flowapp.connections.models import Connection
+from flowapp.connections.probes import Report
+from flowapp.connections.secrets import decrypt, encrypt
+from flowapp.connections.store_fields import StoreFields, require_store
+from ir.errors import FlowError
+from ir.manifests.stores import STORE_KINDS
+from ir.manifests.stores.base import StoreField
+
+
+@sensitive_variables("fields")
+def fill_store(connection: Connection, fields: StoreFields) -> None:
+    """Set the fields of an unsaved connection. Raises InvalidConnection."""
+    settings, spec = require_store(fields), STORE_KINDS[fields.kind]
+    connection.host, connection.port = spec.server(settings)
+    connection.database, connection.user, connection.sslmode = spec.container(settings), spec.user(settings), ""
+    connection.settings = {"fields": settings}
+    connection.secret = encrypt(json.dumps({name: value for name, value in fields.secrets.items() if value}))
+
+
+@sensitive_variables("secret", "known")
+def replace_store_secret(connection: Connection, secret: str) -> None:
+    """Replace the secret that `replaceable` names."""
+    known = resolve_store(connection)
+    changed = StoreFields(connection.kind, known.settings, {**known.secrets, replaceable(connection).name: secret})
+    fill_store(connection, changed)
+
+
+def replaceable(connection: Connection) -> StoreField:
+    """Return the secret that is stored; if several are, or none is, the first one."""
+    secrets = [field for field in STORE_KINDS[connection.kind].fields() if field.is_secret]
+    stored = stored_secrets(connection)
+    return next((field for field in secrets if field.name in stored), secrets[0])
+
+
+def stored_secrets(connection: Connection) -> set[str]:
+    """Return the names of the secrets that are stored."""
+    return set(resolve_store(connection).secrets)
+
+
+def resolve_store(connection: Connection) -> StoreConnection:
+    """Return the connection in clear text. Keep it in memory only."""
+    secrets: dict[str, str] = json.loads(decrypt(connection.secret, f"connection {connection.name!r}"))
+    return StoreConnection(connection.name, connection.kind, connection.settings["fields"], secrets)
+
+
+def probe(connection: Connection) -> Report:
+    """List the store, and test what the key may do. Problems are part of the report and are not raised."""
+    from executors.api import probe_store  # It loads all kinds of runs, which most users of connections do not need.
+
+    title, part = STORE_KINDS[connection.kind].title, f" {connection.database}" if connection.database else ""
+    tried = f"{title}{part} at {connection.host}:{connection.port}"
+    tried += f", as {connection.user}" if connection.user else ""
+    try:
+        found = probe_store(resolve_store(connection))
+    except FlowError as error:
+        return Report(tried, error.to_json())
+    facts: dict[str, Any] = {"canList": True, "canRead": found.can_read, "canMove": found.can_move}
+    return Report(tried, None, facts, found.notes)

@@ -1,0 +1,102 @@
+"""A kind of connection to a store of files. Manifests, pages, the API and the command line are made from its fields."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal, get_args, get_origin
+
+from pydantic.fields import FieldInfo
+
+from ir.manifests.declared import DeclaredConnection, EnvSecret
+
+FieldType = Literal["text", "lines", "number", "flag", "choice"]
+
+
+@dataclass(frozen=True, slots=True)
+class StoreField:
+    """A field of a connection as users enter it. `name` is its name in documents, `attribute` that in Python. A field
+    of type `lines` is a text of several lines."""
+
+    name: str
+    attribute: str
+    title: str
+    help: str
+    type: FieldType
+    is_secret: bool
+    is_required: bool
+    default: Any
+    choices: tuple[str, ...] = ()
+    examples: tuple[str, ...] = ()
+
+
+class DeclaredStore(DeclaredConnection):
+    """A store of files. Fields of type `EnvSecret` are secrets, which the pages and the API accept as text.
+
+    `title` names the kind for users. Secrets are sent only to an unchanged `address`, which lists names of fields.
+    """
+
+    title: ClassVar[str]
+    address: ClassVar[tuple[str, ...]]
+
+    @classmethod
+    def name(cls) -> str:
+        (name,) = get_args(cls.model_fields["kind"].annotation)
+        return str(name)
+
+    @classmethod
+    def fields(cls) -> tuple[StoreField, ...]:
+        """Return all fields but the kind."""
+        return tuple(_field(name, info) for name, info in cls.model_fields.items() if name != "kind")
+
+    def public(self) -> dict[str, Any]:
+        """Return the public fields by their names in documents, with defaults."""
+        found = {field.name: getattr(self, field.attribute) for field in self.fields() if not field.is_secret}
+        return {"kind": self.name(), **found}
+
+    @classmethod
+    def server(cls, settings: Mapping[str, Any]) -> tuple[str, int]:
+        """Return host and port of the server, from public settings."""
+        raise NotImplementedError
+
+    @classmethod
+    def container(cls, settings: Mapping[str, Any]) -> str:
+        """Return the displayed name of the part of the server that is read, such as a bucket; empty for all of it."""
+        return ""
+
+    @classmethod
+    def user(cls, settings: Mapping[str, Any]) -> str:
+        """Return the user or key that is shown; empty if there is none."""
+        return ""
+
+    @classmethod
+    def described(cls, settings: Mapping[str, Any]) -> str:
+        """Return the location of the store in one line."""
+        host, port = cls.server(settings)
+        return f"{host}:{port}/{cls.container(settings)}".rstrip("/")
+
+    @classmethod
+    def missing_secret(cls, given: Sequence[str]) -> str:
+        """Return the name of a secret that must be given besides `given`; empty if nothing is missing."""
+        missing = (field.name for field in cls.fields() if field.is_secret and field.is_required)
+        return next((name for name in missing if name not in given), "")
+
+
+def _field(attribute: str, info: FieldInfo) -> StoreField:
+    extra = info.json_schema_extra if isinstance(info.json_schema_extra, dict) else {}
+    kinds = {info.annotation, *get_args(info.annotation)}
+    is_choice = get_origin(info.annotation) is Literal
+    types: dict[Any, FieldType] = {bool: "flag", int: "number"}
+    kind: FieldType = "choice" if is_choice else types.get(info.annotation, "text")
+    return StoreField(
+        name=str(info.alias),
+        attribute=attribute,
+        title=str(info.title or attribute.replace("_", " ").capitalize()),
+        help=str(info.description or ""),
+        type="lines" if extra.get("multiline") else kind,
+        is_secret=EnvSecret in kinds,
+        is_required=info.is_required(),
+        default=None if info.is_required() else info.default,
+        choices=get_args(info.annotation) if is_choice else (),
+        examples=tuple(map(str, info.examples or ())),
+    )
