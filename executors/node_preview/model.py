@@ -88,9 +88,13 @@ class RulePreview:
     message: str = ""
 
 
+CountUnit = Literal["record", "row"]
+
+
 @dataclass(frozen=True, slots=True)
 class NodePreview:
-    """The rows of a node. The counts include all rows that were read; `rows` are some of them.
+    """The rows of a node. The counts include all rows that were read; `rows` are some of them. On a path with explode
+    they count records before it and rows behind it; a rejected record is one, among rows too (`unit_…`).
 
     `extent` describes the part that was read, `notes` the differences from a run on the whole source.
     """
@@ -109,3 +113,6 @@ class NodePreview:
     rules: tuple[RulePreview, ...] = ()
     rows: tuple[RowPreview, ...] = ()
     notes: tuple[str, ...] = field(default=())
+    unit_in: CountUnit = "row"
+    unit_out: CountUnit = "row"
+    unit_rejected: CountUnit = "row"

@@ -13,7 +13,7 @@ from executors.destinations import load_destination
 from executors.destinations.base import own_columns
 from executors.errors import Cancelled, Failure
 from executors.model import RulePlan, StageColumn
-from executors.node_preview.model import NodePreview, NodePreviewJob, RulePreview
+from executors.node_preview.model import CountUnit, NodePreview, NodePreviewJob, RulePreview
 from executors.node_preview.rows import left_at, order_of, profile, reaches, row_preview
 from executors.node_preview.source import MOST_ROWS, Excerpt, read_excerpt, read_references
 from executors.ports import Cancellation
@@ -188,7 +188,20 @@ def _shown(job: NodePreviewJob, plan: _Plan, found: NodeRows, excerpt: Excerpt) 
             *_notes(job, plan),
             *excerpt.references,
         ),
+        **_units(plan.path, node.id, order),
     )
+
+
+def _units(path: Path, node: str, order: Mapping[str, int]) -> dict[str, CountUnit]:
+    """Return what the counts of a node count: records until they are exploded, then rows."""
+    if path.explode is None:
+        return {}
+    exploded_at = order[path.explode[0]]
+    return {
+        "unit_in": "record" if order[node] <= exploded_at else "row",
+        "unit_out": "record" if order[node] < exploded_at else "row",
+        "unit_rejected": "record",
+    }
 
 
 def _is_made(row: NodeRow, node: str, path: Path, order: Mapping[str, int]) -> bool:
@@ -277,7 +290,7 @@ def _notes(job: NodePreviewJob, plan: _Plan) -> Iterator[str]:
     if any(transform.aggregates for transform in path.transforms):
         yield "Groups are made of these rows only."
     if path.explode is not None:
-        yield "A record is rejected with all its rows if one of them is."
+        yield "A record is rejected with all its rows if one of them is, and then counts as one row."
     if isinstance(node, Validate) and node.dataset_level and node.dataset_level.checks():
         yield "Checks of the whole data set are not run."
     if job.without_target:

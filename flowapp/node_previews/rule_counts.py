@@ -30,11 +30,14 @@ def rule_lines(result: Mapping[str, Any], document: str) -> list[RuleLine]:
     node = read_document(document).node(result["node"])
     if not isinstance(node, Validate):
         return []
-    violations = {rule["rule_id"]: rule["violations"] for rule in result["rules"]}
-    return [_line(rule.on_fail, violations.get(rule_id(rule), 0), result["rows_in"]) for rule in node.row_level]
+    found = {rule["rule_id"]: rule for rule in result["rules"]}
+    return [_line(rule.on_fail, found.get(rule_id(rule), {}), result) for rule in node.row_level]
 
 
-def _line(on_fail: str, violations: int, rows_in: int) -> RuleLine:
-    return RuleLine(
-        violations, EFFECTS[on_fail].format(violations=f"{violations:,}", rows=counted(rows_in, "sampled row"))
-    )
+def _line(on_fail: str, rule: Mapping[str, Any], result: Mapping[str, Any]) -> RuleLine:
+    """Rules of exploded rows evaluate and reject records."""
+    violations, rows, unit = rule.get("violations", 0), result["rows_in"], result["unit_rejected"]
+    if unit == "record" and rule.get("evaluated") is not None:
+        rows = rule["evaluated"]
+    sampled = counted(rows, f"sampled {unit}")
+    return RuleLine(violations, EFFECTS[on_fail].format(violations=f"{violations:,}", rows=sampled))

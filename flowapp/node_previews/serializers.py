@@ -68,6 +68,9 @@ class RowPreviewSerializer(CamelSerializer[Any]):
     raw = serializers.CharField(allow_null=True, help_text="The text of a record that cannot be read.")
 
 
+UNITS = ("record", "row")
+
+
 class NodePreviewResultSerializer(CamelSerializer[Any]):
     """What a run would do at the node with the sampled rows. Long texts are cut."""
 
@@ -78,6 +81,9 @@ class NodePreviewResultSerializer(CamelSerializer[Any]):
     rows_out = serializers.IntegerField()
     rows_filtered = serializers.IntegerField()
     rows_rejected = serializers.IntegerField()
+    unit_in = serializers.ChoiceField(UNITS, help_text="What rowsIn counts: records until they are exploded.")
+    unit_out = serializers.ChoiceField(UNITS, help_text="What rowsOut counts.")
+    unit_rejected = serializers.ChoiceField(UNITS, help_text="What rowsRejected and the counts of rules count.")
     before = ColumnPreviewSerializer(many=True, help_text="The columns that reach the node.")
     after = ColumnPreviewSerializer(many=True, help_text="The columns that leave the node.")
     rules = RulePreviewSerializer(many=True)

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from executors.api import LONGEST_VALUE
 from flowapp.runs.rule_names import rule_name
+from ir.words import counted
 
 Side = Literal["before", "after"]
 SIDES: tuple[tuple[Side, str], ...] = (("before", "Before the node"), ("after", "After the node"))
@@ -100,12 +101,15 @@ def shown_preview(result: Mapping[str, Any], side: Side) -> ShownPreview:
         hidden_columns=max(0, len(columns) - MOST_COLUMNS),
         rows=tuple(_row(row, side, [column["name"] for column in columns], has_sides) for row in result["rows"]),
         values=columns[0]["values"] if columns else 0,
-        violated_rules=tuple(_violated(rule) for rule in result["rules"] if rule["violations"]),
+        violated_rules=tuple(
+            _violated(rule, result["unit_rejected"]) for rule in result["rules"] if rule["violations"]
+        ),
     )
 
 
-def _violated(rule: Mapping[str, Any]) -> str:
-    of = "" if rule["evaluated"] is None else f" of {rule['evaluated']:,}"
+def _violated(rule: Mapping[str, Any], unit: str) -> str:
+    number = rule["evaluated"]
+    of = "" if number is None else f" of {counted(number, unit) if unit == 'record' else f'{number:,}'}"
     name = rule_name(rule["rule_id"], rule["type"], rule["field"])
     return f"{name}: {rule['violations']:,}{of} {RULE_EFFECTS[rule['on_fail']]}."
 

@@ -363,3 +363,9 @@ def test_a_preview_shows_records_before_and_rows_behind(world: World, name: str)
         "check": (3, 4, 3),
         "load": (3, 3, 3),
     }[name]
+    assert (shown.unit_in, shown.unit_out, shown.unit_rejected) == {
+        "src": ("record", "record", "record"),
+        "shape": ("record", "row", "record"),
+        "check": ("row", "row", "record"),
+        "load": ("row", "row", "record"),
+    }[name]

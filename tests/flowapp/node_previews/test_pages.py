@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 
 import pytest
 
@@ -47,6 +48,23 @@ def test_the_form_gets_a_count_for_each_rule(checked, as_, work):
     asked = start(client, node="files")
     work()
     assert "<li data-violations" not in look(client, asked).content.decode()
+
+
+def test_counts_of_exploded_records_name_their_unit(checked, as_, work, monkeypatch):
+    def exploded(job, cancellation):
+        rules = tuple(replace(rule, violations=1, evaluated=4) for rule in shown(job).rules)
+        units = {"unit_in": "record", "unit_rejected": "record"}
+        return replace(shown(job), rows_in=4, rows_out=8, rows_rejected=1, rules=rules, **units)
+
+    monkeypatch.setattr(executing, "preview_node", exploded)
+    client = as_("editor")
+    asked = start(client)
+    work()
+    answer = look(client, asked)
+    page = words(answer)
+    assert "4 records in, 8 rows out, 1 record rejected." in page
+    assert "notNull on id: 1 of 4 records rejected." in page
+    assert "Would reject 1 of 4 sampled records." in answer.content.decode()
 
 
 def test_a_value_that_is_cut_off_is_marked(checked, as_, work, monkeypatch):
