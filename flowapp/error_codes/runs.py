@@ -192,6 +192,12 @@ CODES = (
         "Export the state again with the same release of Flow.",
     ),
     ErrorCode(
+        "state.partly_imported",
+        "One database of a pipeline has its state, but another one failed.",
+        "Correct the cause, and import the file again: it adds what is missing.",
+        status=409,
+    ),
+    ErrorCode(
         "state.run_elsewhere",
         "A run of the file belongs to another pipeline here.",
         "Import into the workspace that has the pipeline.",

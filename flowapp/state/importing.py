@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import groupby
 from pathlib import Path
+from types import MappingProxyType
 
 from django.db import transaction
 from django.utils import timezone
@@ -29,7 +30,8 @@ RUNS_AT_ONCE, FILES_AT_ONCE = 50, 500
 
 @dataclass
 class Imported:
-    """What an import added to one pipeline, or would add. `error` is the reason if nothing was added."""
+    """What an import added to one pipeline, or would add. `error` is the reason if nothing was added to the control
+    database; `written` are the connections whose databases have committed by then."""
 
     pipeline: str
     runs: int = 0
@@ -38,18 +40,30 @@ class Imported:
     watermarks: int = 0
     notes: list[str] = field(default_factory=list)
     error: FlowError | None = None
+    written: list[str] = field(default_factory=list)
 
 
 def import_state(workspace: Workspace, path: Path, *, dry_run: bool = False) -> list[Imported]:
     """Import each pipeline of a file in its own transaction. A repeated import changes nothing.
 
-    Raises FlowError, before anything is imported, for a file that is damaged or of another workspace."""
+    All databases of a pipeline are tried before the first of them is changed. Raises FlowError, before anything is
+    imported, for a file that is damaged or of another workspace."""
     first = verify(path)
     _require_same_workspace(workspace, first)
+    tried = _import_each(workspace, path, dry_run=True)
+    if dry_run:
+        return tried
+    return _import_each(workspace, path, dry_run=False, failed={one.pipeline: one for one in tried if one.error})
+
+
+def _import_each(
+    workspace: Workspace, path: Path, *, dry_run: bool, failed: Mapping[str, Imported] = MappingProxyType({})
+) -> list[Imported]:
+    """Import each pipeline of the file, except those that have failed."""
     records = read(path)
-    next(records)
+    before = str(next(records)["tenant"])
     return [
-        _import_or_report(workspace, str(first["tenant"]), pipeline, members, dry_run)
+        failed.get(pipeline["id"]) or _import_or_report(workspace, before, pipeline, members, dry_run)
         for pipeline, members in _by_pipeline(records)
     ]
 
@@ -94,8 +108,17 @@ def _import_or_report(
             if dry_run:
                 transaction.set_rollback(True)
     except FlowError as error:
-        return Imported(head["id"], error=error)
+        return Imported(head["id"], error=_partly_imported(done, error) if done.written else error)
     return done
+
+
+def _partly_imported(done: Imported, error: FlowError) -> FlowError:
+    return FlowError(
+        "state.partly_imported",
+        f"Load records and watermarks of {done.pipeline} were written through {', '.join(done.written)}, but nothing "
+        f"else was imported. {error.message}",
+        hint=f"{error.hint} Then import the file again: it adds what is missing.".strip(),
+    )
 
 
 def _import_pipeline(
@@ -140,8 +163,8 @@ def _write_target(
     done: Imported,
     dry_run: bool,
 ) -> None:
-    """Write load records and watermarks into a target. They commit before the control database does; if that fails, the
-    next import finds them there."""
+    """Write load records and watermarks into a target. They commit before the control database and the next target do;
+    if one of these fails, the next import finds them there."""
     if name not in connections:
         done.notes.append(f"No target uses the connection {name} any more. Its load records were left out.")
         return
@@ -158,6 +181,7 @@ def _write_target(
         watermarks=watermarks,
         dry_run=dry_run,
     )
+    done.written += [] if dry_run else [name]
     _report(pipeline, written, done)
 
 

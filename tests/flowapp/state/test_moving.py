@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
+from executors.target_database import write_moved_state
 from flowapp.accounts.models import Workspace
+from flowapp.connections.fields import ConnectionFields
+from flowapp.connections.models import Connection
+from flowapp.connections.services import add_connection
 from flowapp.pipelines.models import Pipeline
+from flowapp.pipelines.services import save_version
 from flowapp.runs.dispatch import run_inline
 from flowapp.runs.load_units.models import LoadUnit
 from flowapp.runs.models import Run, State, Trigger
@@ -150,3 +156,48 @@ def test_a_file_holds_no_secret_and_only_its_reader_may_read_it(pipeline, target
         "load_record",
         "end",
     }
+
+
+def with_second_connection(pipeline, warehouse, file):
+    """Add a target of another connection to the pipeline, and export its state."""
+    fields = ConnectionFields(
+        "postgres", warehouse.host, warehouse.port, warehouse.database, warehouse.user, warehouse.password
+    )
+    add_connection(pipeline.workspace, "z_second", fields)
+    document = json.loads(pipeline.versions.get().document)
+    load = next(node for node in document["nodes"] if node["kind"] == "target")
+    document["nodes"].append({**load, "id": "second", "connection": "z_second", "table": "seconds"})
+    save_version(pipeline.workspace, json.dumps(document))
+    pipeline.refresh_from_db()
+    export_state(pipeline.workspace, [pipeline], file)
+
+
+def test_no_database_is_changed_if_another_one_of_the_pipeline_fails(pipeline, target, file, warehouse, sql):
+    run_inline(pipeline, engine=TableEngine())
+    with_second_connection(pipeline, warehouse, file)
+    sql("truncate flow_meta.load_commits")
+    Connection.objects.filter(name="z_second").update(port=1)
+    [done] = import_state(pipeline.workspace, file)
+    assert (done.error.code, done.written) == ("target.unreachable", [])
+    assert sql("select count(*) from flow_meta.load_commits") == [(0,)]
+
+
+def test_an_import_that_ends_between_two_databases_says_so_and_is_completed(
+    pipeline, target, file, warehouse, sql, monkeypatch
+):
+    run_inline(pipeline, engine=TableEngine())
+    with_second_connection(pipeline, warehouse, file)
+    sql("truncate flow_meta.load_commits")
+    ends_at = iter([False, False, False, True])
+
+    def write(connection, **given):
+        return write_moved_state(replace(connection, port=1) if next(ends_at) else connection, **given)
+
+    with monkeypatch.context() as patched:
+        patched.setattr("flowapp.state.importing.write_moved_state", write)
+        [done] = import_state(pipeline.workspace, file)
+    assert done.error.code == "state.partly_imported"
+    assert "were written through warehouse, but nothing else was imported" in done.error.message
+    assert sql("select count(*) from flow_meta.load_commits") == [(1,)]
+    [done] = import_state(pipeline.workspace, file)
+    assert (done.error, done.load_records) == (None, 0)
