@@ -86,9 +86,14 @@ def _check_new_table(view: TargetView) -> Iterator[Diagnostic]:
     missing = [name for name in view.projected.present if name not in {column.name for column in declared}]
     if missing:
         types, at = view.projected.types, view.at / "columns"
-        patch = [{"op": "add", "path": str(at / "-"), "value": {"name": n, "type": types.get(n)}} for n in missing]
+        added = [{"name": name, "type": types.get(name) or "string"} for name in missing]
+        patch = [{"op": "add", "path": str(at / "-"), "value": column} for column in added]
         message = f"The columns of a new table lack {listed(missing)}, which the rows have."
-        yield diagnose("target.column_missing", at, message, fixes=[patch] if all(map(types.get, missing)) else [])
+        if unknown := [name for name in missing if not types.get(name)]:
+            message += (
+                f" The fix adds {listed(unknown)} as string: only a run knows the type. Change it if you know it."
+            )
+        yield diagnose("target.column_missing", at, message, fixes=[patch])
     for i, column in enumerate(declared):
         if not column.nullable and view.projected.has(column.name) is False:
             at = view.at / "columns" / i

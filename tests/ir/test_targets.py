@@ -189,3 +189,15 @@ def test_modes_say_what_they_are_like():
     assert [mode.name for mode in LOAD_MODES.values() if mode.follows_stream] == ["cdc_mirror"]
     with pytest.raises(KeyError, match="known are append"):
         load_mode("replace")
+
+
+def test_a_column_of_unknown_type_is_offered_as_text():
+    made = orders(columns=[{"name": "id", "type": "bigint"}])
+    made["nodes"][1]["ops"] = [
+        {"op": "derive", "columns": {"twice": "id * 2"}},
+        {"op": "select", "columns": ["id", "twice"]},
+    ]
+    made["nodes"][2]["rowLevel"] = []
+    (found,) = [d for d in parsePipelineIR(made).warnings if d.code == "target.column_missing"]
+    assert [step["value"] for patch in found.fixes for step in patch] == [{"name": "twice", "type": "string"}]
+    assert "as string: only a run knows the type" in found.message
