@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from executors import accounting
 from executors.charsets import UTF8, Charset
@@ -13,7 +13,7 @@ from executors.destinations import load_destination
 from executors.destinations.base import own_columns
 from executors.errors import Cancelled, Failure
 from executors.model import RulePlan, StageColumn
-from executors.node_preview.model import CountUnit, NodePreview, NodePreviewJob, RulePreview
+from executors.node_preview.model import NodePreview, NodePreviewJob, RulePreview
 from executors.node_preview.rows import left_at, order_of, profile, reaches, row_preview
 from executors.node_preview.source import MOST_ROWS, Excerpt, read_excerpt, read_references
 from executors.ports import Cancellation
@@ -192,7 +192,7 @@ def _shown(job: NodePreviewJob, plan: _Plan, found: NodeRows, excerpt: Excerpt) 
     )
 
 
-def _units(path: Path, node: str, order: Mapping[str, int]) -> dict[str, CountUnit]:
+def _units(path: Path, node: str, order: Mapping[str, int]) -> dict[str, Any]:
     """Return what the counts of a node count: records until they are exploded, then rows."""
     if path.explode is None:
         return {}
@@ -234,7 +234,7 @@ def _types_of(working: dict[str, Working]) -> dict[str, ColumnType]:
     return {name: column.type for name, column in working.items()}
 
 
-def _counts(path: Path, node: str, read: int, found: NodeRows) -> dict[str, int]:
+def _counts(path: Path, node: str, read: int, found: NodeRows) -> dict[str, Any]:
     """Return the counts of the node, added up as in a run."""
     rejected = found.result.at_nodes("dropped_at")[node]
     if node == path.target.id:
