@@ -24,8 +24,8 @@ from executors.formats.files import changed
 from executors.model import SourceFile
 from executors.stores.base import Entry, WritableStore, unreachable
 
-TRIES = 3
-REQUEST_SECONDS, TRANSFER_SECONDS = 20.0, 60.0
+RETRIES = 2
+REQUEST_SECONDS, TRANSFER_SECONDS = 10.0, 60.0
 """The limits of a request without a body, and of one block of a transfer."""
 CHUNK_BYTES, AT_ONCE = 4 << 20, 4
 """A large read is split into requests of this size, of which so many run at once."""
@@ -54,7 +54,7 @@ def operator(service: str, **settings: str) -> opendal.Operator:
     """Return a client that retries what may succeed and that ends every request in a limited time."""
     made = opendal.Operator(service, **settings)
     made = made.layer(TimeoutLayer(timeout=REQUEST_SECONDS, io_timeout=TRANSFER_SECONDS))
-    return made.layer(RetryLayer(max_times=TRIES, min_delay=0.2, max_delay=3.0, jitter=True))
+    return made.layer(RetryLayer(max_times=RETRIES, min_delay=0.2, max_delay=3.0, jitter=True))
 
 
 class OpendalStore(WritableStore):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.urls import path
 
-from flowapp.connections import views
+from flowapp.connections import browsing, views
 
 app_name = "connections"
 
@@ -16,6 +16,7 @@ urlpatterns = [
     path("add/store/<slug:store_kind>/", views.add_store, name="add_store"),
     path("embedded/", views.add_embedded, name="embedded"),
     path("named/<slug:name>/", views.detail, name="detail"),
+    path("named/<slug:name>/files/", browsing.files, name="files"),
     path("named/<slug:name>/test/", views.test, name="test"),
     path("named/<slug:name>/password/", views.password, name="password"),
     path("named/<slug:name>/allow/", views.allowance, name="allow"),

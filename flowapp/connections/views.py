@@ -15,6 +15,7 @@ from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from flowapp.accounts.access import page
+from flowapp.accounts.roles import is_at_least
 from flowapp.connections.allowing import allow
 from flowapp.connections.embedded import NAME, connect_warehouse, offers_warehouse
 from flowapp.connections.fields import InvalidConnection
@@ -146,6 +147,7 @@ def _show(
         "used_by": used_by,
         "allows": connection.settings,
         "store_fields": _store_fields(connection),
+        "may_browse": is_at_least(request.role, "editor"),
         "allowance": allowance or _allowance_form(connection.settings),
     }
     return render_page(request, "connections/detail.html", context, status=status)

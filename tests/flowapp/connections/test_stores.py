@@ -17,6 +17,8 @@ from flowapp.connections.models import Connection
 from flowapp.connections.services import add_connection, replace_password, resolve
 from flowapp.connections.store_fields import StoreFields
 from flowapp.connections.stores import resolve_store
+from tests.connectors.s3.server import shared_server
+from tests.connectors.s3.storage import S3Storage
 
 pytestmark = pytest.mark.django_db
 
@@ -104,3 +106,30 @@ def test_the_command_adds_a_store(alices: Workspace, monkeypatch: pytest.MonkeyP
     args.set = ["bukket=x"]
     with pytest.raises(InvalidConnection, match="Known: bucket"):
         add_by_command(args)
+
+
+def test_a_database_has_no_page_of_files(connected: Workspace, as_: Callable[[str], Client]) -> None:
+    at = f"/w/{connected.slug}/connections/named/warehouse/"
+    assert as_("editor").get(f"{at}files/")["Location"] == at
+
+
+@pytest.mark.slow
+def test_editors_browse_the_files_of_a_store(workspace: Workspace, as_: Callable[[str], Client]) -> None:
+    storage = S3Storage(shared_server())
+    for name in ("a.csv", "sub/b.csv"):
+        storage.write(name, b"id,name\n1,<img src=x onerror=alert(1)>\n")
+    settings = storage.connection.settings
+    add_connection(workspace, "landing", StoreFields("s3", settings, storage.connection.secrets))
+    at = f"/w/{workspace.slug}/connections/named/landing/files/"
+    assert as_("viewer").get(at).status_code == 403
+    shown = as_("editor").get(at, {"folder": storage.path}).content.decode()
+    assert "a.csv" in shown
+    assert "sub/" in shown
+    head = as_("editor").get(at, {"folder": storage.path, "file": f"{storage.path}a.csv"}).content.decode()
+    assert "id,name" in head
+    assert "<img src=x" not in head
+    gone = as_("editor").get(at, {"folder": storage.path, "file": f"{storage.path}z.csv"}).content.decode()
+    assert "does not exist" in gone
+    assert "There are no files" in as_("editor").get(at, {"folder": "nowhere"}).content.decode()
+    replace_password(workspace, "landing", "wrong")
+    assert "source.credentials_refused" in as_("editor").get(at).content.decode()
