@@ -32,7 +32,7 @@ from executors.hooks.base import Interruption
 from executors.hooks.webhook import post_webhook
 from executors.hooks.webhook import sign as sign_webhook
 from executors.load_record import LoadCommit, LoadKind
-from executors.model import BackupRef, RunJob
+from executors.model import MODULE_BYTES, BackupRef, ModuleFacts, RunJob
 from executors.node_preview.model import LONGEST_VALUE, SAMPLE_KINDS, NodePreview, NodePreviewJob, SampleKind
 from executors.ports import Cancellation, Ports
 from executors.report import HookReport, RunReport, RunWarning
@@ -58,6 +58,7 @@ __all__ = [
     "LEAST_ROWS",
     "LONGEST_VALUE",
     "LOOKED_AT_BYTES",
+    "MODULE_BYTES",
     "SAMPLE_KINDS",
     "STEP_LABELS",
     "UNDONE",
@@ -73,6 +74,7 @@ __all__ = [
     "Key",
     "LoadCommit",
     "LoadKind",
+    "ModuleFacts",
     "NodePreview",
     "NodePreviewJob",
     "Ports",
@@ -90,6 +92,7 @@ __all__ = [
     "describe_connection_failure",
     "detect_file",
     "fit_file",
+    "inspect_module",
     "list_steps",
     "list_store",
     "may_commit",
@@ -125,6 +128,13 @@ def run(kind: RunKindName, job: RunJob, ports: Ports) -> RunReport:
 def list_steps(kind: RunKindName) -> tuple[Step[Any], ...]:
     """Return the steps of a kind of run in their order, without repetitions."""
     return tuple({step.name: step for step in STEPS[kind]}.values())
+
+
+def inspect_module(name: str, content: bytes) -> ModuleFacts:
+    """Compile a WebAssembly module and return its facts. Raises Terminal if it cannot be used as a custom transform."""
+    from executors.wasm import inspect_module
+
+    return inspect_module(name, content)
 
 
 def warm_up_spark() -> None:

@@ -20,6 +20,31 @@ if TYPE_CHECKING:
     from executors.holding import StagedLoad
 
 
+MODULE_BYTES = 24 << 20
+"""The largest WebAssembly module that can be stored, in bytes."""
+
+
+@dataclass(frozen=True, slots=True)
+class ModuleCode:
+    """The bytes of a WebAssembly module, which are those of its hash."""
+
+    name: str
+    sha256: str
+    content: bytes = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class ModuleFacts:
+    """What a module is. `imports` are the functions that it imports, `may_use` the kinds of access that these functions
+    could use."""
+
+    kind: str
+    sha256: str
+    size: int
+    imports: tuple[str, ...]
+    may_use: tuple[str, ...]
+
+
 @dataclass(frozen=True, slots=True)
 class Connection:
     """A resolved PostgreSQL connection. `repr` omits the password.
@@ -120,7 +145,8 @@ class RunJob:
     connections that hooks refer to. `waited` counts how often the run has waited for files; None
     means that it cannot wait (inline runs). `backup` identifies the backup that a restore uses, `rows` the rejected
     rows that the run works on. `approved` maps targets to loads that earlier attempts staged and a person has approved.
-    `only_targets` are the targets that a load is for; all if there are none.
+    `only_targets` are the targets that a load is for; all if there are none. `modules` are those of custom transforms,
+    by the text with which documents name them.
     """
 
     run_id: str
@@ -138,6 +164,7 @@ class RunJob:
     approved: Mapping[str, StagedLoad] = field(default_factory=dict)
     only_targets: frozenset[str] = frozenset()
     stores: Mapping[str, StoreConnection] = field(default_factory=dict)
+    modules: Mapping[str, ModuleCode] = field(default_factory=dict)
 
 
 # --- files -------------------------------------------------------------------------------------------------------

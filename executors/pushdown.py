@@ -35,6 +35,8 @@ def _before(op: ops.Op, name: str) -> str | None:
             return None if name in columns.values() else name
         case ops.Flatten() as flatten:
             return None if name in map(flatten.name_of, flatten.columns) else name
+        case ops.Custom() as custom:
+            return None if name in custom.made else name
         case ops.SqlQuery():
             return _before_query(op, name)
         case ops.Select() | ops.Drop() | ops.Filter() | Take():

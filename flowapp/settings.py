@@ -54,6 +54,7 @@ INSTALLED_APPS = [
     "flowapp.accounts",
     "flowapp.lists",
     "flowapp.connections",
+    "flowapp.modules",
     "flowapp.pipelines",
     "flowapp.uploads",
     "flowapp.alerts",

@@ -23,6 +23,7 @@ workspace_pages = [
     path("suggestions/", include("flowapp.suggestions.urls")),
     path("node-previews/", include("flowapp.node_previews.urls")),
     path("connections/", include("flowapp.connections.urls")),
+    path("modules/", include("flowapp.modules.urls")),
     path("plan/", include("flowapp.manifests.urls")),
     path("watermarks/", include("flowapp.watermarks.urls")),
     path("triggers/", include("flowapp.triggers.urls")),
@@ -42,6 +43,7 @@ api: list[URLPattern | URLResolver] = [
     path("", include("flowapp.suggestions.api")),
     path("", include("flowapp.node_previews.api")),
     path("", include("flowapp.connections.api")),
+    path("", include("flowapp.modules.api")),
     path("", include("flowapp.watermarks.api")),
     path("", include("flowapp.triggers.api")),
 ]

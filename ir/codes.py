@@ -57,6 +57,8 @@ _GRAPH = (
         "sources into one table, give it a target for each (append and upsert).",
     ),
     _error("inputs.is_target", "No node can read from a target. Read from the node before it."),
+    _error("custom.column_reserved", "Give the column another name."),
+    _error("custom.not_repeatable", "Remove access, or compute the column on the paths below the branch node."),
     _error("graph.cycle", "Remove one of the inputs so that rows flow in one direction."),
     _error("node.feeds_nothing", "Let a node read from it, or remove it."),
     _error("validate.must_feed_target", "Move the validate node after the last transform."),

@@ -15,6 +15,7 @@ from ir.nodes.branch import Take
 from ir.ops import (
     Aggregate,
     Cast,
+    Custom,
     Deduplicate,
     Derive,
     Drop,
@@ -233,6 +234,18 @@ def _aggregate(traces: Traces, op: Aggregate) -> Traces:
     return replace(traces, known=known, has_others=False)
 
 
+def _custom(traces: Traces, op: Custom) -> Traces:
+    """Every column that the module returns may depend on each of its inputs."""
+    read = [traces.of(name) for name in op.fields]
+    made = Trace(
+        _union(trace.sources for trace in read),
+        (*_union(trace.steps for trace in read), f"computed by the module {op.name} from {', '.join(op.fields)}"),
+        _union(trace.references for trace in read),
+        any(trace.of_rows for trace in read),
+    )
+    return replace(traces, known={**traces.known, **dict.fromkeys(op.made, made)}, gone=traces.gone - op.made.keys())
+
+
 def _query(traces: Traces, op: SqlQuery) -> Traces:
     """Every expression reads the columns before this op."""
     query = op.parsed()
@@ -269,6 +282,7 @@ FLOWS: dict[type[Op], Callable[..., Traces]] = {
     Aggregate: _aggregate,
     Join: _join,
     SqlQuery: _query,
+    Custom: _custom,
     Take: _rows_only,
 }
 """The effect of each op on the traces of columns."""

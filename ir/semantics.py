@@ -15,6 +15,7 @@ from ir.checks.base import Check
 from ir.columns import Columns
 from ir.connectors import CONNECTORS, TARGET_CONNECTORS, check_settings
 from ir.connectors.base import Connector, TargetConnector
+from ir.customs import check_customs
 from ir.destinations import Destinations
 from ir.diagnostics import Diagnostic, Skipped, diagnose, listed, shown
 from ir.explodes import check_explodes
@@ -278,6 +279,10 @@ def _check_explodes(subject: _Subject) -> Findings:
     yield from check_explodes(subject.graph)
 
 
+def _check_customs(subject: _Subject) -> Findings:
+    yield from check_customs(subject.graph)
+
+
 RULES: tuple[Callable[[_Subject], Findings], ...] = (
     _check_schedule,
     _check_graph,
@@ -292,5 +297,6 @@ RULES: tuple[Callable[[_Subject], Findings], ...] = (
     _check_windows,
     _check_aggregates,
     _check_explodes,
+    _check_customs,
     _check_targets,
 )

@@ -34,6 +34,48 @@ CODES = (
     ErrorCode("column.none_left", "A transform leaves no column.", "Keep at least one column."),
     ErrorCode("column.not_json", "An operation on JSON names another column.", "Name a column of JSON or text."),
     ErrorCode(
+        "custom.export_missing",
+        "A module does not export what Flow calls.",
+        "Export memory, flow_alloc, flow_prepare and flow_apply, or build a component of the world custom.",
+    ),
+    ErrorCode(
+        "custom.failing",
+        "A module fails for too many rows of a batch.",
+        "Correct the module. For bad values it should return a reason in the column _error.",
+    ),
+    ErrorCode(
+        "custom.import_refused",
+        "A module imports functions that Flow does not provide.",
+        "Build it for WASI preview 1 without other imports, or as a component without imports.",
+    ),
+    ErrorCode(
+        "custom.invalid_module",
+        "A module does not compile.",
+        "Upload a WebAssembly module or component, not its source.",
+    ),
+    ErrorCode(
+        "custom.module_missing",
+        "A module that the document names is not in the workspace.",
+        "Let an admin upload the module with this hash, or choose another module.",
+    ),
+    ErrorCode(
+        "custom.prepare_failed",
+        "A module refuses its columns or its config.",
+        "Correct fields, columns or config of the operation.",
+    ),
+    ErrorCode(
+        "custom.schema",
+        "A module returns other columns than the operation declares.",
+        "Correct columns of the operation, or the module.",
+    ),
+    ErrorCode(
+        "custom.timed_out",
+        "A call of a module took too long.",
+        "Run it again. If it happens again, the module needs fewer steps for a row.",
+        503,
+    ),
+    ErrorCode("custom.too_large", "A module is too large.", "Build it without debug information and for small size."),
+    ErrorCode(
         "deduplicate.order_type",
         "Rows cannot be ordered by a column of this type.",
         "Order by a number, a date, a time stamp or a text.",

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from executors.model import Connection, StoreConnection
+from executors.model import Connection, ModuleCode, StoreConnection
 from ir.pipeline import Pipeline
 
 SampleKind = Literal["first", "random", "failing"]
@@ -34,6 +34,7 @@ class NodePreviewJob:
     without_target: str = ""
     seed: int = 0
     stores: Mapping[str, StoreConnection] = field(default_factory=dict)
+    modules: Mapping[str, ModuleCode] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

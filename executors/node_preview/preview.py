@@ -44,7 +44,7 @@ def preview_node(job: NodePreviewJob, cancellation: Cancellation) -> NodePreview
     cancellation.on_cancel(interrupts.interrupt)
     try:
         with ExitStack() as stack:
-            session = stack.enter_context(RunSession(pool="previews"))
+            session = stack.enter_context(RunSession(pool="previews", modules=job.modules))
             interrupts.add(session.interrupt)
             target = job.pipeline.targets()[0]  # other targets are stand-ins for other branches
             path = job.pipeline.path_to(target)

@@ -34,18 +34,18 @@ def open_read_only(job: RunJob, ports: Ports, stack: ExitStack) -> Run:
 
 
 def _open(job: RunJob, ports: Ports, stack: ExitStack, *, read_only: bool) -> Run:
-    session = open_session(stack)
+    session = open_session(job, stack)
     files = FileSourceReader(job, ports, scanner(session), read_only=read_only)
     snapshots = SnapshotSourceReader(job, ports, stack, read_only=read_only)
     return run_of(job, ports, stack, session, SourceReaders(files, snapshots), read_only=read_only)
 
 
-def open_session(stack: ExitStack) -> RunSession:
+def open_session(job: RunJob, stack: ExitStack) -> RunSession:
     """Open a Spark session for this attempt. Spark is imported here, because the web process imports this module
     too."""
     from executors.spark.session import RunSession
 
-    return stack.enter_context(RunSession())
+    return stack.enter_context(RunSession(modules=job.modules))
 
 
 def scanner(session: RunSession) -> Scanner:

@@ -85,7 +85,7 @@ def replay_paths(job: RunJob) -> Iterable[Path]:
 
 def open_replay(job: RunJob, ports: Ports, stack: ExitStack, *, read_only: bool = False) -> Run:
     reader = RejectedRowsReader(job, rows_of(job))
-    return run_of(job, ports, stack, open_session(stack), reader, read_only=read_only)
+    return run_of(job, ports, stack, open_session(job, stack), reader, read_only=read_only)
 
 
 def choose_rows(run: Run, target: TargetRun) -> tuple[Choice, Reading | None]:

@@ -32,7 +32,7 @@ MOST_ROWS = 2_000
 
 
 def open_sample(job: RunJob, ports: Ports, stack: ExitStack) -> Run:
-    ports, session = without_effects(ports), open_session(stack)
+    ports, session = without_effects(ports), open_session(job, stack)
     files = NewestFilesReader(job, ports, scanner(session))
     snapshots = SnapshotSourceReader(job, ports, stack, read_only=True)
     return run_of(job, ports, stack, session, SourceReaders(files, snapshots), read_only=True)

@@ -34,7 +34,8 @@ from executors.spark.steps import Convert, Program, Step, flags_of
 from executors.spark.transforms import apply_op
 from executors.spark.types import is_native
 from executors.types import wire_type
-from executors.validation import ELEMENT, CastFlag, OpFlag, RejectFlag, TieFlag
+from executors.validation import ELEMENT, CastFlag, CustomFlag, OpFlag, RejectFlag, TieFlag
+from executors.wasm import CallModule
 from ir import ops
 from ir.connectors import CONNECTORS, config_of
 from ir.connectors.base import SourceConfig
@@ -62,7 +63,7 @@ def compile_path(
 
     Raises Terminal naming node and op: `source.column_missing`, `column.unknown`, `column.repeated`,
     `column.none_left`, `expression.invalid`, `expression.type`, `filter.not_boolean`, `rule.not_boolean`,
-    `fillNull.type`, `trim.type`, `column.not_json`.
+    `fillNull.type`, `trim.type`, `column.not_json`, and the errors of `check_prepared`.
     """
     observes = observe is not None
     compiler = Compiler(session, path, fields, frozenset(masked_by), references or {}, prefix, repeats_all=observes)
@@ -90,7 +91,8 @@ def mask_rejected(session: RunSession, path: Path, reading: Reading, compiled: C
     """Return the path compiled so that no expression is evaluated for a row that a cast or a rule of an earlier node
     rejects; None if no row is rejected. The result decodes more columns than expressions need and validates rules
     twice, so use it only after an expression failed."""
-    kinds = (RejectFlag,) if path.target.on_type_mismatch == "null" else (CastFlag, RejectFlag)
+    rejecting = (RejectFlag, CustomFlag)
+    kinds = rejecting if path.target.on_type_mismatch == "null" else (CastFlag, *rejecting)
     tried = {flag.column for flag in compiled.sink_flags() if isinstance(flag, kinds)}
     if not tried and not any(may_fail_for_rejected(path, index) for index in range(len(path.validates))):
         return None
@@ -216,7 +218,7 @@ class Compiler:
         """Add a flag of this node and return its column. A step sets its values."""
         flag = f"_flow_flag_{len(self.flags)}"
         self.flags.append(made := make(flag))
-        if isinstance(made, RejectFlag):
+        if isinstance(made, RejectFlag | CustomFlag):
             self._rejecting.add(flag)
         return flag
 
@@ -293,7 +295,7 @@ class Compiler:
         self.working[name] = Working(out, self.frame[out], flags=flags)
         self.convert(name, kind)
 
-    def programs(self) -> list[Program | Explode]:
+    def programs(self) -> list[Program | CallModule | Explode]:
         """Return the programs that run before this op."""
         return [*self.read, *(p for stage in self.stages if isinstance(stage, RunPrograms) for p in stage.programs)]
 

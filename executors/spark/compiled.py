@@ -9,7 +9,8 @@ from executors.model import SourceField, join_key
 from executors.reading import Reading
 from executors.spark.exploding import Explode
 from executors.spark.steps import Program, Step
-from executors.validation import NoBranchFlag, OpFlag, TieFlag
+from executors.validation import CustomFlag, NoBranchFlag, OpFlag, TieFlag
+from executors.wasm import CallModule
 from ir.pipeline import Path
 from ir.types import ColumnType
 
@@ -72,9 +73,9 @@ class Routes:
 
 @dataclass(frozen=True, slots=True)
 class RunPrograms:
-    """Runs programs on computed columns, between two stages of expressions."""
+    """Runs programs, or calls modules, on computed columns, between two stages of expressions."""
 
-    programs: tuple[Program, ...]
+    programs: tuple[Program | CallModule, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -293,7 +294,9 @@ class Compiled:
     def computed(self) -> list[str]:
         """Return the frame columns that the stages compute and the sink reads."""
         read = set(self.read_columns())
-        wanted = [column.base for column in self.working.values()] + [flag.column for flag in self.sink_flags()]
+        flags = self.sink_flags()
+        wanted = [column.base for column in self.working.values()] + [flag.column for flag in flags]
+        wanted += [flag.messages for flag in flags if isinstance(flag, CustomFlag)]
         if self.observed:
             wanted += [c.base for c in (*self.observed.before.values(), *self.observed.after.values())]
         made = [column for _, column in self.keeps]
@@ -307,7 +310,7 @@ class Compiled:
         pending = {name for program in self.sink_programs() for name in program.outputs}
         return list(dict.fromkeys([*made, *(name for name in wanted if name not in read and name not in pending)]))
 
-    def _between(self) -> list[Program]:
+    def _between(self) -> list[Program | CallModule]:
         return [program for stage in self.stages if isinstance(stage, RunPrograms) for program in stage.programs]
 
 

@@ -15,7 +15,7 @@ from executors.errors import Terminal
 from executors.spark.errors import translate
 from executors.spark.jobs import frame_of_numbers, map_task
 
-NEEDED = ("pyarrow", "numpy", "psycopg", "pgpq", "cryptography", "pydantic", "re2", "executors", "ir")
+NEEDED = ("pyarrow", "numpy", "psycopg", "pgpq", "cryptography", "pydantic", "re2", "wasmtime", "executors", "ir")
 """The packages that reader and sink import."""
 
 TASKS = 8

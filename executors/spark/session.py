@@ -6,7 +6,7 @@ import os
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Literal
@@ -15,6 +15,7 @@ from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
 from executors.errors import Failure
+from executors.model import ModuleCode
 from executors.spark import java
 from executors.spark.address import is_local, master, remote
 from executors.spark.errors import interrupted, translate
@@ -63,11 +64,11 @@ class RunSession:
 
     The session starts when it is first needed. When the block ends, it is reused by later runs, unless the run was
     interrupted or failed. On classic Spark, jobs of different pools share the cores fairly, and jobs of one pool run in
-    order.
+    order. `modules` are the modules of custom transforms, as documents name them.
     """
 
-    def __init__(self, pool: str = "") -> None:
-        self._lock, self._pool = threading.Lock(), pool
+    def __init__(self, pool: str = "", modules: Mapping[str, ModuleCode] | None = None) -> None:
+        self._lock, self._pool, self.modules = threading.Lock(), pool, modules or {}
         self._session: SparkSession | None = None
         self._interrupted = False
 

@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 from executors.grammar import PLAIN, Written, convert_column
 from executors.grammar.extracting import UNREADABLE, check_objects, find_match, find_values, read_documents, shape_of
 from executors.validation.target import without_empty
+from executors.wasm import CallModule
 from ir.json_paths import Step as PathStep
 from ir.types import ColumnType
 
@@ -142,19 +143,22 @@ def flags_of(steps: Sequence[Step]) -> list[str]:
 class ProgramsTask:
     """Runs programs on the batches of a task."""
 
-    programs: tuple[Program, ...]
+    programs: tuple[Program | CallModule, ...]
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         return (run_programs(batch, self.programs) for batch in batches)
 
 
-def run_programs(batch: pa.RecordBatch, programs: Sequence[Program]) -> pa.RecordBatch:
+def run_programs(batch: pa.RecordBatch, programs: Sequence[Program | CallModule]) -> pa.RecordBatch:
     """Return the batch with the result and the flags of each program. A program can start from the result of an earlier
-    one. Bad values do not raise errors."""
+    one. Bad values do not raise errors. Raises the errors of `CallModule.run`."""
     columns = dict(zip(batch.schema.names, batch.columns, strict=True))
     documents = _Documents()
     for program in programs:
-        columns |= _run(program, columns[program.base], documents)
+        if isinstance(program, CallModule):
+            columns |= program.run(columns)
+        else:
+            columns |= _run(program, columns[program.base], documents)
     return pa.RecordBatch.from_arrays(list(columns.values()), list(columns))
 
 

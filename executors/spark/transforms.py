@@ -11,6 +11,7 @@ import pyarrow as pa
 from executors.grammar import PLAIN, Written, convert_column
 from executors.spark.aggregate_columns import aggregate
 from executors.spark.branch_columns import take
+from executors.spark.custom_columns import custom
 from executors.spark.deduplicate_columns import deduplicate
 from executors.spark.explode_columns import explode
 from executors.spark.expression_columns import derive, keep
@@ -164,6 +165,7 @@ OPS: KindTable[Callable[[Compiler, Any], None]] = KindTable(
         ("aggregate", aggregate),
         ("join", join),
         ("sql", _sql),
+        ("custom", custom),
         ("take", take),
     ),
 )

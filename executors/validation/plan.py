@@ -109,7 +109,27 @@ class NoBranchFlag:
         return "satisfies none of the conditions"
 
 
-OpFlag = CastFlag | RejectFlag | TieFlag | FailedFlag | NoBranchFlag
+@dataclass(frozen=True, slots=True)
+class CustomFlag:
+    """A boolean frame column that is true where the module of a custom op rejects the row, or fails for it. The text
+    column `messages` contains the reasons. Such rows are rejected, whatever else the target allows."""
+
+    column: str
+    node: str
+    messages: str
+    module: str
+    field: None = None
+
+    @property
+    def kind(self) -> str:
+        return "custom"
+
+    @property
+    def message(self) -> str:
+        return f"is rejected by the module {self.module}"
+
+
+OpFlag = CastFlag | RejectFlag | TieFlag | FailedFlag | NoBranchFlag | CustomFlag
 """The results of an op for each row."""
 
 

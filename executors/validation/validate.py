@@ -22,6 +22,7 @@ from executors.validation.plan import (
     FILE,
     RECORD,
     CastFlag,
+    CustomFlag,
     Evaluated,
     NoBranchFlag,
     OpFlag,
@@ -82,14 +83,20 @@ def _validate_flags(findings: Findings, batch: pa.RecordBatch, plan: ValidationP
             flagged = pc.fill_null(batch.column(flag.column), False)
             severity = _severity(flag, plan)
             rule_id = f"{flag.kind}:{flag.field}" if flag.field else flag.kind
-            findings.add(node, rule_id, flag.kind, flag.field, severity, flagged, flag.message)
+            own = _own_messages(batch, flag, flagged) if isinstance(flag, CustomFlag) else None
+            findings.add(node, rule_id, flag.kind, flag.field, severity, flagged, flag.message, own)
         findings.leave(node)
+
+
+def _own_messages(batch: pa.RecordBatch, flag: CustomFlag, flagged: pa.BooleanArray) -> dict[int, str]:
+    rows = pc.indices_nonzero(flagged)
+    return dict(zip(rows.to_pylist(), batch.column(flag.messages).take(rows).to_pylist(), strict=True))
 
 
 def _severity(flag: OpFlag, plan: ValidationPlan) -> Severity:
     if isinstance(flag, CastFlag):
         return cast_severity(plan)
-    return "skip" if isinstance(flag, RejectFlag | NoBranchFlag) else "abort"
+    return "skip" if isinstance(flag, RejectFlag | NoBranchFlag | CustomFlag) else "abort"
 
 
 def _validate_rules(findings: Findings, batch: pa.RecordBatch, plan: ValidationPlan) -> None:

@@ -233,6 +233,8 @@ export type FunctionName =
 export interface Operations<DataFrame> {
   /** Makes one row of all rows that are equal in some columns. */
   aggregate(fields: { readonly by: readonly (string)[]; readonly columns: readonly ({ readonly as: string; readonly function: "count" | "sum" | "min" | "max" | "avg" | "countDistinct"; readonly column?: string })[] }): DataFrame;
+  /** Computes columns with a WebAssembly module that an admin has uploaded. */
+  custom(fields: { readonly module: string; readonly fields: readonly (string)[]; readonly columns: readonly ({ readonly name: string; readonly type: string })[]; readonly config?: Readonly<Record<string, unknown>>; readonly access?: readonly ("clock" | "random")[] }): DataFrame;
   /** Adds or replaces columns with Spark SQL expressions. */
   derive(fields: { readonly columns: Readonly<Record<string, string>> }): DataFrame;
   /** Makes one row of each element of a JSON array. */

@@ -24,6 +24,7 @@ GROUPS = (
     "flowapp.triggers.cli.trigger",
     "flowapp.backups.cli.backups",
     "flowapp.connections.cli.connection",
+    "flowapp.modules.cli.module",
     "flowapp.alerts.cli.alerts",
     "flowapp.channels.cli.channel",
     "flowapp.accounts.cli.user",

@@ -6,6 +6,26 @@ from ir.error_codes import ErrorCode
 
 CODES = (
     ErrorCode(
+        "custom.access_not_granted",
+        "A document declares access that its module does not have.",
+        "Let an admin grant it on the page Custom transforms, or remove it from the operation.",
+    ),
+    ErrorCode("custom.access_unknown", "There is no such kind of access.", "Grant clock or random."),
+    ErrorCode("custom.file_unreadable", "The file of a module cannot be read.", "Correct the path."),
+    ErrorCode("custom.module_unknown", "The module does not exist here.", "`flow module list` shows all.", status=404),
+    ErrorCode(
+        "custom.module_used",
+        "Pipelines use the module.",
+        "Save versions of these pipelines without it first.",
+        status=409,
+    ),
+    ErrorCode(
+        "custom.name_invalid",
+        "The name cannot be used for a module.",
+        "A name begins with a lower-case letter and has up to 63 lower-case letters, digits, - and _.",
+    ),
+    ErrorCode("custom.too_many", "The workspace has too many modules.", "Remove builds that no pipeline uses."),
+    ErrorCode(
         "draft.conflict",
         "The draft has changed since it was read.",
         "Load the draft again, then repeat your change if it is still needed.",

@@ -19,6 +19,7 @@ from executors.model import Connection
 from flowapp.accounts.models import Workspace
 from flowapp.connections.services import refuse_control_databases, resolve_connections, resolve_stores
 from flowapp.logs import log_crash
+from flowapp.modules.services import resolve_modules
 from flowapp.node_previews.services import cancelled, ended_by
 from flowapp.node_previews.store import (
     Answer,
@@ -70,7 +71,8 @@ def _start_spark(request: PreviewRequest) -> None:
 
 
 def make_job(request: PreviewRequest) -> NodePreviewJob:
-    """Build the engine's input. Raises FlowError if a connection is unknown or its secret cannot be decrypted."""
+    """Build the engine's input. Raises FlowError if a connection is unknown or its secret cannot be decrypted,
+    and the errors of `resolve_modules`."""
     document, workspace = read_document(request.document), Workspace.objects.get(pk=UUID(request.owner.workspace))
     return NodePreviewJob(
         id=request.id,
@@ -82,6 +84,7 @@ def make_job(request: PreviewRequest) -> NodePreviewJob:
         files_folder=settings.FILES_ROOT / workspace.slug,
         without_target=request.without_target,
         seed=request.seed,
+        modules=resolve_modules(workspace, document),
     )
 
 

@@ -12,6 +12,9 @@ class PipelinesConfig(Registers, AppConfig):
 
     def register(self) -> None:
         from flowapp.connections import usage
+        from flowapp.modules import usage as module_usage
         from flowapp.pipelines.connection_use import pipelines_naming
+        from flowapp.pipelines.module_use import pipelines_by_module
 
         usage.naming_pipelines.register(pipelines_naming)
+        module_usage.naming_pipelines.register(pipelines_by_module)

@@ -9,9 +9,12 @@ from typing import Any
 from django.conf import settings
 
 from flowapp.accounts.models import Workspace
+from flowapp.modules.models import CustomModule
+from flowapp.modules.selectors import list_modules
 from flowapp.pipelines.destinations import Found, find_destinations
 from flowapp.pipelines.documents import parse
 from flowapp.pipelines.headers import newest_header
+from flowapp.pipelines.module_use import check_modules, customs_in
 from ir.diagnostics import Diagnostic, InvalidPipeline, Skipped, listed, shown
 from ir.documents import Syntax, read_document
 from ir.json_text import JsonReader, JsonSyntaxError
@@ -23,13 +26,14 @@ from ir.spelling import guess
 @dataclass(frozen=True, slots=True)
 class Checked:
     """The result of a check. `value` is the plain document, None if the text is unreadable; `pipeline` is set if there
-    are no errors."""
+    are no errors. `modules` are those of the workspace, if the document has custom transforms."""
 
     value: Any
     pipeline: Document | None
     diagnostics: tuple[Diagnostic, ...]
     skipped: tuple[Skipped, ...]
     found: Found
+    modules: tuple[CustomModule, ...] = ()
 
     @property
     def errors(self) -> list[Diagnostic]:
@@ -62,12 +66,13 @@ def check_text(
         pipeline, diagnostics, skipped = parsed.pipeline, parsed.warnings, parsed.skipped
     except InvalidPipeline as error:
         diagnostics, skipped = error.diagnostics, error.skipped
-    unknown = tuple(_unknown_connections(value, found))
+    modules = tuple(list_modules(workspace)) if any(customs_in(value)) else ()
+    unknown = (*_unknown_connections(value, found), *check_modules(value, {build.ref: build for build in modules}))
     if unknown:
         with_position = read_document(text, syntax).with_position
         unknown = tuple(with_position(diagnostic) for diagnostic in unknown)
         pipeline = None
-    return Checked(value, pipeline, diagnostics + unknown, tuple(_with_reasons(value, skipped, found)), found)
+    return Checked(value, pipeline, diagnostics + unknown, tuple(_with_reasons(value, skipped, found)), found, modules)
 
 
 def _columns_seen(workspace: Workspace, value: Any) -> dict[str, list[str]]:

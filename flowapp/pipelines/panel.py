@@ -177,6 +177,7 @@ def _rules(view: DraftView, node: dict[str, Any]) -> FormRules:
         "connector": [Option(name, name) for name in offered],
         "connection": connections,
         "with": _references(view.last_good, node),
+        "module": _modules(view),
         **_branch_options(view.last_good, node),
     }
     of_hooks: dict[str, Sequence[Option]] = {
@@ -191,6 +192,13 @@ def _rules(view: DraftView, node: dict[str, Any]) -> FormRules:
     suggestions = _source_suggestions if node.get("kind") == "source" else _suggestions
     settled = {"connector"} if offered == [node.get("connector")] else set()
     return FormRules(options, suggestions, is_available, HIDDEN | _unused(node) | settled, ALWAYS_SHOWN)
+
+
+def _modules(view: DraftView) -> list[Option]:
+    """Return the modules of the workspace by name, with the beginnings of their hashes."""
+    builds = view.checked.modules
+    known = [Option(build.ref, f"{build.name} ({build.sha256[:12]}, {build.added_at:%Y-%m-%d})") for build in builds]
+    return known or [Option("", "No modules yet: an admin adds them on the page Custom transforms")]
 
 
 def is_available(name: str, tag: str) -> bool:

@@ -14,6 +14,7 @@ from flowapp.accounts.models import User, Workspace
 from flowapp.connections.allowing import allowances_of
 from flowapp.connections.services import resolve_connections, resolve_webhooks
 from flowapp.hook import Hook
+from flowapp.modules.services import require_modules
 from flowapp.pipelines.documents import parse, read_document, syntax_of
 from flowapp.pipelines.hook_roles import require_hook_role
 from flowapp.pipelines.models import Favourite, Pipeline, PipelineVersion
@@ -57,12 +58,14 @@ def save_version(
     """Save the text as the newest version of the pipeline that it names; an unchanged text makes no version.
 
     `expected_version` is the number of the version on which the edit is based, 0 for a new pipeline. `role` is the role
-    of the author. Raises InvalidPipeline, UnknownConnection, VersionConflict or FlowError `hook.needs_admin`."""
+    of the author. Raises InvalidPipeline, UnknownConnection, VersionConflict, FlowError `hook.needs_admin`, and the
+    errors of `require_modules`."""
     allowances = allowances_of(workspace)
     parsed = parse(document_text, syntax or syntax_of(document_text), allowances=allowances)
     document = parsed.pipeline
     resolve_connections(workspace, document)
     resolve_webhooks(workspace, document)
+    require_modules(workspace, document)
     for _ in range(TRIES):
         pipeline = _get_or_create(workspace, document.id)
         current = pipeline.latest_number

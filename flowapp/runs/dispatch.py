@@ -16,6 +16,7 @@ from executors.report import RunReport
 from flowapp.accounts.models import User
 from flowapp.connections.services import refuse_control_databases, resolve_connections, resolve_stores, resolve_webhooks
 from flowapp.logs import log_crash
+from flowapp.modules.services import resolve_modules
 from flowapp.pipelines.documents import read_document
 from flowapp.pipelines.models import Pipeline
 from flowapp.processes.heartbeats import process_name
@@ -123,6 +124,7 @@ def make_job(claim: Claim, run: Run, can_wait: bool) -> RunJob:
         backup=run_kind_of(run).backup(run),
         rows=run_kind_of(run).rows(run),
         only_targets=frozenset(run.only_targets),
+        modules=resolve_modules(run.workspace, document),
         waited=run.waits if can_wait and run.may_wait_for_files and run_kind_of(run).counts else None,
     )
 

@@ -35,6 +35,7 @@ ENTRIES = (
     Entry("backups:list", "Backups", "history"),
     Entry("health:home", "Health", "heartbeat"),
     Entry("connections:list", "Connections", "plug-connected"),
+    Entry("modules:list", "Custom transforms", "puzzle"),
     Entry("manifests:home", "Plan", "file-diff", role="editor"),
     Entry("accounts:settings", "Settings", "settings"),
 )

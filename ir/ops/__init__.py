@@ -9,6 +9,7 @@ from ir.kinds import KindTable
 from ir.ops.aggregate import Aggregate, AggregateColumn
 from ir.ops.base import Column, ColumnList, Op
 from ir.ops.columns import Cast, CastTo, Derive, Drop, FillNull, Rename, Select, Trim, TypeOrObject
+from ir.ops.custom import ACCESSES, ERROR_COLUMN, Custom, CustomColumn
 from ir.ops.explode import Explode
 from ir.ops.extract import JsonPath, RegexExtract
 from ir.ops.flatten import Flatten
@@ -35,6 +36,7 @@ OP_KINDS = (
     Aggregate,
     Join,
     SqlQuery,
+    Custom,
 )
 OPS: KindTable[type[Op]] = KindTable("op", ((tag_of(kind, "op"), kind) for kind in OP_KINDS))
 AnyOp = Annotated[
@@ -54,11 +56,14 @@ AnyOp = Annotated[
     | Window
     | Aggregate
     | Join
-    | SqlQuery,
+    | SqlQuery
+    | Custom,
     ByTag("op"),
 ]
 
 __all__ = [
+    "ACCESSES",
+    "ERROR_COLUMN",
     "OPS",
     "Aggregate",
     "AggregateColumn",
@@ -67,6 +72,8 @@ __all__ = [
     "CastTo",
     "Column",
     "ColumnList",
+    "Custom",
+    "CustomColumn",
     "Deduplicate",
     "Derive",
     "Drop",

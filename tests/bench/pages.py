@@ -126,6 +126,7 @@ def values(workspace: Workspace) -> dict[str, str]:
         "preview": run_id(),
         "trigger": run_id(),
         "proposal": propose_change(workspace).pk,
+        "sha256": "f" * 64,
     }
     return {name: str(value) for name, value in found.items()}
 

@@ -86,6 +86,17 @@ source_columns = st.lists(
 )
 added = ids.map(lambda name: f"added {name}")
 ops = st.one_of(
+    objects(
+        {
+            "op": st.just("custom"),
+            "module": st.just("check@sha256:" + "0f" * 32),
+            "fields": _distinct(columns),
+            "columns": st.lists(
+                objects({"name": added, "type": types}), min_size=1, max_size=2, unique_by=lambda one: one["name"]
+            ),
+        },
+        {"config": st.just({"a": [1]})},
+    ),
     objects({"op": st.just("trim"), "columns": _distinct(columns)}),
     objects({"op": st.just("cast"), "columns": st.dictionaries(columns, types, min_size=1, max_size=3)}),
     objects(

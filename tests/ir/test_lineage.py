@@ -184,5 +184,16 @@ def test_what_a_window_computes_comes_from_the_column_that_it_takes():
 def test_columns_that_other_rows_determine_include_those_computed_from_them():
     window = {"op": "window", "orderBy": [{"column": "b"}], "columns": [{"as": "n", "function": "rowNumber"}]}
     query = {"op": "sql", "query": "SELECT *, place * 2 AS twice FROM input"}
-    made = pipeline(window, rename(n="place"), derive(next="place + 1", c="a"), query)
-    assert columns_of_other_rows(made.path_to(made.targets()[0])) == ("place", "next", "twice")
+    module = {"module": "check@sha256:" + "0f" * 32, "fields": ["a", "next"]}
+    custom = {"op": "custom", **module, "columns": [{"name": "checked", "type": "string"}]}
+    made = pipeline(window, rename(n="place"), derive(next="place + 1", c="a"), query, custom)
+    found = columns_of_other_rows(made.path_to(made.targets()[0]))
+    assert found == ("place", "next", "twice", "checked")
+
+
+def test_every_column_of_a_module_comes_from_all_its_inputs():
+    module = "iban-check@sha256:" + "0f" * 32
+    columns = [{"name": "country", "type": "string"}, {"name": "b", "type": "string"}]
+    found = lineage({"op": "custom", "module": module, "fields": ["a", "b"], "columns": columns})
+    expected = Trace(("a", "b"), ("computed by the module iban-check from a, b",))
+    assert found.columns == {"a": Trace(("a",)), "b": expected, "country": expected}

@@ -14,6 +14,7 @@ from flowapp.channels.models import Channel, Delivery
 from flowapp.connections.fields import ConnectionFields
 from flowapp.connections.models import Connection
 from flowapp.manifests.models import Proposal
+from flowapp.modules.models import CustomModule
 from flowapp.pipelines.models import Pipeline, PipelineVersion
 from flowapp.quarantine.models import RowDecision, Selection
 from flowapp.runs.load_units.models import LoadUnit
@@ -52,6 +53,7 @@ OWNED = (
     Upload,
     Proposal,
     EventTrigger,
+    CustomModule,
 )
 
 

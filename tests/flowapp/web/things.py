@@ -17,6 +17,7 @@ from flowapp.connections.fields import ConnectionFields
 from flowapp.connections.services import add_connection
 from flowapp.lists.services import save_filter
 from flowapp.manifests.models import Proposal
+from flowapp.modules.models import CustomModule
 from flowapp.pipelines.models import Pipeline, PipelineVersion
 from flowapp.quarantine.models import Selection
 from flowapp.runs.load_units.models import LoadUnit
@@ -84,6 +85,9 @@ def make_things(workspace: Workspace, person: Callable[[str], User], warehouse: 
     )
     selection = Selection.objects.create(workspace=workspace, pipeline=pipeline, made_at=now, rows=1)
     trigger = EventTrigger.objects.create(workspace=workspace, pipeline=pipeline, name="export", secret="secretword")
+    module = CustomModule.objects.create(
+        workspace=workspace, name="warehouse", sha256="f" * 64, kind="module", size=8, content=b"secretword"
+    )
     _, token = add_token(workspace, "reader", "viewer", days=1)
     member = Membership.objects.get(user=person("admin"))
     saved = save_filter(workspace, person("admin"), "runs", "Failed", "state=failed")
@@ -110,4 +114,5 @@ def make_things(workspace: Workspace, person: Callable[[str], User], warehouse: 
         "selection": selection.pk,
         "proposal": proposal.pk,
         "trigger": trigger.pk,
+        "sha256": module.sha256,
     }

@@ -1,0 +1,9 @@
+"""Django configuration of this app."""
+
+from __future__ import annotations
+
+from django.apps import AppConfig
+
+
+class ModulesConfig(AppConfig):
+    name = "flowapp.modules"
