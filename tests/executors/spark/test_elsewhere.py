@@ -19,7 +19,10 @@ CONFORMANCE = HERE.parent / "conformance"
 SUITE = (
     *(HERE / name for name in ("test_columns.py", "test_first_failing.py", "test_one_pass.py", "test_probe.py")),
     *(CONFORMANCE / f"test_{name}.py" for name in ("every_mode_and_format", "several_targets", "postgres_source")),
-    *(CONFORMANCE / f"test_{name}.py" for name in ("deduplicate", "windows", "joins", "branches", "explodes")),
+    *(
+        CONFORMANCE / f"test_{name}.py"
+        for name in ("deduplicate", "windows", "joins", "branches", "explodes", "custom")
+    ),
 )
 """What differs by where Spark runs; the rest of conformance is about the target, which is the same everywhere."""
 

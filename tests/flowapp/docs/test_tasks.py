@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -34,6 +35,7 @@ ALONE = (
     "read-files-from-a-bucket",
     "select-with-sql",
     "go-to-production",
+    "use-a-custom-transform",
 )
 PROJECTS = ("follow-a-project", "keep-pipelines-in-git", "write-transforms-as-code")
 """Pages whose files `test_projects` plans and applies."""
@@ -191,3 +193,11 @@ def test_an_order_is_loaded_with_all_its_lines_or_not_at_all(follow) -> None:
         (1, 0, "A-1", 2),
         (1, 1, "B-7", 1),
     ]
+
+
+@pytest.mark.slow
+def test_accounts_with_a_wrong_iban_are_rejected(follow, tmp_path) -> None:
+    examples = Path(__file__).parents[3] / "docs/examples/custom-transforms"
+    shutil.copy(examples / "assemblyscript/iban_check.wasm", tmp_path)
+    reader = follow("use-a-custom-transform")
+    assert reader.query("select id, country from public.accounts order by 1") == [("1", "GB"), ("2", "DE"), ("4", None)]
