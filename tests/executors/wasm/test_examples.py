@@ -30,7 +30,7 @@ IBANS = {
     "zoë": (None, NONE),
     "": (None, NONE),
     "1234567890123456789": (None, NONE),
-    "DE8937040044053201300ß": (None, NONE),
+    "DE8937040044053201300é": (None, NONE),
     None: (None, None),
 }
 
