@@ -173,6 +173,7 @@ _SOURCES = (
     _error("pattern.malformed", "Correct the pattern."),
     _error("atomicity.folders", "Use different folders that differ from the source's path."),
     _error("format.separators", "Use two different single characters other than line breaks."),
+    _error("format.range", "Write the upper left cell first, such as A1:F200."),
     _error("encoding.unknown", "Use a name such as utf-8, utf-16, latin-1 or windows-1252."),
     _error("column.format_unused", "Only date, timestamp and timestamptz columns can have a format."),
     _error("column.format_repeated", "Remove one of them."),

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import codecs
+import re
 from collections.abc import Iterator
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
-from pydantic import Field
+from pydantic import Field, StringConstraints
 
-from ir.annotations import ByTag, tag_of
+from ir.annotations import ByTag, NoNewline, tag_of
 from ir.base import Spec
 from ir.diagnostics import Diagnostic, diagnose, shown
 from ir.kinds import KindTable
+from ir.not_yet import NOT_YET
 from ir.pointers import Pointer
 from ir.spelling import guess, words
 
@@ -36,9 +38,23 @@ ENCODINGS = words(
 """Python's names of text encodings; other codecs are excluded."""
 
 
-class Format(Spec):
-    """The base of all formats."""
+CellRange = Annotated[
+    str, StringConstraints(pattern=r"^[A-Z]{1,3}[1-9][0-9]{0,6}(:[A-Z]{1,3}[1-9][0-9]{0,6})?$"), NoNewline()
+]
+_CELL = re.compile(r"([A-Z]{1,3})([0-9]{1,7})")
 
+
+def _column(letters: str) -> int:
+    number = 0
+    for letter in letters:
+        number = number * 26 + ord(letter) - 64
+    return number
+
+
+class Format(Spec):
+    """The base of all formats. `label` is the name of the format on pages and in messages."""
+
+    label: ClassVar[str]
     type: str
 
     def kinds(self, at: Pointer) -> Iterator[tuple[str, str, Pointer]]:
@@ -73,19 +89,112 @@ class Delimited(Format):
 class Csv(Delimited):
     """Text with comma-separated values."""
 
+    label = "CSV"
     type: Literal["csv"]
 
 
 class Tsv(Delimited):
     """Text with tab-separated values."""
 
+    label = "TSV"
     type: Literal["tsv"]
     delimiter: OneCharacter = Field("\t", description="The character between two values.")
+
+
+class FixedColumn(Spec):
+    """A column of text of fixed width."""
+
+    name: Annotated[str, Field(min_length=1, max_length=1000)] = Field(
+        title="Column name", description="The name of the column."
+    )
+    width: Annotated[int, Field(ge=1, le=1_000_000)] = Field(description="The number of characters.")
+    start: Annotated[int, Field(ge=1, le=1_000_000)] | None = Field(
+        None,
+        description="The position of the first character; the first of a line is 1. Without it the column follows the "
+        "previous one.",
+    )
+
+
+class FixedWidth(Format):
+    """Text whose columns have fixed positions in each line."""
+
+    label = "fixed width"
+    type: Literal["fixed_width"]
+    columns: Annotated[list[FixedColumn], Field(min_length=1, max_length=5000)] = Field(
+        title="Positions", description="The columns with their widths, in characters."
+    )
+    skip_lines: Annotated[int, Field(ge=0, le=1000)] = Field(
+        0,
+        title="Lines before the rows",
+        description="How many lines at the start are not rows, such as a header. Empty lines do not count.",
+    )
+    trim: bool = Field(
+        True,
+        description="Whether blanks around a value are removed. A value of blanks only is then NULL.",
+        json_schema_extra={"advanced": True},
+    )
+    encoding: str = Field("utf-8", description="The text encoding, by its Python name.", examples=["cp1252"])
+    null_values: list[str] = Field(
+        default=[], title="Texts for NULL", description="Texts that are read as NULL.", examples=[["NA", "\\N"]]
+    )
+    on_bad_row: OnBadRow = BAD_ROW
+
+    def ranges(self) -> Iterator[tuple[FixedColumn, int, int]]:
+        """Yield each column with its first character, counted from 0, and the character after its last one."""
+        at = 0
+        for column in self.columns:
+            at = at if column.start is None else column.start - 1
+            yield column, at, at + column.width
+            at += column.width
+
+    def check(self, at: Pointer) -> Iterator[Diagnostic]:
+        seen: set[str] = set()
+        for index, column in enumerate(self.columns):
+            if column.name in seen:
+                message = f"The column {shown(column.name)} is declared twice."
+                yield diagnose("column.repeated", at / "columns" / index / "name", message)
+            seen.add(column.name)
+        yield from check_encoding(self.encoding, at / "encoding")
+
+
+class Xlsx(Format):
+    """A sheet of an Excel workbook."""
+
+    label = "Excel (.xlsx)"
+    type: Literal["xlsx"]
+    sheet: Annotated[str, Field(min_length=1, max_length=200)] | None = Field(
+        None, description="The name of the sheet. Without it the first visible sheet is read."
+    )
+    range: CellRange | None = Field(
+        None,
+        title="Cells",
+        description="The cells of the table, such as B3:F200. The first cell alone, such as B3, stands for all cells "
+        "below it and to its right.",
+        examples=["B3", "A1:F200"],
+    )
+    header: bool = Field(True, description="Whether the first row that is not empty contains the column names.")
+    null_values: list[str] = Field(
+        default=[], title="Texts for NULL", description="Texts that are read as NULL.", examples=[["NA", "#N/A"]]
+    )
+    on_bad_row: OnBadRow = BAD_ROW
+
+    def check(self, at: Pointer) -> Iterator[Diagnostic]:
+        if self.range and len(self.bounds()) > 2:
+            (left, top), (right, bottom) = self.bounds()[:2], self.bounds()[2:]
+            if right < left or bottom < top:
+                message = f"The cells {shown(self.range)} end before they begin."
+                yield diagnose("format.range", at / "range", message)
+
+    def bounds(self) -> tuple[int, ...]:
+        """Return the first column and row of the range, then the last ones if it has them, each counted from 1."""
+        found = _CELL.findall(self.range or "A1")
+        return tuple(number for letters, row in found for number in (_column(letters), int(row)))
 
 
 class Json(Format):
     """One JSON array of objects."""
 
+    label = "JSON"
     type: Literal["json"]
     on_bad_row: OnBadRow = BAD_ROW
 
@@ -93,6 +202,7 @@ class Json(Format):
 class Jsonl(Format):
     """One JSON object per line."""
 
+    label = "JSON lines"
     type: Literal["jsonl"]
     on_bad_row: OnBadRow = BAD_ROW
 
@@ -100,30 +210,37 @@ class Jsonl(Format):
 class Parquet(Format):
     """Apache Parquet files."""
 
+    label = "Parquet"
     type: Literal["parquet"]
 
 
 class Orc(Format):
     """Apache ORC files."""
 
+    label = "ORC"
     type: Literal["orc"]
 
 
 class Avro(Format):
     """Apache Avro files."""
 
+    label = "Avro"
     type: Literal["avro"]
 
 
 class Xml(Format):
     """XML documents."""
 
+    label = "XML"
     type: Literal["xml"]
 
 
-FORMAT_KINDS = (Csv, Tsv, Json, Jsonl, Parquet, Orc, Avro, Xml)
+FORMAT_KINDS = (Csv, Tsv, FixedWidth, Xlsx, Json, Jsonl, Parquet, Orc, Avro, Xml)
 FORMATS: KindTable[type[Format]] = KindTable("format", ((tag_of(kind, "type"), kind) for kind in FORMAT_KINDS))
-AnyFormat = Annotated[Csv | Tsv | Json | Jsonl | Parquet | Orc | Avro | Xml, ByTag("type")]
+READABLE = tuple(kind for kind in FORMAT_KINDS if ("format", tag_of(kind, "type")) not in NOT_YET)
+"""The formats that runs read."""
+READABLE_NAMES = f"{', '.join(kind.label for kind in READABLE[:-1])} and {READABLE[-1].label}"
+AnyFormat = Annotated[Csv | Tsv | FixedWidth | Xlsx | Json | Jsonl | Parquet | Orc | Avro | Xml, ByTag("type")]
 
 
 def check_encoding(name: str, at: Pointer) -> Iterator[Diagnostic]:

@@ -5,8 +5,6 @@ NOT_YET: tuple[tuple[str, str], ...] = (
     ("source connector", "azure_blob"),
     ("source connector", "sftp"),
     ("source connector", "http_pull"),
-    ("format", "orc"),
-    ("format", "avro"),
     ("format", "xml"),
 )
 """(family, name) of each kind."""

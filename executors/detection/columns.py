@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
 
@@ -95,6 +95,12 @@ def profile_typed(table: pa.Table, fields: Sequence[SourceField]) -> list[Column
         none_bad = pa.array(np.zeros(len(texts.values), dtype=bool))
         columns.append(Column(field, texts, codes, Inferred(field.type, distinct, none_bad)))
     return columns
+
+
+def as_text(column: Column) -> Column:
+    """Return the column as one of text, whatever its values look like."""
+    none_bad = pa.array(np.zeros(len(column.texts.values), dtype=bool))
+    return replace(column, inferred=Inferred(STRING, column.texts.values, none_bad))
 
 
 def one_array(values: pa.ChunkedArray) -> pa.Array:

@@ -10,19 +10,34 @@ import pyarrow as pa
 from pydantic import ValidationError
 
 from executors.detection import problems
-from executors.detection.columns import Column, describe, find_keys, find_null_words, one_array, profile, profile_typed
+from executors.detection.columns import (
+    Column,
+    as_text,
+    describe,
+    find_keys,
+    find_null_words,
+    one_array,
+    profile,
+    profile_typed,
+)
 from executors.detection.dialect import dialect_of
-from executors.detection.model import NOTHING_GIVEN, SHOWN_ROWS, Detection, GivenSettings, Problem
+from executors.detection.layout import layout_of
+from executors.detection.model import LOOKED_AT_BYTES, NOTHING_GIVEN, SHOWN_ROWS, Detection, GivenSettings, Problem
 from executors.detection.names import target_names
-from executors.detection.reading import Sheet, read_head_sheet, read_sheet
-from executors.detection.text import Text, read_text, refuse_unreadable
+from executors.detection.reading import Sheet, read_head_sheet, read_sheet, whole_part
+from executors.detection.text import Text, read_text, refuse_compressed, refuse_unreadable
+from executors.detection.workbook import find_table
 from executors.errors import InvalidContent, Terminal
 from executors.formats import FORMATS
+from executors.formats.compression import expanded_head
 from executors.grammar import canonical_text
-from ir.formats import Csv, Format, Json, Jsonl, Parquet, Tsv
+from ir.formats import FORMATS as FORMATS_OF_DOCUMENTS
+from ir.formats import Csv, FixedWidth, Format, Json, Jsonl, Tsv, Xlsx
 from ir.pointers import ROOT
 
-_PARQUET = b"PAR1"
+_TYPED = {b"PAR1": "parquet", b"Obj\x01": "avro", b"ORC": "orc"}
+"""Formats with types, by the first bytes of their files. Letters may also begin a text."""
+_BINARY = re.compile(rb"[\x00-\x08\x0e-\x1f]")
 _DELIMITED: dict[str, type[Csv] | type[Tsv]] = {"csv": Csv, "tsv": Tsv}
 _ARRAY_START = re.compile(rb"\s*\[\s*(?:[{\]]|$)")
 _OBJECT_LINE = re.compile(rb"\s*\{[^\r\n]*\}\s*(?:[\r\n]|$)")
@@ -36,10 +51,23 @@ def detect(head: bytes, name: str, *, is_whole: bool, given: GivenSettings = NOT
     """
     _refuse_unusable(given)
     refuse_unreadable(head, name)
-    if given.type == "parquet" or (given.type is None and head.startswith(_PARQUET)):
-        return _detect_parquet(head, name, is_whole)
+    stored = head
+    head, is_whole = expanded_head(stored, LOOKED_AT_BYTES, name, is_whole=is_whole)
+    if head is not stored:
+        refuse_unreadable(head, name)
+        refuse_compressed(head, name)
+    if given.type == "xlsx" or (given.type is None and head.startswith(b"PK\x03\x04")):
+        return _detect_workbook(head, name, is_whole)
+    if kind := _typed_kind(head, given):
+        return _detect_typed(head, name, kind, is_whole)
     text = read_text(head, name, given, is_whole=is_whole)
     kind = given.type or _kind_of(text.data, name)
+    if kind == "fixed_width" or (given.type is None and given.delimiter is None and kind == "csv"):
+        shown = text.data.decode(errors="replace")
+        if fmt := layout_of(shown, is_whole=is_whole, is_given=kind == "fixed_width"):
+            return _detect_fixed(text, name, fmt, is_whole)
+        if kind == "fixed_width":
+            raise _unusable(f"The lines of {name} have different lengths, so their columns have no fixed positions.")
     if kind in _DELIMITED:
         return _detect_delimited(text, name, given, kind if given.type else "", is_whole)
     return _detect_json(head, name, kind, is_whole)
@@ -105,6 +133,19 @@ def _detect_delimited(text: Text, name: str, given: GivenSettings, kind: str, is
     return _detection(fmt, sheet, columns, found, is_whole, ends_with_delimiter=dialect.ends_with_delimiter)
 
 
+def _detect_fixed(text: Text, name: str, fmt: FixedWidth, is_whole: bool) -> Detection:
+    sheet = read_head_sheet(text.data, name, fmt, is_whole)
+    columns = profile(sheet.table, sheet.fields)
+    found = [*text.problems]
+    if words := find_null_words(columns):
+        fmt, before = fmt.model_copy(update={"null_values": words}), columns
+        sheet = read_head_sheet(text.data, name, fmt, is_whole)
+        columns = profile(sheet.table, sheet.fields)
+        found += problems.of_nulls(before, columns, words)
+    fmt = fmt.model_copy(update={"encoding": text.encoding})
+    return _detection(fmt, sheet, columns, found, is_whole)
+
+
 def _read_delimited(text: Text, name: str, settings: dict[str, Any], is_whole: bool) -> Sheet:
     # The text is in UTF-8 by now.
     return read_head_sheet(
@@ -119,14 +160,36 @@ def _detect_json(head: bytes, name: str, kind: str, is_whole: bool) -> Detection
     return _detection(fmt, sheet, profile(sheet.table, sheet.fields), (), is_whole)
 
 
-def _detect_parquet(head: bytes, name: str, is_whole: bool) -> Detection:
-    fmt = Parquet.read({"type": "parquet"})
-    if head.startswith(_PARQUET) and not is_whole:
-        message = "A Parquet file describes its columns at its end, which was not read."
-        problem = Problem("parquet.not_read", message, "Nothing needs to be set: runs take them from the file.")
-        return Detection(fmt, (), (), (problem,), (), 0, False)
-    sheet = read_sheet(head, name, fmt)
-    return _detection(fmt, sheet, profile_typed(sheet.table, sheet.fields), (), True)
+def _detect_workbook(head: bytes, name: str, is_whole: bool) -> Detection:
+    if not is_whole:
+        return _not_read(Xlsx.read({"type": "xlsx"}))
+    found = find_table(head, name)
+    sheet = read_sheet(head, name, found.format)
+    columns = [as_text(one) if one.name in found.texts else one for one in profile(sheet.table, sheet.fields)]
+    return _detection(found.format, sheet, columns, found.problems, is_whole)
+
+
+def _not_read(fmt: Format) -> Detection:
+    message = f"This {fmt.label} file describes its columns in a part that was not read."
+    problem = Problem("columns.not_read", message, "Nothing needs to be set: runs take them from the file.")
+    return Detection(fmt, (), (), (problem,), (), 0, False)
+
+
+def _typed_kind(head: bytes, given: GivenSettings) -> str | None:
+    if given.type is not None:
+        return given.type if given.type in _TYPED.values() else None
+    is_binary = _BINARY.search(head[:64]) is not None
+    return next((kind for start, kind in _TYPED.items() if head.startswith(start) and is_binary), None)
+
+
+def _detect_typed(head: bytes, name: str, kind: str, is_whole: bool) -> Detection:
+    """Detect the columns of a file whose format has types, if the head holds their description."""
+    fmt = FORMATS_OF_DOCUMENTS[kind].read({"type": kind})
+    readable = head if is_whole else whole_part(head, name, kind)
+    if readable is None:
+        return _not_read(fmt)
+    sheet = read_sheet(readable, name, fmt)
+    return _detection(fmt, sheet, profile_typed(sheet.table, sheet.fields), (), is_whole)
 
 
 def _detection(

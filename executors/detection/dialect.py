@@ -127,6 +127,11 @@ def _named_delimiter(named: str) -> Iterator[Problem]:
 # --- header ------------------------------------------------------------------------------------------------------
 
 
+def has_header(records: Records) -> bool:
+    """Return whether the first record seems to contain names."""
+    return _header(records)[0]
+
+
 def _header(records: Records) -> tuple[bool, list[Problem]]:
     """Detect whether the first record contains names. If all values are text, this is unsure."""
     if not records:

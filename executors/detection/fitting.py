@@ -8,12 +8,13 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from executors.detection.columns import one_array, short
-from executors.detection.model import SHOWN_ROWS, GivenSettings
+from executors.detection.model import LOOKED_AT_BYTES, SHOWN_ROWS, GivenSettings
 from executors.detection.reading import Sheet, read_head_sheet
 from executors.detection.text import read_text
+from executors.formats.compression import expanded_head
 from executors.grammar import Written, canonical_text, convert_column
 from executors.validation.target import without_empty
-from ir.formats import Delimited, Format
+from ir.formats import Delimited, FixedWidth, Format
 from ir.nodes import SourceColumn
 from ir.types import STRING, ColumnType
 
@@ -49,6 +50,7 @@ class Fit:
 
 def fit(head: bytes, name: str, *, is_whole: bool, fmt: Format, columns: Sequence[SourceColumn]) -> Fit:
     """Read the rows of a head with these settings. Columns that the file lacks are left out. Raises Failure."""
+    head, is_whole = expanded_head(head, LOOKED_AT_BYTES, name, is_whole=is_whole)
     sheet = _read(head, name, is_whole, fmt)
     known = {field.name: position for position, field in enumerate(sheet.fields)}
     fitted = [_fit_column(sheet, known[column.name], column) for column in columns if column.name in known]
@@ -56,7 +58,7 @@ def fit(head: bytes, name: str, *, is_whole: bool, fmt: Format, columns: Sequenc
 
 
 def _read(head: bytes, name: str, is_whole: bool, fmt: Format) -> Sheet:
-    if not isinstance(fmt, Delimited):
+    if not isinstance(fmt, Delimited | FixedWidth):
         return read_head_sheet(head, name, fmt, is_whole)
     text = read_text(head, name, GivenSettings(encoding=fmt.encoding), is_whole=is_whole)
     return read_head_sheet(text.data, name, fmt.model_copy(update={"encoding": "utf-8"}), is_whole)

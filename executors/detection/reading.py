@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from executors.errors import InvalidContent
 from executors.formats import FORMATS
+from executors.formats.avro_blocks import Bytes, list_blocks, read_header
 from executors.formats.batches import HIDDEN
 from executors.formats.encodings import decoded
 from executors.formats.json_array import elements
@@ -85,6 +86,21 @@ def whole_records_of(data: bytes, name: str, fmt: Any) -> bytes:
     if finder.in_quotes:
         raise quote_not_closed(name)
     raise _record_too_long(name, len(data))
+
+
+def whole_part(data: bytes, name: str, kind: str) -> bytes | None:
+    """Return the part of a longer file's head that is a file of its own: the complete blocks of an Avro file. Return
+    None if the head cannot be read without the end of the file."""
+    if kind != "avro":
+        return None
+    content, end = Bytes([data]), 0
+    try:
+        header = read_header(content, name)
+        for block in list_blocks(content, header, name):
+            end = block.offset
+    except InvalidContent:
+        pass
+    return data[:end] if end else None
 
 
 def _whole_elements(data: bytes, name: str) -> bytes:

@@ -11,6 +11,7 @@ from executors.errors import InvalidContent
 from executors.formats.encodings import to_utf8
 from executors.formats.format_mismatches import HEAD_BYTES, guess_encoding
 from executors.formats.signatures import unreadable_kind
+from ir.formats import READABLE_NAMES
 
 _MARKS = ((codecs.BOM_UTF32_LE, "utf-32"), (codecs.BOM_UTF32_BE, "utf-32"))
 _WIDE_MARKS = ((codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
@@ -39,7 +40,17 @@ def refuse_unreadable(head: bytes, name: str) -> None:
         raise InvalidContent(
             "detection.unreadable",
             f"{name} is {kind.name}, which Flow cannot read.",
-            hint=f"{kind.advice} Flow reads CSV, TSV, JSON, JSON lines and Parquet.",
+            hint=f"{kind.advice} Flow reads {READABLE_NAMES}.",
+        )
+
+
+def refuse_compressed(head: bytes, name: str) -> None:
+    """Raises InvalidContent for content that cannot be read from a compressed file, because it is not text."""
+    if head.startswith(b"PAR1"):
+        raise InvalidContent(
+            "detection.unreadable",
+            f"{name} is a compressed Parquet file; only text is read from compressed files.",
+            hint="Unpack it first. Such a format compresses its data itself.",
         )
 
 
@@ -52,7 +63,7 @@ def read_text(head: bytes, name: str, given: GivenSettings, *, is_whole: bool) -
         raise InvalidContent(
             "detection.binary",
             f"{name} is not a text file, and none that Flow knows.",
-            hint="Flow reads CSV, TSV, JSON, JSON lines and Parquet. If it is text, choose its encoding.",
+            hint=f"Flow reads {READABLE_NAMES}. If it is text, choose its encoding.",
         )
     return Text(data, encoding, problems)
 

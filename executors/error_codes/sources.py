@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from ir.error_codes import ErrorCode
+from ir.formats import READABLE_NAMES
 
 CODES = (
     ErrorCode(
         "detection.binary",
         "The file is neither text nor of a kind that Flow knows.",
-        "Flow reads CSV, TSV, JSON, JSON lines and Parquet. If it is text, choose its encoding.",
+        f"Flow reads {READABLE_NAMES}. If it is text, choose its encoding.",
     ),
     ErrorCode("detection.empty", "The file has no content.", "Send the file again, or choose one with content."),
     ErrorCode(
@@ -25,7 +26,7 @@ CODES = (
     ErrorCode(
         "detection.unreadable",
         "Flow cannot read files of this kind.",
-        "Convert the file to CSV, TSV, JSON, JSON lines or Parquet.",
+        f"Convert the file. Flow reads {READABLE_NAMES}.",
     ),
     ErrorCode(
         "source.changed",
@@ -114,6 +115,11 @@ CODES = (
         "source.path_outside",
         "A file is a link out of the workspace's folder.",
         "Put files into the workspace's folder itself; links must not lead out of it.",
+    ),
+    ErrorCode(
+        "source.sheet_unknown",
+        "The workbook does not have the sheet.",
+        "Correct the sheet in the source's format, or leave it out to read the first one.",
     ),
     ErrorCode(
         "source.quote_not_closed",

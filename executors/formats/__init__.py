@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Protocol
 
-from executors.formats import csv, json_array, jsonl, parquet
+from executors.formats import avro, csv, fixed_width, json_array, jsonl, orc, parquet, xlsx
 from executors.formats.batches import Batches
 from executors.formats.files import LOCAL_FILES, FileStore
 from executors.model import FileScan, SourceField, SourceFile, Split
@@ -45,9 +45,13 @@ class FormatHandler(Protocol):
 _HANDLERS: tuple[tuple[str, Any], ...] = (
     ("csv", csv),
     ("tsv", csv),
+    ("fixed_width", fixed_width),
+    ("xlsx", xlsx),
     ("json", json_array),
     ("jsonl", jsonl),
     ("parquet", parquet),
+    ("avro", avro),
+    ("orc", orc),
 )
 
 FORMATS: KindTable[FormatHandler] = KindTable("file format", _HANDLERS)

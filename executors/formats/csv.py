@@ -16,6 +16,7 @@ from pyarrow import csv as arrow_csv
 from executors.errors import InvalidContent, Terminal
 from executors.formats import columns
 from executors.formats.batches import BadRecords, Batches, Framer, text_schema
+from executors.formats.compression import TextContent
 from executors.formats.encodings import bom_length, escaped, is_utf8, is_valid, to_utf8
 from executors.formats.files import (
     BLOCK_BYTES,
@@ -24,7 +25,6 @@ from executors.formats.files import (
     FileStore,
     HashedBlocks,
     blocks_of,
-    head_of,
     open_verified,
 )
 from executors.formats.format_mismatches import HEAD_BYTES, blaming_settings, find_mismatches
@@ -32,7 +32,6 @@ from executors.formats.limits import refuse_too_many_columns
 from executors.formats.records import Chunk, Offsets, RecordFinder, quote_not_closed, whole_records
 from executors.formats.separator_line import is_separator_line
 from executors.formats.splits import SplitPlanner, head_split
-from executors.formats.verified import ByteStream
 from executors.model import FileScan, SourceField, SourceFile, Split
 from ir.formats import Csv, Tsv
 from ir.nodes import SourceColumn
@@ -52,16 +51,17 @@ def scan(
     split_bytes: int = SPLIT_BYTES,
     block_bytes: int = BLOCK_BYTES,
 ) -> FileScan:
-    """Stream a file once. A file in another encoding than UTF-8 is one split.
+    """Stream a file once. A compressed file and one in another encoding than UTF-8 are one split.
 
     Raises Terminal for a missing declared column, an unusable setting, a wrong encoding and an unclosed quote.
     """
     finder = _finder(fmt)
     with store.open(file) as stream:
-        position = bom_length(head_of(stream), file.name) if is_utf8(fmt.encoding) else 0
-        mismatches = find_mismatches(b"".join(blocks_of(stream, 0, HEAD_BYTES)), fmt)
+        content = TextContent.of(stream, file.name, file.size)
+        position = bom_length(content.head(4), file.name) if is_utf8(fmt.encoding) else 0
+        mismatches = find_mismatches(content.head(HEAD_BYTES), fmt)
         with blaming_settings(mismatches):
-            top = _read_top(stream, file, fmt, declared)
+            top = _read_top(content, file, fmt, declared)
             if names := top.names:
                 columns.require_columns(file.name, names, declared)
         warnings = list(top.warnings)
@@ -70,12 +70,12 @@ def scan(
         stream.seek(0)
         blocks = HashedBlocks(stream, block_bytes)
         planner = SplitPlanner(file.size, split_bytes, skip=top.records)
-        for block in to_utf8(blocks, fmt.encoding):
+        for block in to_utf8(content.expand(blocks), fmt.encoding):
             planner.add(finder.starts(block) + position)
             position += len(block)
     if finder.in_quotes:
         raise quote_not_closed(file.name, planner.records)
-    plan = planner.splits if is_utf8(fmt.encoding) else planner.one_split
+    plan = planner.splits if _has_byte_offsets(content, fmt) else planner.one_split
     fields = tuple(SourceField(name, STRING) for name in names) or columns.declared_fields(declared)
     first_line = 1 + top.records if finder.one_line_each else None
     splits = plan(file, blocks.sha256)
@@ -95,15 +95,16 @@ def scan_head(
     unclosed quote."""
     finder = _finder(fmt)
     with store.open(file) as stream:
-        position = bom_length(head_of(stream), file.name) if is_utf8(fmt.encoding) else 0
-        with blaming_settings(find_mismatches(b"".join(blocks_of(stream, 0, HEAD_BYTES)), fmt)):
-            top = _read_top(stream, file, fmt, declared)
+        content = TextContent.of(stream, file.name, file.size)
+        position = bom_length(content.head(4), file.name) if is_utf8(fmt.encoding) else 0
+        with blaming_settings(find_mismatches(content.head(HEAD_BYTES), fmt)):
+            top = _read_top(content, file, fmt, declared)
             columns.require_columns(file.name, top.names, declared)
         starts = []
-        for block in to_utf8(blocks_of(stream, 0, most_bytes), fmt.encoding):
+        for block in to_utf8(content.first_blocks(most_bytes), fmt.encoding):
             starts.append(finder.starts(block) + position)
             position += len(block)
-    splits = head_split(file, np.concatenate(starts)[top.records :], in_bytes=is_utf8(fmt.encoding))
+    splits = head_split(file, np.concatenate(starts)[top.records :], in_bytes=_has_byte_offsets(content, fmt))
     fields = tuple(SourceField(name, STRING) for name in top.names)
     return FileScan(file, "", sum(split.records for split in splits), fields, splits)
 
@@ -111,7 +112,7 @@ def scan_head(
 def read_header(file: SourceFile, fmt: Delimited, store: FileStore) -> list[str]:
     """Return the column names in a file's first record. Raises as `scan` for an unreadable header."""
     with store.open(file) as stream:
-        return list(_read_top(stream, file, fmt, ()).names)
+        return list(_read_top(TextContent.of(stream, file.name, file.size), file, fmt, ()).names)
 
 
 def read(
@@ -129,20 +130,21 @@ def read(
     with its number and raw text. Raises Transient `source.changed`.
     """
     with open_verified(split, store) as stream:
-        top = _read_top(stream, split.file, fmt, declared)
+        content = TextContent.of(stream, split.file.name, split.file.size)
+        top = _read_top(content, split.file, fmt, declared)
         framer = Framer(split, text_schema(fields))
         parser = _CellReader(fmt, top.names, [f.name for f in fields if f.name in top.names], split.file.name)
-        for chunk in _chunks(stream, split, fmt, top.records, block_bytes):
+        for chunk in _chunks(content, split, fmt, top.records, block_bytes):
             yield from framer.batches(len(chunk.starts), *parser.read(chunk))
 
 
-def _chunks(stream: ByteStream, split: Split, fmt: Delimited, skip: int, block_bytes: int) -> Iterator[Chunk]:
+def _chunks(content: TextContent, split: Split, fmt: Delimited, skip: int, block_bytes: int) -> Iterator[Chunk]:
     """Return the complete records of a split. The first `skip` records of the file are not data."""
     finder, name = _finder(fmt), split.file.name
-    if is_utf8(fmt.encoding):
-        yield from whole_records(blocks_of(stream, split.start, split.end, block_bytes), finder, name)
+    if _has_byte_offsets(content, fmt):
+        yield from whole_records(blocks_of(content.stream, split.start, split.end, block_bytes), finder, name)
         return
-    blocks = to_utf8(blocks_of(stream, 0, split.file.size, block_bytes), fmt.encoding)
+    blocks = to_utf8(content.blocks(block_bytes), fmt.encoding)
     left = skip
     for chunk in whole_records(blocks, finder, name):
         rest = Chunk(chunk.data, chunk.starts[left:])
@@ -150,6 +152,11 @@ def _chunks(stream: ByteStream, split: Split, fmt: Delimited, skip: int, block_b
         if len(rest.starts):
             cut = int(rest.starts[0])
             yield Chunk(rest.data[cut:], rest.starts - cut)
+
+
+def _has_byte_offsets(content: TextContent, fmt: Delimited) -> bool:
+    """Return whether the offsets of records are those of bytes in the file."""
+    return content.compression is None and is_utf8(fmt.encoding)
 
 
 def _finder(fmt: Delimited) -> RecordFinder:
@@ -177,8 +184,8 @@ class _Top:
     records: int
 
 
-def _read_top(stream: ByteStream, file: SourceFile, fmt: Delimited, declared: Sequence[SourceColumn]) -> _Top:
-    blocks = to_utf8(blocks_of(stream, 0, file.size, 64 << 10), fmt.encoding)
+def _read_top(content: TextContent, file: SourceFile, fmt: Delimited, declared: Sequence[SourceColumn]) -> _Top:
+    blocks = to_utf8(content.blocks(64 << 10), fmt.encoding)
     records = chain.from_iterable(chunk.records() for chunk in whole_records(blocks, _finder(fmt), file.name))
     first, above = next(records, None), int(fmt.header)
     if first is not None and is_separator_line(first):

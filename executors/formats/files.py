@@ -94,20 +94,6 @@ def changed(file: SourceFile, what: str) -> Transient:
     )
 
 
-def first_bytes(file: SourceFile, most: int, store: FileStore) -> bytes:
-    """Return the first bytes of a file, at most `most`. Raises as `FileStore.open`."""
-    with store.open(file) as stream:
-        return b"".join(blocks_of(stream, 0, most))
-
-
-def head_of(stream: ByteStream) -> bytes:
-    """Return the first bytes of a file, enough for a byte order mark, and go back to the start."""
-    stream.seek(0)
-    head = stream.read(4)
-    stream.seek(0)
-    return head
-
-
 def blocks_of(stream: ByteStream, start: int, end: int, block_bytes: int = BLOCK_BYTES) -> Iterator[bytes]:
     """Yield the bytes `[start, end)` in blocks."""
     stream.seek(start)

@@ -13,10 +13,11 @@ from itertools import islice
 from typing import Any
 
 from executors.errors import Failure, InvalidContent, Terminal
-from executors.formats.files import FileStore, first_bytes
+from executors.formats.compression import TextContent
+from executors.formats.files import FileStore
 from executors.formats.separator_line import split_separator_line
 from executors.model import SourceFile
-from ir.formats import Delimited, Json, Jsonl
+from ir.formats import Delimited, FixedWidth, Json, Jsonl
 
 HEAD_BYTES = 64 << 10
 """How many bytes of a file are examined."""
@@ -61,10 +62,12 @@ def find_mismatches(head: bytes, fmt: Any) -> tuple[str, ...]:
 def mismatches_of(files: Iterable[SourceFile], fmt: Any, store: FileStore) -> tuple[str, ...]:
     """Return the mismatches in the first files of a format, without repetitions. Unreadable files are ignored."""
     found: dict[str, None] = {}
-    if isinstance(fmt, Delimited | Json | Jsonl):
+    if isinstance(fmt, Delimited | FixedWidth | Json | Jsonl):
         for file in islice(files, _FILES):
             with suppress(Failure):
-                found |= dict.fromkeys(find_mismatches(first_bytes(file, HEAD_BYTES, store), fmt))
+                with store.open(file) as stream:
+                    head = TextContent.of(stream, file.name, file.size).head(HEAD_BYTES)
+                found |= dict.fromkeys(find_mismatches(head, fmt))
     return tuple(found)
 
 

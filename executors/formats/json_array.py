@@ -8,8 +8,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from executors.errors import InvalidContent
 from executors.formats.batches import BadRecords, Batches, Framer, text_schema
 from executors.formats.columns import declared_fields, require_columns
+from executors.formats.compression import TextContent
 from executors.formats.encodings import UNDECODABLE, bom_length, decoded, escaped
-from executors.formats.files import BLOCK_BYTES, LOCAL_FILES, FileStore, HashedBlocks, blocks_of, head_of, open_verified
+from executors.formats.files import BLOCK_BYTES, LOCAL_FILES, FileStore, HashedBlocks, open_verified
 from executors.formats.json_rows import BadRecordError, FieldsFound, Row, columns_of, read_row
 from executors.formats.limits import refuse_too_many_columns, rows_for_cells
 from executors.formats.records import MOST_RECORD_BYTES, record_too_long
@@ -38,9 +39,11 @@ def scan(
     """Stream a file once, as one split. Raises Terminal `source.malformed` for an invalid or truncated array."""
     found, records = FieldsFound(), 0
     with store.open(file) as stream:
-        bom_length(head_of(stream), file.name)
+        content = TextContent.of(stream, file.name, file.size)
+        bom_length(content.head(4), file.name)
+        stream.seek(0)
         blocks = HashedBlocks(stream, block_bytes)
-        for text in elements(decoded(blocks), file.name):
+        for text in elements(decoded(content.expand(blocks)), file.name):
             records += 1
             row, nested, _ = _row(text)
             if row is not None:
@@ -65,8 +68,9 @@ def scan_head(
     stops after them. Raises as `scan`."""
     found, records, size = FieldsFound(), 0, 0
     with store.open(file) as stream:
-        bom_length(head_of(stream), file.name)
-        for text in elements(decoded(blocks_of(stream, 0, file.size)), file.name):
+        content = TextContent.of(stream, file.name, file.size)
+        bom_length(content.head(4), file.name)
+        for text in elements(decoded(content.blocks()), file.name):
             size += len(text.encode("utf-8", "surrogateescape"))
             if records and size > most_bytes:
                 break
@@ -92,7 +96,7 @@ def read(
     `source.changed`."""
     framer, names = Framer(split, text_schema(fields)), [f.name for f in fields]
     with open_verified(split, store) as stream:
-        blocks = blocks_of(stream, 0, split.file.size, block_bytes)
+        blocks = TextContent.of(stream, split.file.name, split.file.size).blocks(block_bytes)
         for texts in _grouped(elements(decoded(blocks), split.file.name), block_bytes, rows_for_cells(len(names))):
             good, bad = [], BadRecords()
             for index, text in enumerate(texts):

@@ -8,6 +8,7 @@ import numpy as np
 
 from executors.formats.batches import BadRecords, Batches, Framer, text_schema
 from executors.formats.columns import declared_fields, require_columns
+from executors.formats.compression import TextContent
 from executors.formats.encodings import bom_length, escaped, to_utf8
 from executors.formats.files import (
     BLOCK_BYTES,
@@ -16,7 +17,6 @@ from executors.formats.files import (
     FileStore,
     HashedBlocks,
     blocks_of,
-    head_of,
     open_verified,
 )
 from executors.formats.json_rows import BadRecordError, FieldsFound, Row, columns_of, read_row
@@ -40,15 +40,18 @@ def scan(
     """Stream a file once and read the keys of every line. Raises Terminal for a missing declared column."""
     found, planner, finder = FieldsFound(), SplitPlanner(file.size, split_bytes), RecordFinder()
     with store.open(file) as stream:
-        position = bom_length(head_of(stream), file.name)
+        content = TextContent.of(stream, file.name, file.size)
+        position = bom_length(content.head(4), file.name)
+        stream.seek(0)
         blocks = HashedBlocks(stream, block_bytes)
-        for chunk in whole_records(to_utf8(blocks, "utf-8"), finder, file.name):
+        for chunk in whole_records(to_utf8(content.expand(blocks), "utf-8"), finder, file.name):
             planner.add(chunk.starts + position)
             position += len(chunk.data)
             _add_fields(found, chunk, file.name)
     fields = found.fields() or declared_fields(declared)
     require_columns(file.name, [f.name for f in fields], declared)
-    splits, first_line = planner.splits(file, blocks.sha256), 1 if finder.one_line_each else None
+    plan = planner.one_split if content.compression else planner.splits
+    splits, first_line = plan(file, blocks.sha256), 1 if finder.one_line_each else None
     records = planner.records
     scan = FileScan(file, blocks.sha256, records, fields, splits, first_line=first_line, is_blank=not records)
     return scan.with_checksums(blocks.checksums)
@@ -65,13 +68,14 @@ def scan_head(
     """Scan the complete lines within the first bytes of a longer file, as one split. Raises as `scan`."""
     found, finder, starts = FieldsFound(), RecordFinder(), []
     with store.open(file) as stream:
-        position = bom_length(head_of(stream), file.name)
-        for chunk in whole_records(to_utf8(blocks_of(stream, 0, most_bytes), "utf-8"), finder, file.name):
+        content = TextContent.of(stream, file.name, file.size)
+        position = bom_length(content.head(4), file.name)
+        for chunk in whole_records(to_utf8(content.first_blocks(most_bytes), "utf-8"), finder, file.name):
             starts.append(chunk.starts + position)
             position += len(chunk.data)
             _add_fields(found, chunk, file.name)
     require_columns(file.name, [f.name for f in found.fields()], declared)
-    splits = head_split(file, np.concatenate(starts))
+    splits = head_split(file, np.concatenate(starts), in_bytes=content.compression is None)
     return FileScan(file, "", sum(split.records for split in splits), found.fields(), splits)
 
 
@@ -88,7 +92,10 @@ def read(
     `source.changed`."""
     framer, names = Framer(split, text_schema(fields)), [f.name for f in fields]
     with open_verified(split, store) as stream:
+        content = TextContent.of(stream, split.file.name, split.file.size)
         blocks = blocks_of(stream, split.start, split.end, block_bytes)
+        if content.compression:
+            blocks = to_utf8(content.blocks(block_bytes), "utf-8")
         chunks = whole_records(blocks, RecordFinder(), split.file.name)
         for chunk in (piece for whole in chunks for piece in whole.pieces(rows_for_cells(len(names)))):
             good, bad = [], BadRecords()

@@ -16,6 +16,13 @@ BATCH_CELLS = 4 << 20
 """The maximum number of cells of a batch: a NULL takes memory too."""
 
 
+MOST_EXPANDED_BYTES = 100 << 30
+"""The maximum size of the text in a compressed file. It is read as a stream, by one task."""
+
+FREE_BYTES, MOST_RATIO = 1 << 30, 200
+"""A compressed file may expand to FREE_BYTES, and beyond that to MOST_RATIO times its size."""
+
+
 def rows_for_cells(columns: int) -> int:
     return max(1, BATCH_CELLS // max(1, columns))
 

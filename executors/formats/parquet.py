@@ -3,28 +3,27 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
 from typing import Any, BinaryIO
 
 import pyarrow as pa
-import pyarrow.compute as pc
 from pyarrow import parquet
 
 from executors.errors import InvalidContent, Transient
-from executors.formats.arrow_types import column_type, convert_native, convert_native_to_text, shown_value
-from executors.formats.batches import BadRecords, Batches, Framer, typed_schema
+from executors.formats.arrow_types import column_type
+from executors.formats.batches import Batches, Framer, typed_schema
 from executors.formats.columns import require_columns
 from executors.formats.files import BLOCK_BYTES, LOCAL_FILES, SPLIT_BYTES, FileStore, HashedBlocks, open_verified
-from executors.formats.limits import BATCH_BYTES, MOST_ROW_BYTES
+from executors.formats.limits import BATCH_BYTES
 from executors.formats.parquet_limits import dictionary_columns, refuse_large_footer, refuse_unbounded, rows_per_batch
-from executors.formats.row_bytes import bounded, row_sizes
+from executors.formats.row_bytes import bounded
+from executors.formats.typed_rows import TypedRows
 from executors.formats.verified import VerifiedStream
 from executors.model import FileScan, SourceField, SourceFile, Split
 from ir.formats import Parquet
 from ir.nodes import SourceColumn
-from ir.types import STRING, ColumnType
 
 _MOST_ROWS = 1 << 16
 
@@ -113,7 +112,7 @@ def read(
             names = set(opened.schema_arrow.names)
             most = _rows_for(stream, footer, split, block_bytes, dictionary_paths)
         wanted = [f for f in fields if f.name in names]
-        types = {column.name: ColumnType.parse(column.type) for column in declared}
+        rows = TypedRows(wanted, declared, framer)
         with _opened(stream, split.file, metadata=footer, read_dictionary=dictionary_paths) as opened:
             batches = opened.iter_batches(
                 batch_size=most,
@@ -123,7 +122,7 @@ def read(
             )
             for batch in _reading(batches, stream, split.file):
                 for piece in bounded(batch, BATCH_BYTES):
-                    yield from _framed(piece, wanted, types, framer)
+                    yield from rows.frame(piece)
 
 
 def _rows_for(
@@ -137,35 +136,6 @@ def _rows_for(
     size: int = sum(footer.row_group(at).total_byte_size for at in groups)
     bounded_rows = rows_per_batch(stream, footer, groups, dictionary_paths, split.file.name)
     return max(1, min(_MOST_ROWS, bounded_rows, block_bytes * split.records // max(1, size)))
-
-
-def _framed(
-    batch: pa.RecordBatch, wanted: Sequence[SourceField], declared: Mapping[str, ColumnType], framer: Framer
-) -> Batches:
-    bad = BadRecords()
-    columns: dict[str, pa.Array] = {}
-    if batch.num_rows == 1 and row_sizes(batch)[0] > MOST_ROW_BYTES:
-        bad.add(0, f"the row takes more than {MOST_ROW_BYTES >> 20} MB", "(too large to show)")
-        yield from framer.batches(1, columns, bad)
-        return
-    for column in wanted:
-        values = batch.column(column.name)
-        if column.type == STRING and column.name in declared:
-            columns[column.name], failed = convert_native_to_text(values, declared[column.name])
-        else:
-            columns[column.name], failed = convert_native(values, column.type)
-        for index in pc.indices_nonzero(failed).to_pylist():
-            bad.add(index, f"column {column.name!r} does not fit {column.type}", _shown(batch.slice(index, 1)))
-    if bad.reasons:
-        keep = pa.array([index not in bad.reasons for index in range(batch.num_rows)])
-        columns = {name: values.filter(keep) for name, values in columns.items()}
-    yield from framer.batches(batch.num_rows, columns, bad)
-
-
-def _shown(row: pa.RecordBatch) -> str:
-    """Return one row as text for display."""
-    pairs = zip(row.schema.names, row.columns, strict=True)
-    return "; ".join(f"{name}: {shown_value(values)}" for name, values in pairs)
 
 
 @contextmanager

@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-HEAD_BYTES = 32
+HEAD_BYTES = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,21 +26,16 @@ SIGNATURES = tuple(
     Signature(re.compile(head, re.DOTALL), name, advice)
     for head, name, advice in (
         (
-            rb"PK(?:\x03\x04|\x05\x06)",
-            "an Excel workbook or a ZIP archive",
-            "Save a workbook as CSV (UTF-8); unpack an archive.",
+            rb"PK(?:\x05\x06|\x03\x04.{26}(?!\[Content_Types\]|_rels/|xl/|docProps/))",
+            "a ZIP archive",
+            _UNPACK,
         ),
         (rb"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an Excel workbook in the format before 2007", _AS_CSV),
-        (rb"\x1f\x8b\x08", "compressed with gzip", _UNPACK),
-        (rb"BZh[1-9]1AY&SY", "compressed with bzip2", _UNPACK),
-        (rb"\x28\xb5\x2f\xfd", "compressed with Zstandard", _UNPACK),
         (rb"\xfd7zXZ\x00", "compressed with xz", _UNPACK),
         (rb"7z\xbc\xaf\x27\x1c", "a 7z archive", _UNPACK),
         (rb"Rar!\x1a\x07", "a RAR archive", _UNPACK),
         (rb"%PDF-\d", "a PDF document", _CONVERT),
         (rb"SQLite format 3\x00", "a SQLite database", _CONVERT),
-        (rb"Obj\x01", "an Avro file", _CONVERT),
-        (rb"ORC[\x00-\x1f][\x00-\x08]", "an ORC file", _CONVERT),
         (rb"ARROW1\x00\x00", "an Arrow file", _CONVERT),
         (rb"(?:\xef\xbb\xbf)?<\?xml ", "an XML document", _CONVERT),
         (rb"(?i)(?:\xef\xbb\xbf)?<!doctype html", "an HTML page", _CONVERT),

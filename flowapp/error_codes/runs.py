@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ir.error_codes import ErrorCode
+from ir.formats import READABLE_NAMES
 
 CODES = (
     ErrorCode(
@@ -160,7 +161,7 @@ CODES = (
     ErrorCode(
         "upload.format_unreadable",
         "Flow cannot read files of this format.",
-        "Convert the file to CSV, TSV, JSON, JSON lines or Parquet.",
+        f"Convert the file. Flow reads {READABLE_NAMES}.",
     ),
     ErrorCode("upload.name_refused", "The file name is not allowed.", "Rename the file as the message says."),
     ErrorCode(

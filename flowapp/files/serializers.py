@@ -10,6 +10,8 @@ from executors.api import Detection, GivenSettings
 from flowapp.api.serializers import CamelSerializer, OptionalTextField, WireSerializer
 from flowapp.runs.load_units.models import LoadUnit, UnitState
 from flowapp.runs.load_units.selectors import is_to_be_loaded_again
+from ir.annotations import tag_of
+from ir.formats import READABLE
 
 
 class FileFilter(CamelSerializer[Any]):
@@ -50,11 +52,11 @@ class FileSerializer(CamelSerializer[LoadUnit]):
 
 # --- detection ---------------------------------------------------------------------------------------------------
 
-FORMAT_TYPES = ("csv", "tsv", "json", "jsonl", "parquet")
+FORMAT_TYPES = tuple(tag_of(kind, "type") for kind in READABLE)
 
 
 class FormatSerializer(WireSerializer[Any]):
-    """The format of a source as in the document. JSON and Parquet only have a type."""
+    """The format of a source as in the document. Formats without settings only have a type."""
 
     type = serializers.ChoiceField(FORMAT_TYPES, required=False)
     delimiter = serializers.CharField(required=False, trim_whitespace=False, max_length=1)

@@ -11,6 +11,7 @@ from typing import Any
 from executors.target_database import TableName
 from flowapp.starting.columns import Column
 from flowapp.starting.place import Place
+from ir.formats import FORMATS
 from ir.load_modes import LOAD_MODES
 from ir.pointers import Pointer
 from ir.schema import SCHEMA_ID
@@ -49,7 +50,7 @@ def make_document(slug: str, name: str, source: Node, columns: Sequence[Column],
 
 def file_source(folder: str, pattern: str, fmt: Node, columns: Sequence[Column], load: Load) -> Node:
     """Return a node that reads files. A pipeline that fails on invalid values also fails on unreadable rows."""
-    on_bad_row = {} if load.rejects or fmt["type"] == "parquet" else {"onBadRow": "abort"}
+    on_bad_row = {} if load.rejects or "on_bad_row" not in FORMATS[fmt["type"]].model_fields else {"onBadRow": "abort"}
     config = {"path": folder, "pattern": {"type": "glob", "value": pattern}, "format": {**fmt, **on_bad_row}}
     declared = {"columns": [column.source_column() for column in columns]} if columns else {}
     return {"id": "source", "kind": "source", "connector": "local_fs", "config": config, **declared}

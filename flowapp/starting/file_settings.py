@@ -6,15 +6,10 @@ from collections.abc import Iterator
 
 from executors.api import GivenSettings
 from flowapp.starting.answers import Answers, Choice, Setting, make_setting
-from ir.formats import ENCODINGS, Delimited, Format
+from ir.annotations import tag_of
+from ir.formats import ENCODINGS, READABLE, Delimited, Format
 
-TYPES = (
-    Choice("csv", "CSV"),
-    Choice("tsv", "TSV"),
-    Choice("json", "JSON array"),
-    Choice("jsonl", "JSON lines"),
-    Choice("parquet", "Parquet"),
-)
+TYPES = tuple(Choice(tag_of(kind, "type"), kind.label) for kind in READABLE)
 DELIMITERS = (
     Choice(",", "Comma ,"),
     Choice(";", "Semicolon ;"),

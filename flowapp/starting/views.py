@@ -37,6 +37,7 @@ from flowapp.web.errors import status_of
 from flowapp.web.htmx import HtmxRequest, render_page
 from ir.diagnostics import InvalidPipeline
 from ir.errors import FlowError
+from ir.formats import READABLE_NAMES
 
 CREATE, RUN, CONNECT = "create", "run", "connect"
 """The values of a form's buttons."""
@@ -72,7 +73,8 @@ WAYS = (
 def _render_home(request: HtmxRequest, error: FlowError | None = None) -> HttpResponse:
     listing = list_folder(request.workspace, "")
     ways = [(way, reverse(way.url, args=[request.workspace.slug])) for way in WAYS]
-    context = {"listing": listing, "files": listing.files[:MOST_SHOWN], "ways": ways, "error": error}
+    context = {"listing": listing, "files": listing.files[:MOST_SHOWN], "ways": ways, "formats": READABLE_NAMES}
+    context["error"] = error
     status = status_of(error) if error else 200
     return render_page(request, "starting/home.html", context, status=status)
 

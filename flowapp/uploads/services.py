@@ -23,6 +23,7 @@ from executors.api import HEAD_BYTES, unreadable_kind
 from flowapp.accounts.models import User, Workspace
 from flowapp.uploads.models import Upload
 from ir.errors import FlowError
+from ir.formats import READABLE_NAMES
 
 LONGEST_NAME = 200
 _REFUSED = re.compile(r'[\x00-\x1f\x7f/\\:*?"<>|]')
@@ -141,7 +142,7 @@ def _require_readable(name: str, file: UploadedFile[bytes]) -> None:
         raise InvalidUpload(
             "upload.format_unreadable",
             f"{name!r} is {found.name}, which Flow cannot read.",
-            hint=f"{found.advice} Flow reads CSV, TSV, JSON, JSON lines and Parquet.",
+            hint=f"{found.advice} Flow reads {READABLE_NAMES}.",
         )
 
 

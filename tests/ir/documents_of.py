@@ -46,7 +46,18 @@ formats = st.one_of(
         },
     ),
     objects({"type": st.sampled_from(["json", "jsonl"])}, {"onBadRow": st.sampled_from(["reject", "abort"])}),
-    objects({"type": st.just("parquet")}),
+    objects(
+        {
+            "type": st.just("fixed_width"),
+            "columns": st.just([{"name": "a", "width": 3}, {"name": "b", "width": 2, "start": 10}]),
+        },
+        {"skipLines": st.integers(0, 3), "trim": st.booleans(), "encoding": st.just("cp1252")},
+    ),
+    objects(
+        {"type": st.just("xlsx")},
+        {"sheet": st.just("Sales"), "range": st.sampled_from(["B3", "A1:XFD1048576"]), "header": st.booleans()},
+    ),
+    objects({"type": st.sampled_from(["parquet", "avro", "orc"])}),
 )
 patterns = st.one_of(
     objects({"type": st.just("glob"), "value": st.sampled_from(["*.csv", "a[1-3]?.csv", "_h.csv"])}),

@@ -240,7 +240,7 @@ def test_parquet_brings_its_own_types():
 
     assert [(column.name, column.type) for column in found.columns] == [("id", "bigint"), ("at", "timestamp")]
     assert (found.format.to_document(), found.rows[0]) == ({"type": "parquet"}, ("1", "1970-01-01 00:00:00"))
-    assert codes(detect(sink.getvalue()[:50], "a.parquet", is_whole=False)) == ["parquet.not_read"]
+    assert codes(detect(sink.getvalue()[:50], "a.parquet", is_whole=False)) == ["columns.not_read"]
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@ it and prints the result and the memory that it used."""
 
 from __future__ import annotations
 
+import gzip
 import json
 import resource
 import sys
@@ -108,6 +109,14 @@ def many_keys(path: Path) -> None:
     path.write_text("".join(f'{{"k{n}":1}}\n' for n in range(100_000)))
 
 
+def gzipped_line(path: Path) -> None:
+    """A line of 2 GB of one letter in 2 MB."""
+    with gzip.open(path, "wb") as file:
+        file.write(b"a\n")
+        for _ in range(2000):
+            file.write(b"x" * MB)
+
+
 LONG, TOO_LONG = b"x" * (60 * MB), b"x" * (100 * MB)
 DEEP = b"[" * (20 * MB)
 
@@ -121,6 +130,7 @@ CASES: dict[str, tuple[Any, Callable[[Path], None], str]] = {
     "parquet, long list": (Parquet(type="parquet"), long_list, "source.expands_too_much"),
     "parquet, nulls": (Parquet(type="parquet"), nulls, "50000000 rows"),
     "parquet, wide": (Parquet(type="parquet"), wide, "20000 rows"),
+    "csv.gz, one line": (Csv(type="csv"), gzipped_line, "source.expands_too_much"),
     "csv, 100,000 columns": (
         Csv(type="csv"),
         _write(b",".join(b"c%d" % n for n in range(100_000)), b"\n", b"," * 99_999, b"\n"),

@@ -2,24 +2,41 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import fastavro
 import pyarrow as pa
 import pytest
+from pyarrow import orc as orc_files
 from pyarrow import parquet as pq
 
 from executors.errors import Transient
 from executors.formats import FORMATS
 from executors.formats.verified import CHECKED_BYTES, Checksums, VerifiedStream
 from executors.model import FileScan
-from ir.formats import Csv, Json, Jsonl, Parquet
+from ir.formats import Avro, Csv, FixedWidth, Json, Jsonl, Orc, Parquet
 from tests.executors.formats.conftest import FileReader
 
 NUMBERS = range(100_000, 250_000)
+
+
+def avro(numbers: Any) -> bytes:
+    out = io.BytesIO()
+    schema = {"type": "record", "name": "r", "fields": [{"name": "n", "type": "long"}, {"name": "t", "type": "string"}]}
+    fastavro.writer(out, schema, [{"n": n, "t": "x" * 20} for n in numbers], sync_marker=bytes(16))
+    return out.getvalue()
+
+
+def orc(numbers: Any) -> bytes:
+    out = io.BytesIO()
+    texts = [f"{n:020}" for n in numbers]
+    orc_files.write_table(pa.table({"n": pa.array(numbers, pa.int64()), "t": texts}), out)
+    return out.getvalue()
 
 
 def parquet(numbers: Any) -> bytes:
@@ -34,9 +51,19 @@ CASES: dict[str, tuple[Any, Callable[[Any], bytes]]] = {
         Csv(type="csv", encoding="latin-1"),
         lambda numbers: b"n\n" + b"".join(b"%d\n" % n for n in numbers),
     ),
+    "csv, compressed": (
+        Csv(type="csv"),
+        lambda numbers: gzip.compress(b"n\n" + b"".join(b"%d\n" % n for n in numbers), 0, mtime=0),
+    ),
+    "fixed width": (
+        FixedWidth.read({"type": "fixed_width", "columns": [{"name": "n", "width": 6}]}),
+        lambda numbers: b"".join(b"%d\n" % n for n in numbers),
+    ),
     "jsonl": (Jsonl(type="jsonl"), lambda numbers: b"".join(b'{"n":%d}\n' % n for n in numbers)),
     "json": (Json(type="json"), lambda numbers: b"[" + b",".join(b'{"n":%d}' % n for n in numbers) + b"]"),
     "parquet": (Parquet(type="parquet"), parquet),
+    "avro": (Avro(type="avro"), avro),
+    "orc": (Orc(type="orc"), orc),
 }
 
 

@@ -13,7 +13,7 @@ from collections.abc import Callable
 import pyarrow as pa
 import pytest
 import zstandard
-from pyarrow import feather, orc
+from pyarrow import feather
 
 from executors.formats.signatures import HEAD_BYTES, unreadable_kind
 
@@ -21,7 +21,7 @@ from executors.formats.signatures import HEAD_BYTES, unreadable_kind
 def zipped() -> bytes:
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w") as archive:
-        archive.writestr("xl/workbook.xml", "<workbook/>")
+        archive.writestr("orders.csv", "id")
     return out.getvalue()
 
 
@@ -41,13 +41,9 @@ def sqlite() -> bytes:
 @pytest.mark.parametrize(
     ("content", "name"),
     [
-        (zipped(), "Excel workbook"),
-        (gzip.compress(b"id\n1\n"), "gzip"),
-        (bz2.compress(b"id\n1\n"), "bzip2"),
+        (zipped(), "ZIP"),
         (lzma.compress(b"id\n1\n"), "xz"),
-        (zstandard.compress(b"id\n1\n"), "Zstandard"),
         (sqlite(), "SQLite"),
-        (written(orc.write_table), "ORC"),
         (written(feather.write_feather), "Arrow"),
         (b'\xef\xbb\xbf<?xml version="1.0"?>', "XML"),
         (b"<!doctype html>\n", "HTML"),
@@ -55,7 +51,7 @@ def sqlite() -> bytes:
         (b"%PDF-1.7\n", "PDF"),
         (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(8), "Excel workbook"),
     ],
-    ids=["zip", "gzip", "bzip2", "xz", "zstd", "sqlite", "orc", "arrow", "xml", "html", "rar", "pdf", "xls"],
+    ids=["zip", "xz", "sqlite", "arrow", "xml", "html", "rar", "pdf", "xls"],
 )
 def test_a_file_that_no_format_reads_is_named(content: bytes, name: str) -> None:
     found = unreadable_kind(content[:HEAD_BYTES])
@@ -65,7 +61,21 @@ def test_a_file_that_no_format_reads_is_named(content: bytes, name: str) -> None
 
 @pytest.mark.parametrize(
     "content",
-    [b"", b"id\n", b"PK,name\n", b"BZhour;x\n", b"Object\n", b"PAR1", b"ORC\n1\n", b"<id>;x\n", b"\xef\xbb\xbfid\n"],
+    [
+        gzip.compress(b"id\n1\n"),
+        bz2.compress(b"id\n1\n"),
+        zstandard.compress(b"id\n1\n"),
+        b"",
+        b"id\n",
+        b"PK,name\n",
+        b"BZhour;x\n",
+        b"Object\n",
+        b"PAR1",
+        b"ORC\n1\n",
+        b"<id>;x\n",
+        b"\xef\xbb\xbfid\n",
+    ],
+    ids=str,
 )
 def test_files_that_are_read_are_not_mistaken_for_others(content: bytes) -> None:
     assert unreadable_kind(content[:HEAD_BYTES]) is None

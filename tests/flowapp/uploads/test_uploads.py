@@ -71,9 +71,9 @@ def test_a_thousand_young_files_cost_a_handful_of_queries(workspace, root, uploa
         assert uploaded_whole(workspace, files) == {str(sent)}
 
 
-def test_a_workbook_is_refused_whatever_its_name(workspace, root):
+def test_an_archive_is_refused_whatever_its_name(workspace, root):
     with pytest.raises(InvalidUpload) as refused:
         keep_upload(workspace, "in", SimpleUploadedFile("orders.csv", b"PK\x03\x04" + bytes(40)))
     assert refused.value.code == "upload.format_unreadable"
-    assert "Excel workbook" in refused.value.message
+    assert "ZIP archive" in refused.value.message
     assert not (root / "in/orders.csv").exists()
