@@ -10,8 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from flowapp.connections.models import Connection
+from flowapp.connections.services import resolve
 from flowapp.manifests.folders import write_folder
-from flowapp.manifests.models import AppliedPipeline
+from flowapp.manifests.models import AppliedConnection, AppliedPipeline
 from flowapp.pipelines.models import Pipeline, PipelineVersion
 from flowapp.pipelines.services import save_version, set_archived
 from tests.flowapp.manifests.conftest import PASSWORD, ProjectFiles, numbers
@@ -90,3 +92,40 @@ def test_killed_at_every_step_it_converges(
     assert Pipeline.objects.get(slug="archived").archived_at is None
     assert Pipeline.objects.get(slug="removed").archived_at is not None
     assert Pipeline.objects.get(slug="fresh").latest_number == 1
+
+
+def connection_of(project: ProjectFiles, name: str, database: str) -> str:
+    """Return the table of `flow.toml` for a further connection, with the server and the password of `warehouse`."""
+    declared = project.files["flow.toml"].partition("[connections.warehouse]")[2].partition("\n[")[0]
+    lines = [f'database = "{database}"' if line.startswith("database") else line for line in declared.splitlines()]
+    return "\n".join([f"\n[connections.{name}]", *lines, ""])
+
+
+def test_killed_between_connections_and_pipelines_it_converges(
+    project: ProjectFiles, tmp_path: Path, process_environment: dict[str, str]
+) -> None:
+    """The project has a new, a changed and a removed connection, and a pipeline that needs the new one."""
+    usual = project.files["flow.toml"]
+    project.files["flow.toml"] = usual + connection_of(project, "moved", "old") + connection_of(project, "gone", "old")
+    project.apply()
+    project.files["flow.toml"] = usual + connection_of(project, "moved", "new") + connection_of(project, "fresh", "new")
+    needs_fresh = numbers("needs", project.schema).replace('"connection": "warehouse"', '"connection": "fresh"')
+    project.files["pipelines/needs.json"] = needs_fresh
+    write_folder(tmp_path, project.files)
+    environment = {**process_environment, PASSWORD: project.environment[PASSWORD]}
+
+    steps = 0
+    while kill(tmp_path, project, environment, "in the transaction"):
+        assert kill(tmp_path, project, environment, "after")
+        steps += 1
+        # A pipeline is saved only after the connection that it needs, and a record only with its connection.
+        names = set(Connection.objects.values_list("name", flat=True))
+        assert "fresh" in names or not Pipeline.objects.filter(slug="needs").exists()
+        assert set(AppliedConnection.objects.values_list("name", flat=True)) <= names
+
+    assert steps == 4
+    assert project.plan().is_empty
+    stored = {connection.name: resolve(connection) for connection in Connection.objects.all()}
+    assert (set(stored), stored["moved"].database) == ({"warehouse", "moved", "fresh"}, "new")
+    assert {one.password for one in stored.values()} == {project.environment[PASSWORD]}
+    assert Pipeline.objects.get(slug="needs").latest_number == 1
