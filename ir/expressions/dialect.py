@@ -6,22 +6,18 @@ from typing import Any, ClassVar
 
 from sqlglot import exp
 from sqlglot.dialects.spark import Spark
-from sqlglot.errors import ParseError
 from sqlglot.parsers.spark import SparkParser
 from sqlglot.tokenizer_core import TokenType
 
-from ir.budget import spend
+from ir.expressions.counting import Counting
 
 _WRITTEN = "written"
-
-MAX_TRIES = 100
-"""The number of times that the parser may pass each token of an expression. Ordinary expressions need about 5."""
 
 
 class Dialect(Spark):
     """Spark's dialect without sqlglot's rewriting of functions: calls stay as written."""
 
-    class Parser(SparkParser):
+    class Parser(Counting, SparkParser):
         FUNCTIONS: ClassVar[dict[str, Any]] = {}
         FUNCTION_PARSERS: ClassVar[dict[str, Any]] = {
             name: SparkParser.FUNCTION_PARSERS[name] for name in ("CAST", "TRY_CAST")
@@ -33,19 +29,6 @@ class Dialect(Spark):
             sign: parse for sign, parse in SparkParser.UNARY_PARSERS.items() if sign != TokenType.PLUS
         }
         STRICT_CAST = True
-
-        def reset(self) -> None:
-            super().reset()
-            self._steps = 0
-
-        def _advance(self, times: int = 1) -> None:
-            """Count every token that the parser passes. It backtracks, and for some texts each level of nesting doubles
-            the number of attempts."""
-            self._steps += 1
-            if self._steps > MAX_TRIES * len(self._tokens) + MAX_TRIES:
-                raise ParseError.new("it can be read in too many ways")
-            spend(5)
-            super()._advance(times)
 
         def _parse_types(
             self,

@@ -1,0 +1,1 @@
+"""Reads MySQL and MariaDB. Nothing here writes."""

@@ -1,0 +1,199 @@
+"""Read-only sessions on MySQL and MariaDB.
+
+The driver is asynchronous, so each session runs it in an event loop of its own. Values arrive as the bytes that the
+server sends in its text protocol: the driver converts none of them, because its conversions lose digits of decimals and
+turn zero dates into NULL.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+from collections.abc import Coroutine, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from typing import Any
+
+import asyncmy
+from asyncmy.converters import conversions
+from asyncmy.cursors import SSCursor
+
+from executors.errors import Failure
+from executors.formats.files import BLOCK_BYTES
+from executors.model import Connection
+from executors.mysql.failures import connect_failure, failure_of
+
+Row = tuple[bytes | None, ...]
+
+_ENCODERS = {kind: encode for kind, encode in conversions.items() if not isinstance(kind, int)}
+"""Without decoders, values stay bytes."""
+
+_SQL_MODE = "STRICT_TRANS_TABLES,NO_ENGINE_SUBSTITUTION"
+"""Pinned, because other modes change how a query is parsed: ANSI_QUOTES and NO_BACKSLASH_ESCAPES change where a text
+ends."""
+
+_LIMITS = {True: "SET SESSION max_statement_time = {seconds}", False: "SET SESSION max_execution_time = {seconds}000"}
+"""By whether the server is MariaDB."""
+
+_FIRST_ROWS = 64
+_MOST_ROWS = 16_384
+_MOST_SECONDS = 4_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class ResultColumn:
+    """A column of a result as the server describes it. `length` is in bytes of the result's character set."""
+
+    name: str
+    type_code: int
+    flags: int
+    length: int
+    scale: int
+    charset: int
+
+
+class Session:
+    """A session in a read-only transaction, used by one thread."""
+
+    def __init__(self, runner: asyncio.Runner, conn: Any) -> None:
+        self._runner, self._conn = runner, conn
+
+    @property
+    def is_mariadb(self) -> bool:
+        return "MariaDB" in self._conn.get_server_info()
+
+    @property
+    def server_version(self) -> str:
+        """Return the version, such as `MariaDB 10.11.19` or `MySQL 8.4.3`."""
+        text = str(self._conn.get_server_info()).removeprefix("5.5.5-")  # MariaDB pretends to be this old MySQL
+        number, _, _ = text.partition("-")
+        return f"{'MariaDB' if self.is_mariadb else 'MySQL'} {number}"
+
+    @property
+    def is_encrypted(self) -> bool:
+        name = b"Ssl_cipher"
+        return any(row[0] == name and row[1] for row in self.rows("SHOW SESSION STATUS LIKE 'Ssl_cipher'"))
+
+    def rows(self, statement: str) -> list[Row]:
+        """Return all rows of a statement with a small result. Raises Failure."""
+        return [row for rows in self.stream(statement) for row in rows]
+
+    def columns(self, statement: str) -> tuple[ResultColumn, ...]:
+        """Return the columns of a statement whose rows are not read. Raises Failure."""
+        with self._cursor(statement) as cursor:
+            return tuple(
+                ResultColumn(f.name, f.type_code, f.flags, f.length, f.scale, f.charsetnr)
+                for f in cursor._result.fields  # `description` has neither the flags nor the character set
+            )
+
+    def stream(self, statement: str) -> Iterator[list[Row]]:
+        """Yield the rows, about `BLOCK_BYTES` at a time. Raises Failure, also if the server ends the result early."""
+        with self._cursor(statement) as cursor:
+            most = _FIRST_ROWS
+            while rows := self._run(cursor.fetchmany(most)):
+                yield rows
+                size = sum(len(value) for row in rows for value in row if value is not None) + len(rows)
+                most = max(1, min(_MOST_ROWS, most * 4, BLOCK_BYTES * len(rows) // size))
+
+    @contextmanager
+    def _cursor(self, statement: str) -> Iterator[Any]:
+        cursor = self._conn.cursor(cursor=SSCursor)
+        self._run(cursor.execute(statement))
+        try:
+            yield cursor
+        except GeneratorExit:
+            # The result is not read to its end. Closing the session is faster than reading the other rows.
+            self._conn.close()
+            raise
+        self._run(cursor.close())
+
+    def _run(self, work: Coroutine[Any, Any, Any]) -> Any:
+        try:
+            return self._runner.run(work)
+        except (asyncmy.errors.MySQLError, OSError, EOFError) as error:
+            raise failure_of(error) from None
+
+
+@contextmanager
+def connect(connection: Connection, *, seconds: int = _MOST_SECONDS, timeout: int = 10) -> Iterator[Session]:
+    """Open a session whose statements each take at most `seconds`, in one read-only transaction, within `timeout`
+    seconds. Raises Failure, whose text never contains the password."""
+    with asyncio.Runner() as runner:
+        conn = _opened(runner, connection, timeout)
+        session = Session(runner, conn)
+        try:
+            for statement in (
+                _LIMITS[session.is_mariadb].format(seconds=min(seconds, _MOST_SECONDS)),
+                f"SET SESSION sql_mode = '{_SQL_MODE}', time_zone = '+00:00'",
+                "START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY",
+            ):
+                session.rows(statement)
+            yield session
+        finally:
+            # The transaction has changed nothing, and a session that is broken cannot end it.
+            conn.close()
+
+
+def _opened(runner: asyncio.Runner, connection: Connection, timeout: int) -> Any:
+    """Return an open connection. With `prefer` and `allow`, a server without TLS is read without it."""
+    contexts = _tls_contexts(connection.sslmode)
+    for context in contexts:
+        try:
+            return runner.run(_connecting(connection, context, timeout))
+        except (asyncmy.errors.MySQLError, OSError, EOFError, UnicodeError) as error:
+            if context is not contexts[-1] and _has_no_tls(error):
+                continue
+            raise connect_failure(connection, error) from None
+    raise AssertionError("unreachable")
+
+
+async def _connecting(connection: Connection, context: ssl.SSLContext | None, timeout: int) -> Any:
+    return await asyncmy.connect(
+        host=connection.host,
+        port=connection.port,
+        user=connection.user,
+        password=connection.password.encode(),
+        database=connection.database,
+        charset="utf8mb4",
+        use_unicode=False,
+        conv=_ENCODERS,
+        ssl=context,
+        connect_timeout=timeout,
+        program_name="flow",
+    )
+
+
+def _tls_contexts(sslmode: str) -> Sequence[ssl.SSLContext | None]:
+    if sslmode == "disable":
+        return (None,)
+    context = ssl.create_default_context()
+    context.check_hostname = sslmode == "verify-full"
+    if not sslmode.startswith("verify"):
+        context.verify_mode = ssl.CERT_NONE
+    return (context, None) if sslmode in ("prefer", "allow") else (context,)
+
+
+def _has_no_tls(error: BaseException) -> bool:
+    """Return whether the server answered the TLS handshake in plain text."""
+    return "WRONG_VERSION_NUMBER" in str(error)
+
+
+def interrupt(connection: Connection, tag: str) -> None:
+    """End the statements that contain `tag`, from another thread. They raise."""
+    with connect(connection, timeout=5) as session:
+        for number, statement in session.rows(
+            "SELECT id, info FROM information_schema.processlist WHERE command = 'Query'"
+        ):
+            if statement is not None and tag.encode() in statement:
+                with suppress(Failure):  # It has ended.
+                    session.rows(f"KILL QUERY {int(number or 0)}")
+
+
+@contextmanager
+def of_node(node: str) -> Iterator[None]:
+    """Report failures as those of a source node."""
+    try:
+        yield
+    except Failure as failure:
+        failure.node = failure.node or node
+        raise

@@ -1,0 +1,78 @@
+"""Reads rows from MySQL and converts them to Arrow. Runs inside Spark's tasks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from executors.formats.batches import BadRecords, Batches, sparse, trailer
+from executors.model import SourceField
+from executors.mysql.client import Row, connect, of_node
+from executors.mysql.columns import Column, array_of, schema_of
+from executors.secrets import decrypt
+
+_LONGEST_SHOWN = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class QueryPart:
+    """All rows of the source: one statement is one consistent moment."""
+
+    statement: str
+    start: int = 0
+    end: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class MysqlReader:
+    """Reads the rows of one statement, which end with a trailer that holds their number."""
+
+    encrypted_connection: str
+    columns: tuple[Column, ...]
+    seconds: int
+    node: str
+
+    def read(self, part: QueryPart, fields: Sequence[SourceField]) -> Batches:
+        schema, count = schema_of(fields), 0
+        with of_node(self.node), connect(decrypt(self.encrypted_connection), seconds=self.seconds) as session:
+            for rows in session.stream(part.statement):
+                yield _batch(rows, count + 1, self.columns, schema)
+                count += len(rows)
+        yield trailer(schema, count)
+
+
+def _batch(rows: list[Row], first: int, columns: Sequence[Column], schema: pa.Schema) -> pa.RecordBatch:
+    try:
+        arrays, bad = _arrays(rows, columns), BadRecords()
+    except pa.ArrowInvalid:
+        bad = _take_bad_rows(rows, columns)
+        arrays = _arrays(rows, columns)
+    hidden = [
+        pa.array(np.zeros(len(rows), dtype=np.int32)),
+        pa.array(np.arange(first, first + len(rows), dtype=np.int64)),
+        sparse(len(rows), bad.reasons),
+        sparse(len(rows), bad.raw),
+    ]
+    return pa.RecordBatch.from_arrays([*hidden, *arrays], schema=schema)
+
+
+def _arrays(rows: Sequence[Row], columns: Sequence[Column]) -> list[pa.Array]:
+    return [array_of(values, column) for values, column in zip(zip(*rows, strict=True), columns, strict=True)]
+
+
+def _take_bad_rows(rows: list[Row], columns: Sequence[Column]) -> BadRecords:
+    """Replace rows with a value that cannot be read by rows of NULL, and return them as bad."""
+    bad = BadRecords()
+    for index, row in enumerate(rows):
+        for value, column in zip(row, columns, strict=True):
+            try:
+                array_of([value], column)
+            except pa.ArrowInvalid:
+                raw = b",".join(cell or b"" for cell in row)[:_LONGEST_SHOWN].decode(errors="backslashreplace")
+                bad.add(index, f"Column {column.field.name!r} holds a value that cannot be read.", raw)
+                rows[index] = (None,) * len(columns)
+                break
+    return bad

@@ -1,0 +1,87 @@
+"""The `mysql` connector: a table, view or query of a MySQL or MariaDB database."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from pydantic import ConfigDict, Field
+
+from ir.base import Spec, Text
+from ir.connectors.base import Connector, SourceConfig
+from ir.diagnostics import Diagnostic, diagnose
+from ir.mysql_queries import SYSTEM_SCHEMAS, check_query
+from ir.names import parse_table_name
+from ir.pointers import Pointer
+
+
+class MysqlTable(Spec):
+    """A table or view."""
+
+    database: str | None = Field(
+        None,
+        title="Database",
+        description="Its database. Without one, that of the connection.",
+        examples=["shop"],
+        min_length=1,
+        max_length=64,
+    )
+    name: str = Field(title="Table", description="Its exact name.", examples=["orders"], min_length=1, max_length=64)
+
+    def check(self, at: Pointer) -> Iterator[Diagnostic]:
+        if self.database and self.database.lower() in SYSTEM_SCHEMAS:
+            yield diagnose("query.not_allowed", at / "database", f"The schema {self.database} belongs to the server.")
+        for field, value in (("database", self.database or ""), ("name", self.name)):
+            if "\0" in value:
+                yield diagnose("query.malformed", at / field, "A name has no NUL character.")
+
+
+class MysqlConfig(SourceConfig):
+    """The rows of a table or of a query, all read by one statement."""
+
+    model_config = ConfigDict(title="Rows")
+
+    table: MysqlTable | None = Field(
+        None, title="Table", description="The table or view to read. Give a table or a query, not both."
+    )
+    query: Text | None = Field(
+        None,
+        description="One SELECT that changes nothing, without comments.",
+        examples=["SELECT * FROM orders"],
+        json_schema_extra={"multiline": True},
+    )
+
+    def check(self, at: Pointer) -> Iterator[Diagnostic]:
+        if (self.table is None) == (self.query is None):
+            what = "Neither a table nor a query is given." if self.table is None else "Both table and query are given."
+            yield diagnose("mysql.table_or_query", at, what)
+        if self.query is not None:
+            yield from check_query(self.query, at / "query")
+
+    @property
+    def location(self) -> str:
+        if self.table is None:
+            return str(self.query)
+        return f"{self.table.database}.{self.table.name}" if self.table.database else self.table.name
+
+
+def _table_settings(shared: Mapping[str, Any], table: str) -> dict[str, Any]:
+    """Return the settings for a table. Its name may include a database; otherwise it has that of `shared`, if any."""
+    others = {key: value for key, value in shared.items() if key != "database"}
+    if "." in table:
+        database, name = parse_table_name(table)
+        return {**others, "table": {"database": database, "name": name}}
+    return {**others, "table": {**{key: shared[key] for key in ("database",) if key in shared}, "name": table}}
+
+
+CONNECTOR = Connector(
+    "mysql",
+    "A table or query of a MySQL or MariaDB database.",
+    MysqlConfig,
+    reads="snapshot",
+    connection_kind="mysql",
+    keeps_order=False,
+    keeps_empty=True,
+    starts_with={"table": {"name": ""}},
+    table_settings=_table_settings,
+)
