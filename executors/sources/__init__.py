@@ -15,6 +15,7 @@ SOURCES: KindTable[str] = KindTable(
         ("local_fs", "executors.sources.local_fs:LocalFs"),
         ("s3", "executors.sources.object_store:ObjectStore"),
         ("postgres", "executors.sources.postgres:PostgresSource"),
+        ("mysql", "executors.sources.mysql:MysqlSource"),
     ),
 )
 
