@@ -165,7 +165,8 @@ _VALIDATION = (
 _SOURCES = (
     _error("source.connection_required", "Choose a stored connection."),
     _error("postgres.table_or_query", "Set either a table (schema and name) or a query."),
-    _error("query.malformed", "Write one SELECT as PostgreSQL reads it."),
+    _error("mysql.table_or_query", "Set either a table or a query."),
+    _error("query.malformed", "Write one SELECT in the grammar of the database."),
     _error("query.not_allowed", "Write one plain SELECT that changes nothing and gives the same rows each time."),
     _error("query.function_not_allowed", "Remove the function, or ask an admin to allow it on the connection."),
     _error("query.role_not_allowed", "Connect as a role with fewer rights, or ask an admin to allow this one."),

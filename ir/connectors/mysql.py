@@ -16,7 +16,9 @@ from ir.pointers import Pointer
 
 
 class MysqlTable(Spec):
-    """A table or view."""
+    """A table or view of MySQL."""
+
+    model_config = ConfigDict(title="Table of MySQL")
 
     database: str | None = Field(
         None,
@@ -39,7 +41,7 @@ class MysqlTable(Spec):
 class MysqlConfig(SourceConfig):
     """The rows of a table or of a query, all read by one statement."""
 
-    model_config = ConfigDict(title="Rows")
+    model_config = ConfigDict(title="Rows of MySQL")
 
     table: MysqlTable | None = Field(
         None, title="Table", description="The table or view to read. Give a table or a query, not both."
