@@ -19,6 +19,7 @@ up: demo-env ## start Flow and keep it running until Ctrl-C
 	@exec $(bin)/flow up
 
 test: dev-env ## all tests but the slow ones, with a browser
+	@tools/mariadb.sh
 	@FLOW_TEST_BROWSER="$$(tools/browser.sh)" && export FLOW_TEST_BROWSER && \
 		$(bin)/python -m pytest -m "not slow" -n 3 --dist worksteal $(ARGS)
 

@@ -33,6 +33,7 @@ from executors.hooks.webhook import post_webhook
 from executors.hooks.webhook import sign as sign_webhook
 from executors.load_record import LoadCommit, LoadKind
 from executors.model import MODULE_BYTES, BackupRef, ModuleFacts, RunJob
+from executors.mysql.probing import DatabaseProbe, probe_database
 from executors.node_preview.model import LONGEST_VALUE, SAMPLE_KINDS, NodePreview, NodePreviewJob, SampleKind
 from executors.ports import Cancellation, Ports
 from executors.report import HookReport, RunReport, RunWarning
@@ -65,6 +66,7 @@ __all__ = [
     "Cell",
     "ClaimedFile",
     "ColumnFit",
+    "DatabaseProbe",
     "DetectedColumn",
     "Detection",
     "Fit",
@@ -101,6 +103,7 @@ __all__ = [
     "peek_head",
     "post_webhook",
     "preview_node",
+    "probe_database",
     "probe_store",
     "propose",
     "read_head",

@@ -13,7 +13,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
-from executors.model import Connection
+from executors.model import StoreConnection
 from flowapp.embedded.ports import LOOPBACK, free_port
 
 _SERVER, _INSTALL = shutil.which("mariadbd", path="/usr/sbin:/usr/bin"), shutil.which("mariadb-install-db")
@@ -28,10 +28,10 @@ class MariaDB:
         self.folder, self.port = folder, port
         self._process: subprocess.Popen[bytes] | None = None
 
-    def connection(
-        self, database: str = "flow", user: str = "reader", password: str = "secret of reader"
-    ) -> Connection:
-        return Connection("shop", LOOPBACK, self.port, database, user, password)
+    def connection(self) -> StoreConnection:
+        """Return a connection that may only read the database `flow`."""
+        settings = {"host": LOOPBACK, "port": self.port, "database": "flow", "user": "reader", "sslmode": "prefer"}
+        return StoreConnection("shop", "mysql", settings, {"password": "secret of reader"})
 
     def run(self, *statements: str, database: str = "flow") -> None:
         """Run statements as the administrator."""

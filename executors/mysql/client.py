@@ -20,7 +20,7 @@ from asyncmy.cursors import SSCursor
 
 from executors.errors import Failure
 from executors.formats.files import BLOCK_BYTES
-from executors.model import Connection
+from executors.model import Connection, StoreConnection
 from executors.mysql.failures import connect_failure, failure_of
 
 Row = tuple[bytes | None, ...]
@@ -112,6 +112,20 @@ class Session:
             return self._runner.run(work)
         except (asyncmy.errors.MySQLError, OSError, EOFError) as error:
             raise failure_of(error) from None
+
+
+def database_of(connection: StoreConnection) -> Connection:
+    """Return the address and the credentials of a stored connection."""
+    settings = connection.settings
+    return Connection(
+        connection.name,
+        settings["host"],
+        settings["port"],
+        settings["database"],
+        settings["user"],
+        connection.secrets.get("password", ""),
+        settings["sslmode"],
+    )
 
 
 @contextmanager

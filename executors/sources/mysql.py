@@ -12,8 +12,7 @@ from psycopg import sql
 
 from executors.errors import Terminal
 from executors.formats.columns import require_columns
-from executors.model import Connection
-from executors.mysql.client import Session, connect, interrupt, of_node
+from executors.mysql.client import Session, connect, database_of, interrupt, of_node
 from executors.mysql.columns import Column, column_of
 from executors.mysql.read import MysqlReader, QueryPart
 from executors.mysql.statements import Name, text_of
@@ -63,9 +62,9 @@ class MysqlSource(SnapshotSource):
 
     def __init__(self, source: Source, context: SourceContext) -> None:
         super().__init__(source, context)
-        if not isinstance(context.connection, Connection):
-            raise TypeError(f"{source.connector} reads through a database connection")
-        self._source, self._connection = source, context.connection
+        if context.store is None:
+            raise TypeError(f"{source.connector} reads through a connection")
+        self._source, self._connection = source, database_of(context.store)
         self._config = config_of(source, MysqlConfig)
         self._seconds = max(1, int(min(context.most_seconds or _LONGEST_SECONDS, _LONGEST_SECONDS)))
         self._tag = f"flow run {context.claimant.run_id} reads {self.node}"

@@ -42,7 +42,7 @@ class Row:
 def files(request: HtmxRequest, name: str) -> HttpResponse:
     """Show a page of a folder. A store that does not respond is a result, not an error of the page."""
     connection = get_connection(request.workspace, name)
-    if connection.kind not in STORE_KINDS:
+    if connection.kind not in STORE_KINDS or STORE_KINDS[connection.kind].holds != "files":
         return redirect("connections:detail", request.workspace.slug, name)
     given = {key: request.GET.get(key, "")[:LONGEST_PATH].replace("\0", "") for key in ("folder", "after", "file")}
     folder = f"{given['folder'].strip('/')}/".lstrip("/")

@@ -21,8 +21,8 @@ from ir.manifests.stores.base import StoreField
 def fill_store(connection: Connection, fields: StoreFields) -> None:
     """Set the fields of an unsaved connection. Raises InvalidConnection."""
     settings, spec = require_store(fields), STORE_KINDS[fields.kind]
-    connection.host, connection.port = spec.server(settings)
-    connection.database, connection.user, connection.sslmode = spec.container(settings), spec.user(settings), ""
+    connection.host, connection.port = spec.server_of(settings)
+    connection.database, connection.user, connection.sslmode = spec.container_of(settings), spec.user_of(settings), ""
     connection.settings = {"fields": settings}
     connection.secret = encrypt(json.dumps({name: value for name, value in fields.secrets.items() if value}))
 
@@ -54,15 +54,29 @@ def resolve_store(connection: Connection) -> StoreConnection:
 
 
 def probe(connection: Connection) -> Report:
-    """List the store, and test what the key may do. Problems are part of the report and are not raised."""
-    from executors.api import probe_store  # It loads all kinds of runs, which most users of connections do not need.
-
+    """Connect, and test what the key or the user may do. Problems are part of the report and are not raised."""
     title, part = STORE_KINDS[connection.kind].title, f" {connection.database}" if connection.database else ""
     tried = f"{title}{part} at {connection.host}:{connection.port}"
     tried += f", as {connection.user}" if connection.user else ""
     try:
-        found = probe_store(resolve_store(connection))
+        facts, notes = _PROBES[STORE_KINDS[connection.kind].holds](resolve_store(connection))
     except FlowError as error:
         return Report(tried, error.to_json())
-    facts: dict[str, Any] = {"canList": True, "canRead": found.can_read, "canMove": found.can_move}
-    return Report(tried, None, facts, found.notes)
+    return Report(tried, None, facts, notes)
+
+
+def _probe_files(connection: StoreConnection) -> tuple[dict[str, Any], tuple[str, ...]]:
+    from executors.api import probe_store  # It loads all kinds of runs, which most users of connections do not need.
+
+    found = probe_store(connection)
+    return {"canList": True, "canRead": found.can_read, "canMove": found.can_move}, found.notes
+
+
+def _probe_rows(connection: StoreConnection) -> tuple[dict[str, Any], tuple[str, ...]]:
+    from executors.api import probe_database
+
+    found = probe_database(connection)
+    return {"serverVersion": found.server_version, "encrypted": found.is_encrypted}, found.notes
+
+
+_PROBES = {"files": _probe_files, "rows": _probe_rows}

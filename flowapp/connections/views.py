@@ -89,7 +89,7 @@ def add_store(request: HtmxRequest, store_kind: str) -> HttpResponse:
     if store_kind not in STORE_KINDS:
         raise Http404
     form = StoreForm(store_kind, request.POST or None)
-    more = {"kind": store_kind, "kind_title": STORE_KINDS[store_kind].title}
+    more = {"kind": store_kind, "kind_title": STORE_KINDS[store_kind].title, "holds": STORE_KINDS[store_kind].holds}
     return _add(request, form) or _show_form(request, "connections/add_store.html", form, **more)
 
 
@@ -147,10 +147,14 @@ def _show(
         "used_by": used_by,
         "allows": connection.settings,
         "store_fields": _store_fields(connection),
-        "may_browse": is_at_least(request.role, "editor"),
+        "may_browse": is_at_least(request.role, "editor") and _holds_files(connection),
         "allowance": allowance or _allowance_form(connection.settings),
     }
     return render_page(request, "connections/detail.html", context, status=status)
+
+
+def _holds_files(connection: Connection) -> bool:
+    return connection.kind in STORE_KINDS and STORE_KINDS[connection.kind].holds == "files"
 
 
 def _store_fields(connection: Connection) -> list[tuple[StoreField, object]]:

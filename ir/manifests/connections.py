@@ -13,6 +13,7 @@ from ir.manifests.declared import DeclaredConnection as DeclaredConnection
 from ir.manifests.declared import EnvSecret as EnvSecret
 from ir.manifests.diagnostics import fault
 from ir.manifests.stores import STORE_KINDS
+from ir.manifests.stores.mysql import DeclaredMysql
 from ir.manifests.stores.s3 import DeclaredS3
 from ir.pointers import Pointer
 
@@ -48,7 +49,7 @@ class DeclaredWebhook(DeclaredConnection):
     secret: EnvSecret | None = Field(None, description="The environment variable with the secret that signs requests.")
 
 
-AnyConnection = Annotated[DeclaredPostgres | DeclaredWebhook | DeclaredS3, ByTag("kind")]
+AnyConnection = Annotated[DeclaredPostgres | DeclaredWebhook | DeclaredS3 | DeclaredMysql, ByTag("kind")]
 _KINDS: Mapping[str, type[DeclaredConnection]] = {
     "postgres": DeclaredPostgres,
     "webhook": DeclaredWebhook,

@@ -40,7 +40,11 @@ def add_parser(commands: Any) -> None:
     address.add_argument(
         "--url", help="postgresql://USER@HOST:PORT/DATABASE[?sslmode=MODE], or the https:// address of a webhook"
     )
-    address.add_argument("--kind", choices=sorted(STORE_KINDS), help="a store of files, with --set for its fields")
+    address.add_argument(
+        "--kind",
+        choices=sorted(STORE_KINDS),
+        help="another kind of connection than PostgreSQL, with --set for its fields",
+    )
     add.add_argument(
         "--set",
         metavar="FIELD=VALUE",
@@ -203,14 +207,17 @@ def _show_test(console: Console, result: dict[str, Any]) -> None:
     if "status" in result:
         show_lines(console, [f"The receiver returned {result['status']}."])
         return
-    show_lines(
-        console,
-        [
-            f"Connected: PostgreSQL {result['serverVersion']}, {'with' if result['encrypted'] else 'without'} TLS.",
-            f"The role may {'' if result['canCreateSchema'] else 'not '}create schemas.",
-            *(f"Note: {note}" for note in result["notes"]),
-        ],
-    )
+    show_lines(console, [*_server(result), *(f"Note: {note}" for note in result["notes"])])
+
+
+def _server(result: dict[str, Any]) -> list[str]:
+    tls = "with" if result["encrypted"] else "without"
+    if "canCreateSchema" not in result:
+        return [f"Connected: {result['serverVersion']}, {tls} TLS."]
+    return [
+        f"Connected: PostgreSQL {result['serverVersion']}, {tls} TLS.",
+        f"The role may {'' if result['canCreateSchema'] else 'not '}create schemas.",
+    ]
 
 
 def _permissions(result: dict[str, Any]) -> list[str]:

@@ -1,4 +1,4 @@
-"""A kind of connection to a store of files. Manifests, pages, the API and the command line are made from its fields."""
+"""A kind of connection from whose fields manifests, pages, the API and the command line are made."""
 
 from __future__ import annotations
 
@@ -31,12 +31,15 @@ class StoreField:
 
 
 class DeclaredStore(DeclaredConnection):
-    """A store of files. Fields of type `EnvSecret` are secrets, which the pages and the API accept as text.
+    """A store of files, or a database. Fields of type `EnvSecret` are secrets, which the pages and the API accept as
+    text.
 
-    `title` names the kind for users. Secrets are sent only to an unchanged `address`, which lists names of fields.
+    `title` names the kind for users, and `holds` what sources read from it. Secrets are sent only to an unchanged
+    `address`, which lists names of fields.
     """
 
     title: ClassVar[str]
+    holds: ClassVar[Literal["files", "rows"]] = "files"
     address: ClassVar[tuple[str, ...]]
 
     @classmethod
@@ -55,25 +58,25 @@ class DeclaredStore(DeclaredConnection):
         return {"kind": self.name(), **found}
 
     @classmethod
-    def server(cls, settings: Mapping[str, Any]) -> tuple[str, int]:
+    def server_of(cls, settings: Mapping[str, Any]) -> tuple[str, int]:
         """Return host and port of the server, from public settings."""
         raise NotImplementedError
 
     @classmethod
-    def container(cls, settings: Mapping[str, Any]) -> str:
+    def container_of(cls, settings: Mapping[str, Any]) -> str:
         """Return the displayed name of the part of the server that is read, such as a bucket; empty for all of it."""
         return ""
 
     @classmethod
-    def user(cls, settings: Mapping[str, Any]) -> str:
+    def user_of(cls, settings: Mapping[str, Any]) -> str:
         """Return the user or key that is shown; empty if there is none."""
         return ""
 
     @classmethod
     def described(cls, settings: Mapping[str, Any]) -> str:
         """Return the location of the store in one line."""
-        host, port = cls.server(settings)
-        return f"{host}:{port}/{cls.container(settings)}".rstrip("/")
+        host, port = cls.server_of(settings)
+        return f"{host}:{port}/{cls.container_of(settings)}".rstrip("/")
 
     @classmethod
     def missing_secret(cls, given: Sequence[str]) -> str:

@@ -49,16 +49,16 @@ class DeclaredS3(DeclaredStore):
     secret_key: EnvSecret = Field(title="Secret key", description="The secret of the access key.")
 
     @classmethod
-    def server(cls, settings: Mapping[str, Any]) -> tuple[str, int]:
+    def server_of(cls, settings: Mapping[str, Any]) -> tuple[str, int]:
         if not settings["endpoint"]:
             return f"s3.{settings['region']}.amazonaws.com", 443
         parts = urlsplit(settings["endpoint"])
         return parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80)
 
     @classmethod
-    def container(cls, settings: Mapping[str, Any]) -> str:
+    def container_of(cls, settings: Mapping[str, Any]) -> str:
         return str(settings["bucket"])
 
     @classmethod
-    def user(cls, settings: Mapping[str, Any]) -> str:
+    def user_of(cls, settings: Mapping[str, Any]) -> str:
         return str(settings["accessKey"])

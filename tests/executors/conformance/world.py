@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 
 from executors.errors import Failure
 from executors.load_record import LoadCommit
-from executors.model import Connection, NewestFile, RunJob, SourceFile
+from executors.model import Connection, NewestFile, RunJob, SourceFile, StoreConnection
 from executors.ports import Ports
 from executors.report import NodeReport, RunReport
 from executors.runs.load import run_pipeline
@@ -161,6 +161,7 @@ class World:
     tenant: str = field(default_factory=lambda: str(uuid.uuid4()))
     tokens: Any = field(default_factory=lambda: itertools.count(1))
     files: Storage | None = None
+    stores: dict[str, StoreConnection] = field(default_factory=dict)
 
     @property
     def storage(self) -> Storage:
@@ -279,7 +280,7 @@ class World:
             token=token or next(self.tokens),
             connections={"warehouse": self.warehouse},
             files_folder=self.folder,
-            stores={"files": self.storage.connection} if self.storage.connection else {},
+            stores=self.stores | ({"files": self.storage.connection} if self.storage.connection else {}),
             **more,
         )
 

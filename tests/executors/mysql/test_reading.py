@@ -12,8 +12,9 @@ from typing import Any
 import pytest
 
 from executors.errors import Failure
-from executors.model import Connection
-from executors.mysql.client import connect
+from executors.model import StoreConnection
+from executors.mysql.client import connect, database_of
+from executors.mysql.probing import probe_database
 from executors.reading import Reading
 from executors.sources import load_snapshot_source
 from executors.sources.base import Claimant, RowLimit, SourceContext
@@ -21,11 +22,13 @@ from ir.nodes import Source
 from tests.mariadb import MariaDB
 
 
-def read(connection: Connection, config: Mapping[str, Any], **context: Any) -> tuple[Reading, list[dict[str, Any]]]:
+def read(
+    connection: StoreConnection, config: Mapping[str, Any], **context: Any
+) -> tuple[Reading, list[dict[str, Any]]]:
     """Return the reading of a source, and its rows without the hidden columns of batches and without the trailer."""
     source = Source(id="src", kind="source", connector="mysql", connection="shop", config=dict(config))
     handler = load_snapshot_source(
-        source, SourceContext(Path(), Claimant("p", frozenset({"src"}), "run-1"), connection, **context)
+        source, SourceContext(Path(), Claimant("p", frozenset({"src"}), "run-1"), store=connection, **context)
     )
     with ExitStack() as stack:
         handler.open(stack)
@@ -89,7 +92,6 @@ def test_every_type_arrives_exactly(mariadb: MariaDB) -> None:
     assert found == [(kind, value) for _, _, kind, value in TYPES]
 
 
-@pytest.mark.slow
 def test_values_do_not_depend_on_the_servers_settings(mariadb: MariaDB) -> None:
     mariadb.run(
         "DROP TABLE IF EXISTS moments",
@@ -107,7 +109,6 @@ def test_values_do_not_depend_on_the_servers_settings(mariadb: MariaDB) -> None:
     assert (row["at"], row["text"]) == ("2023-12-31 19:00:00+00", 'a"b')
 
 
-@pytest.mark.slow
 def test_names_are_quoted(mariadb: MariaDB) -> None:
     mariadb.run(
         "CREATE DATABASE IF NOT EXISTS `o``dd`",
@@ -119,17 +120,16 @@ def test_names_are_quoted(mariadb: MariaDB) -> None:
     assert (row["select"], row["x`y"]) == (1, 2)
 
 
-@pytest.mark.slow
 def test_all_rows_of_many_batches_arrive_in_bounded_batches(mariadb: MariaDB) -> None:
     mariadb.run(
-        "CREATE OR REPLACE TABLE many (id int, text text) AS SELECT seq AS id, repeat('x', seq % 3000) AS text FROM seq_1_to_20000"
+        "CREATE OR REPLACE TABLE many (id int, text text)",
+        "INSERT INTO many SELECT seq, repeat('x', seq % 3000) FROM seq_1_to_20000",
     )
     _, rows = read(mariadb.connection(), {"table": {"name": "many"}})
     assert sorted(values_of(rows, "id")) == list(range(1, 20001))
     assert values_of(rows, "_flow_record") == list(range(1, 20001))
 
 
-@pytest.mark.slow
 def test_a_limit_reads_some_rows(mariadb: MariaDB) -> None:
     mariadb.run("CREATE OR REPLACE TABLE some AS SELECT seq AS id FROM seq_1_to_100")
     _, first = read(mariadb.connection(), {"table": {"name": "some"}}, limit=RowLimit(5), read_only=True)
@@ -137,7 +137,6 @@ def test_a_limit_reads_some_rows(mariadb: MariaDB) -> None:
     assert (len(first), len(drawn)) == (5, 5)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("config", "code"),
     [
@@ -158,7 +157,6 @@ def test_what_cannot_be_read_is_said_before_anything_is_read(
     assert (refused.value.code, refused.value.node) == (code, "src")
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("change", "code"),
     [
@@ -172,18 +170,17 @@ def test_what_cannot_be_read_is_said_before_anything_is_read(
 def test_a_connection_that_fails_says_why_without_the_password(
     mariadb: MariaDB, change: dict[str, Any], code: str
 ) -> None:
-    with pytest.raises(Failure) as failed, connect(replace(mariadb.connection(), **change)):
+    with pytest.raises(Failure) as failed, connect(replace(database_of(mariadb.connection()), **change)):
         pass
     assert failed.value.code == code
     assert not any(word in str(failed.value) for word in ("secret", "wrong"))
 
 
-@pytest.mark.slow
 def test_an_interrupt_ends_the_statement(mariadb: MariaDB) -> None:
     mariadb.run("CREATE OR REPLACE TABLE slow AS SELECT seq AS id FROM seq_1_to_3000")
     query = "SELECT count(*) AS n FROM flow.slow a, flow.slow b, flow.slow c WHERE a.id + b.id < c.id"
     source = Source(id="src", kind="source", connector="mysql", connection="shop", config={"query": query})
-    context = SourceContext(Path(), Claimant("p", frozenset({"src"}), "run-2"), mariadb.connection())
+    context = SourceContext(Path(), Claimant("p", frozenset({"src"}), "run-2"), store=mariadb.connection())
     handler = load_snapshot_source(source, context)
     with ExitStack() as stack:
         handler.open(stack)
@@ -194,7 +191,6 @@ def test_an_interrupt_ends_the_statement(mariadb: MariaDB) -> None:
     assert (ended.value.code, ended.value.node) == ("source.cancelled", "src")
 
 
-@pytest.mark.slow
 def test_a_statement_ends_at_the_time_limit(mariadb: MariaDB) -> None:
     mariadb.run("CREATE OR REPLACE TABLE slow AS SELECT seq AS id FROM seq_1_to_3000")
     query = "SELECT count(*) AS n FROM flow.slow a, flow.slow b, flow.slow c WHERE a.id + b.id < c.id"
@@ -203,14 +199,13 @@ def test_a_statement_ends_at_the_time_limit(mariadb: MariaDB) -> None:
     assert "longer" in ended.value.message
 
 
-@pytest.mark.slow
 def test_a_server_that_dies_while_rows_are_read_fails_the_read(mariadb: MariaDB) -> None:
     mariadb.run("CREATE OR REPLACE TABLE long_rows AS SELECT seq AS id, repeat('x', 10000) AS text FROM seq_1_to_20000")
     source = Source(
         id="src", kind="source", connector="mysql", connection="shop", config={"table": {"name": "long_rows"}}
     )
     handler = load_snapshot_source(
-        source, SourceContext(Path(), Claimant("p", frozenset({"src"}), "run-3"), mariadb.connection())
+        source, SourceContext(Path(), Claimant("p", frozenset({"src"}), "run-3"), store=mariadb.connection())
     )
     with ExitStack() as stack:
         handler.open(stack)
@@ -226,7 +221,6 @@ def test_a_server_that_dies_while_rows_are_read_fails_the_read(mariadb: MariaDB)
     assert (ended.value.code, ended.value.node) == ("source.lost", "src")
 
 
-@pytest.mark.slow
 def test_one_statement_reads_one_moment(mariadb: MariaDB) -> None:
     """Each writer's transaction keeps the sum at zero."""
     mariadb.run(
@@ -248,3 +242,12 @@ def test_one_statement_reads_one_moment(mariadb: MariaDB) -> None:
         stop.set()
         writer.join()
     assert sums == {0}
+
+
+def test_a_test_of_the_connection_names_the_server_and_rights_beyond_reading(mariadb: MariaDB) -> None:
+    only_reads = probe_database(mariadb.connection())
+    mariadb.run("CREATE USER IF NOT EXISTS writer@'127.0.0.1'", "GRANT SELECT, INSERT ON flow.* TO writer@'127.0.0.1'")
+    settings = {**mariadb.connection().settings, "user": "writer"}
+    writes = probe_database(replace(mariadb.connection(), settings=settings, secrets={}))
+    assert only_reads.server_version.startswith("MariaDB ")
+    assert (only_reads.notes, len(writes.notes)) == ((), 1)

@@ -1,0 +1,29 @@
+"""Tests a connection: the server that answers, and the rights of the user."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from executors.model import StoreConnection
+from executors.mysql.client import connect, database_of
+
+_READS = re.compile(r"GRANT (USAGE|SELECT|SHOW VIEW|PROCESS|, |)+ ON ")
+
+
+@dataclass(frozen=True, slots=True)
+class DatabaseProbe:
+    """`notes` are rights that the user should not have."""
+
+    server_version: str
+    is_encrypted: bool
+    notes: tuple[str, ...]
+
+
+def probe_database(connection: StoreConnection) -> DatabaseProbe:
+    """Connect and read the grants of the user. Raises Failure `source.…`."""
+    with connect(database_of(connection)) as session:
+        grants = [(row[0] or b"").decode() for row in session.rows("SHOW GRANTS")]
+        excess = any(not _READS.match(grant) for grant in grants)
+        note = "The user may do more than read. Give it only SELECT on the tables that pipelines read."
+        return DatabaseProbe(session.server_version, session.is_encrypted, (note,) if excess else ())
