@@ -147,6 +147,7 @@ def _show(
         "used_by": used_by,
         "allows": connection.settings,
         "store_fields": _store_fields(connection),
+        "holds_files": _holds_files(connection),
         "may_browse": is_at_least(request.role, "editor") and _holds_files(connection),
         "allowance": allowance or _allowance_form(connection.settings),
     }
