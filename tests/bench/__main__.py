@@ -25,7 +25,7 @@ from executors.model import Connection
 from flowapp.cli.control import control_plane
 from flowapp.embedded.services import Services
 from flowapp.embedded.warehouses import ensure_warehouse
-from tests.bench import ENCRYPTION_KEY, floors, pages, peers, plain_spark, quarantine
+from tests.bench import ENCRYPTION_KEY, databases, floors, pages, peers, plain_spark, quarantine
 from tests.bench.memory import PeakMemory
 from tests.bench.processes import (
     flow,
@@ -248,6 +248,29 @@ def small(bench: Bench) -> None:
     )
 
 
+def mysql(bench: Bench) -> None:
+    """Rows of MariaDB against the same rows of PostgreSQL."""
+    from tests.mariadb import WHY_NONE, has_mariadb, running_mariadb
+
+    if not has_mariadb:
+        print(f"mysql left out: {WHY_NONE}")
+        return
+    bench.hold(bench.rows)
+    with running_mariadb() as server:
+        databases.fill_mariadb(server, bench.dsn, "bench_held", bench.folder)
+        load = partial(
+            databases.load_from,
+            server=server,
+            warehouse=bench.warehouse,
+            table="bench_held",
+            folder=bench.folder,
+            ddl=peers.DDL,
+            dsn=bench.dsn,
+        )
+        floor, product = interleave(bench.runs, lambda: load("postgres"), lambda: load("mysql"))
+    say("append of a table of MariaDB, no rules", product, floor, "≤ 1.5 ×", "PostgreSQL")
+
+
 def rejected_pages(bench: Bench) -> None:
     """Pages of rejected rows in a table with ten times the rows."""
     quarantine.run(bench.warehouse, 10 * bench.rows, times=40)
@@ -291,6 +314,7 @@ CASES: dict[str, Callable[[Bench], None]] = {
         incremental,
         growth,
         small,
+        mysql,
         tools,
     )
 } | WITHOUT_SPARK
