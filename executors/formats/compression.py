@@ -21,6 +21,8 @@ from executors.formats.limits import FREE_BYTES, MOST_EXPANDED_BYTES, MOST_RATIO
 from executors.formats.verified import ByteStream
 
 _HEAD_BYTES = 10
+_SEND_HINT = "Send the file again. Nothing was loaded from it."
+_UNPACK_HINT = "Compress the file once, or unpack it."
 _FAILURES = (zlib.error, zstd.ZstdError, OSError, EOFError)
 
 
@@ -128,6 +130,8 @@ def expand(stored: Iterable[bytes], compression: Compression, name: str) -> Iter
             except _FAILURES as error:
                 raise _damaged(name, compression, str(error)) from error
             pending = b""
+            if not written and compression_of(text):
+                raise _damaged(name, compression, "its content is compressed once more", _UNPACK_HINT)
             written += len(text)
             _refuse_expansion(name, read, written)
             if text:
@@ -171,9 +175,5 @@ def _refuse_expansion(name: str, read: int, written: int) -> None:
     )
 
 
-def _damaged(name: str, compression: Compression, why: str) -> InvalidContent:
-    return InvalidContent(
-        "source.malformed",
-        f"{name} cannot be unpacked with {compression.name}: {why}.",
-        hint="Send the file again. Nothing was loaded from it.",
-    )
+def _damaged(name: str, compression: Compression, why: str, hint: str = _SEND_HINT) -> InvalidContent:
+    return InvalidContent("source.malformed", f"{name} cannot be unpacked with {compression.name}: {why}.", hint=hint)

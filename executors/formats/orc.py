@@ -24,6 +24,9 @@ from ir.formats import Orc
 from ir.nodes import SourceColumn
 
 _MOST_ROWS, _ROWS_WITHOUT_STATISTICS = 1 << 14, 64
+_NS, _LEAST_FRACTION_NS = 10**9, 999_999
+_MOST_OFFSET_NS = 15 * 3600 * _NS
+"""More than the offset of any time zone."""
 _SAFETY = 4
 """How many times larger than the average the rows of a batch may be."""
 
@@ -93,7 +96,21 @@ def read(
         )
         for batch in _reading(batches, stream, split.file):
             for piece in bounded(batch, BATCH_BYTES):
-                yield from rows.frame(piece)
+                yield from rows.frame(piece, _ambiguous_times(piece) if footer.is_by_java else None)
+
+
+def _ambiguous_times(batch: pa.RecordBatch) -> dict[int, str]:
+    """Return the rows with a time near the start of 1970. The Java library rounds the seconds of these by their sign in
+    UTC, the library that reads them by their sign in the zone of the writer: the result can be wrong by one second."""
+    failed: dict[int, str] = {}
+    for name, values in zip(batch.schema.names, batch.columns, strict=True):
+        if not pa.types.is_timestamp(values.type) or values.type.tz is not None:
+            continue
+        nanos = values.cast(pa.timestamp("ns")).view(pa.int64()).fill_null(0).to_numpy(zero_copy_only=False)
+        is_wrong = (abs(nanos) < _MOST_OFFSET_NS) & (nanos % _NS > _LEAST_FRACTION_NS)
+        for index in is_wrong.nonzero()[0].tolist():
+            failed.setdefault(index, f"column {name!r} is a time near 1970 that cannot be read exactly from ORC")
+    return failed
 
 
 def _rows_for(footer: Footer, columns: int, block_bytes: int, name: str) -> int:

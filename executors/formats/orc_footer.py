@@ -9,6 +9,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import zip_longest
 
 import pyarrow as pa
 from backports import zstd
@@ -25,16 +26,23 @@ _SUMS = (4, 8)
 _TIMESTAMPS, _TIMESTAMP_FIELD = (9, 18), 9
 _MOST_MILLIS = 9_214_646_400_000
 """From 1970 to the end of 2261, in milliseconds."""
+_WRITER, _CALENDAR = 9, 11
+_JULIAN, _DATE, _DATE_FIELD = 1, 15, 7
+_FIRST_GREGORIAN_DAY = -141_427
+"""15 October 1582, in days since 1970."""
+_UNKNOWN: dict[int, list[int | bytes]] = {1: [1]}
+"""The statistics of a column with one value, whose range is unknown."""
 _TEXT_SUM, _BYTES_SUM, _VALUE_BYTES = 3, 1, 16
 
 
 @dataclass(frozen=True, slots=True)
 class Footer:
     """`rows` of the whole file; `bytes` that all values take in memory, by the statistics of the file, None if it has
-    none."""
+    none. `is_by_java` says whether the Java library wrote the file."""
 
     rows: int
     bytes: int | None
+    is_by_java: bool
 
 
 def read_footer(stream: ByteStream, size: int, name: str) -> Footer:
@@ -51,10 +59,14 @@ def read_footer(stream: ByteStream, size: int, name: str) -> Footer:
         stream.seek(end - footer_bytes)
         footer = _fields(_unpacked(stream.read(footer_bytes), codec, chunk, name))
         statistics = [_fields(_message(one)) for one in footer.get(7, [])]
-        _refuse_far_times([_fields(_message(one)) for one in footer.get(4, [])], statistics, name)
+        types = [_fields(_message(one)) for one in footer.get(4, [])]
+        _refuse_far_times(types, statistics, name)
+        if _is_julian(footer):
+            _refuse_julian_dates(types, statistics, name)
         return Footer(
             rows=int(footer.get(6, [0])[-1]),
             bytes=_bytes_of(statistics),
+            is_by_java=not footer.get(_WRITER, [0])[-1],
         )
     except _FAILURES as error:
         raise malformed(name, "its footer is damaged") from error
@@ -94,7 +106,8 @@ def _refuse_far_times(
 ) -> None:
     """Refuse timestamps before 1678 and after 2261: the library that reads them counts nanoseconds in 64 bits, and
     returns other timestamps for these without an error."""
-    for kind, column in zip(types, statistics, strict=False):
+    # A column without statistics is checked as one whose range is unknown.
+    for kind, column in zip_longest(types, statistics, fillvalue=_UNKNOWN):
         if int(kind.get(1, [0])[-1]) not in _TIMESTAMPS or not int(column.get(1, [0])[-1]):
             continue
         bounds = _fields(_message(column[_TIMESTAMP_FIELD][-1])) if _TIMESTAMP_FIELD in column else {}
@@ -107,6 +120,31 @@ def _refuse_far_times(
                 "source.type_unsupported",
                 f"{name} holds {why}, which Flow cannot read exactly from ORC.",
                 hint="Write the timestamps as text, or the file as Parquet.",
+            )
+
+
+def _is_julian(footer: dict[int, list[int | bytes]]) -> bool:
+    """Return whether dates before 15 October 1582 count in the Julian calendar: the file says so, or it was written by
+    Java before files said it."""
+    calendar, writer = (footer.get(field, [0])[-1] for field in (_CALENDAR, _WRITER))
+    return calendar == _JULIAN or not (calendar or writer)
+
+
+def _refuse_julian_dates(
+    types: list[dict[int, list[int | bytes]]], statistics: list[dict[int, list[int | bytes]]], name: str
+) -> None:
+    """The library that reads dates ignores the calendar, and returns other days for these."""
+    for kind, column in zip_longest(types, statistics, fillvalue=_UNKNOWN):
+        if int(kind.get(1, [0])[-1]) != _DATE or not int(column.get(1, [0])[-1]):
+            continue
+        bounds = _fields(_message(column[_DATE_FIELD][-1])) if _DATE_FIELD in column else {}
+        if 1 not in bounds or _zigzag(int(bounds[1][-1])) < _FIRST_GREGORIAN_DAY:
+            raise InvalidContent(
+                "source.type_unsupported",
+                f"{name} counts days in the Julian calendar, and "
+                f"{'holds dates before 15 October 1582' if 1 in bounds else 'has no statistics of its dates'}, "
+                "which Flow cannot read exactly from ORC.",
+                hint="Write the dates as text, or the file as Parquet.",
             )
 
 

@@ -195,6 +195,8 @@ class _Table:
         return found, bad
 
     def _fault(self, row: SheetRow) -> str:
+        if len({cell.column for cell in row.cells}) < len(row.cells):
+            return f"row {row.number} has two cells in one place"
         for cell in row.cells:
             at = cell.column - self._left
             if at >= len(self.names):

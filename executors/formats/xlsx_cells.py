@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from datetime import date, datetime, timedelta
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from typing import Literal
 
 Style = Literal["number", "date", "timestamp", "time", "elapsed"]
@@ -23,6 +23,9 @@ _MOST_DIGITS = 40
 _FALSE_LEAP_DAY = 60
 """Excel has a 29 February 1900, which never was."""
 _MS_PER_DAY = 86_400_000
+_NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?", re.ASCII)
+_EXCEL_DIGITS = 17
+_ESCAPED = re.compile(r"_x([0-9A-Fa-f]{4})_")
 
 
 class BadCellError(Exception):
@@ -33,7 +36,7 @@ def style_of(number: int, code: str | None) -> Style:
     """Return what a number format shows, by its number and its code."""
     if code is None:
         return _BUILT_IN.get(number, "number")
-    plain = _LITERAL.sub("", code.split(";")[0]).lower()
+    plain = _LITERAL.sub("", code).split(";")[0].lower()
     if plain.strip() == "general":
         return "number"
     if _ELAPSED.search(plain):
@@ -48,15 +51,40 @@ def style_of(number: int, code: str | None) -> Style:
 
 def text_of_number(text: str, style: Style, *, from_1904: bool) -> str:
     """Return the text of a number with a style. Raises BadCellError."""
-    try:
-        value = Decimal(text)
-    except InvalidOperation as error:
-        raise BadCellError(f"{text!r} is not a number") from error
-    if not value.is_finite():
+    text = text.strip()
+    if not _NUMBER.fullmatch(text):
         raise BadCellError(f"{text!r} is not a number")
+    value = Decimal(text)
     if style == "number":
-        return _plain(value, text)
+        return _plain(*_shortest(value, text))
     return _moment(value, style, from_1904)
+
+
+def _shortest(value: Decimal, text: str) -> tuple[Decimal, str]:
+    """Excel writes the number that it shows as 1.1 with 17 digits, as 1.1000000000000001. Return the shortest number
+    that is the same for Excel. A number with another count of digits was written by another program, and stays."""
+    if len(value.normalize().as_tuple().digits) != _EXCEL_DIGITS or value == value.to_integral_value():
+        return value, text
+    shortest = repr(float(value))
+    return Decimal(shortest), shortest
+
+
+def text_without_escapes(text: str) -> str:
+    """Return a text as Excel shows it: `_x000D_` stands for the character with this code, `_x005F_` for `_`. A code of
+    half a character stays as it is written."""
+
+    def character(match: re.Match[str]) -> str:
+        code = int(match[1], 16)
+        return match[0] if 0xD800 <= code <= 0xDFFF else chr(code)
+
+    return _ESCAPED.sub(character, text) if "_x" in text else text
+
+
+def boolean_of(text: str) -> str:
+    """Return true or false. Raises BadCellError."""
+    if text not in ("0", "1", "true", "false"):
+        raise BadCellError(f"{text!r} is neither true nor false")
+    return "true" if text in ("1", "true") else "false"
 
 
 def _plain(value: Decimal, text: str) -> str:
@@ -87,6 +115,8 @@ def _day(days: int, from_1904: bool) -> date:
         first = date(1904, 1, 1)
     elif days == _FALSE_LEAP_DAY:
         raise BadCellError("its date is 29 February 1900, which does not exist")
+    elif not days:
+        raise BadCellError("its date is 0 January 1900, which does not exist")
     else:
         first = date(1899, 12, 30 if days > _FALSE_LEAP_DAY else 31)
     try:

@@ -9,12 +9,21 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 from executors.errors import InvalidContent
 from executors.formats.limits import expands_too_much
 from executors.formats.safe_xml import elements
-from executors.formats.xlsx_cells import BadCellError, Style, column_letters, column_number, style_of, text_of_number
+from executors.formats.xlsx_cells import (
+    BadCellError,
+    Style,
+    boolean_of,
+    column_letters,
+    column_number,
+    style_of,
+    text_of_number,
+    text_without_escapes,
+)
 
 MOST_SHEET_BYTES = 1 << 30
 MOST_TEXT_BYTES = 256 << 20
@@ -25,6 +34,8 @@ _MOST_PART_BYTES = 32 << 20
 _REFERENCE = re.compile(r"([A-Z]{1,3})([1-9][0-9]{0,6})")
 _FAILURES = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, KeyError, ValueError, OSError)
 _SAVE_AS_CSV = "Save the sheet as CSV (UTF-8), and load that."
+
+_Value = TypeVar("_Value")
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,17 +114,19 @@ class Workbook:
 
     def _stored(self, kind: str, value: str, column: int, cell: Any, where: str) -> Cell | None:
         if kind == "s":
-            text = self.texts[int(value)]
+            text = _at(self.texts, value)
             return Cell(column, text, True) if text else None
         if kind == "str":
-            return Cell(column, value, True)
+            return Cell(column, text_without_escapes(value), True)
         if kind == "b":
-            return Cell(column, "true" if value in ("1", "true") else "false", False)
+            return Cell(column, boolean_of(value), False)
         if kind == "e":
             return Cell(column, value, False, f"cell {where} holds the error {value}")
         if kind == "d":
             return Cell(column, value.replace("T", " ").removesuffix("Z"), False)
-        style = self.styles[int(cell.get("s", 0))] if self.styles else "number"
+        if kind != "n":
+            raise BadCellError(f"it has the unknown type {kind!r}")
+        style: Style = _at(self.styles, cell.get("s", "0")) if self.styles else "number"
         return Cell(column, text_of_number(value, style, from_1904=self.from_1904), False)
 
 
@@ -210,7 +223,14 @@ def _text_of(element: Any) -> str:
             parts.append(child.text or "")
         elif _local(child) == "r":
             parts += [one.text or "" for one in child if _local(one) == "t"]
-    return "".join(parts)
+    return text_without_escapes("".join(parts))
+
+
+def _at(values: list[_Value], place: str) -> _Value:
+    """Return the value at a place that a cell names. Raises BadCellError."""
+    if not place.isdecimal() or int(place) >= len(values):
+        raise BadCellError(f"it refers to entry {place} of {len(values):,}")
+    return values[int(place)]
 
 
 @contextmanager

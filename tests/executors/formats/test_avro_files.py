@@ -231,6 +231,7 @@ def test_a_block_holds_exactly_its_records(reader: FileReader, count: int) -> No
     assert refused.value.code == "source.malformed"
 
 
+@pytest.mark.slow
 def test_a_block_that_expands_too_much_is_refused(reader: FileReader) -> None:
     content = content_of(schema_of(t="string"), [{"t": "x" * (70 << 20)}], "deflate")
     scan = reader.scan(content, AVRO)

@@ -103,6 +103,13 @@ def test_a_wrong_checksum_is_refused(reader: FileReader) -> None:
         reader.scan(bytes(whole), Csv(type="csv"))
 
 
+def test_what_is_compressed_twice_is_refused(reader: FileReader, compress: Any) -> None:
+    for fmt in (Csv(type="csv"), Jsonl(type="jsonl")):
+        with pytest.raises(Terminal, match="compressed once more"):
+            reader.scan(compress(gzip.compress(CSV)), fmt)
+
+
+@pytest.mark.slow
 def test_a_file_that_expands_too_much_is_refused(reader: FileReader, compress: Any, monkeypatch: Any) -> None:
     monkeypatch.setattr(compression, "FREE_BYTES", 1 << 20)
     with pytest.raises(Terminal) as refused:

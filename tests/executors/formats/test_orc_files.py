@@ -6,6 +6,7 @@ import datetime as dt
 import gzip
 import io
 import json
+from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ from pyarrow import orc as orc_files
 
 from executors.detection import detect
 from executors.errors import Terminal
-from executors.formats import orc
+from executors.formats import orc, orc_footer
 from executors.formats.orc_footer import read_footer
 from executors.types import wire_type
 from ir.formats import Orc
@@ -34,6 +35,7 @@ def content_of(table: pa.Table, **how: Any) -> bytes:
     return out.getvalue()
 
 
+ROOT = Path(__file__).parents[3]
 MOMENT = dt.datetime(2024, 2, 29, 12, 30, 15, 123456)
 COLUMNS: list[tuple[pa.Array, str, list[Any]]] = [
     (pa.array([1, None], pa.int8()), "integer", [1, None]),
@@ -62,7 +64,9 @@ def test_types_are_preserved(reader: FileReader, values: pa.Array, kind: str, ex
     assert batch.column("x").to_pylist() == expected
 
 
-@pytest.mark.parametrize("name", ["TestOrcFile.testDate1900", "decimal", "TestOrcFile.emptyFile"])
+@pytest.mark.parametrize(
+    "name", [pytest.param("TestOrcFile.testDate1900", marks=pytest.mark.slow), "decimal", "TestOrcFile.emptyFile"]
+)
 def test_files_of_the_orc_project_have_their_rows(reader: FileReader, name: str) -> None:
     rows = reader.rows((APACHE / f"{name}.orc").read_bytes(), ORC)
     with gzip.open(APACHE / f"{name}.jsn.gz", "rt") as lines:
@@ -111,6 +115,39 @@ def test_timestamps_that_the_library_wraps_around_are_refused(reader: FileReader
     assert refused.value.code == "source.type_unsupported"
 
 
+def test_timestamps_without_statistics_are_refused() -> None:
+    """Their range is unknown, so the library could return others."""
+    with pytest.raises(Terminal, match="without statistics") as refused:
+        orc_footer._refuse_far_times([{1: [12]}, {1: [9]}], [], "x")
+    assert refused.value.code == "source.type_unsupported"
+
+
+def of_spark(name: str) -> bytes:
+    """Return a file that Spark 4.3 wrote in the time zone of New York (tests/fixtures/orc/README.md)."""
+    return (ROOT / "tests/fixtures/orc" / name).read_bytes()
+
+
+def test_days_in_the_julian_calendar_are_refused(reader: FileReader) -> None:
+    with pytest.raises(Terminal, match="before 15 October 1582") as refused:
+        reader.scan(of_spark("julian.orc"), ORC)
+    assert refused.value.code == "source.type_unsupported"
+
+
+def test_times_that_the_libraries_round_differently_make_bad_rows(
+    reader: FileReader, bad_rows: Callable[..., Any]
+) -> None:
+    scan = reader.scan(of_spark("times.orc"), ORC)
+    rows = reader.read(scan, ORC)
+    reason = "column 't' is a time near 1970 that cannot be read exactly from ORC"
+    assert [(record, why) for record, why, _ in bad_rows(rows)] == [(1, reason)]
+    assert [(row["c"], row["t"], row["d"]) for row in rows[1:]] == [
+        ("     ", dt.datetime(1960, 7, 1, 12, 0, 0, 500000), dt.date(1582, 10, 15)),
+        (None, dt.datetime(2024, 3, 10, 3, 30, 0, 1), dt.date(1582, 10, 15)),
+        ("é    ", dt.datetime(1970, 1, 1), dt.date(2024, 2, 29)),
+        ("é    ", dt.datetime(1883, 11, 18), None),
+    ]
+
+
 def test_nanoseconds_that_would_be_cut_make_a_bad_row(reader: FileReader) -> None:
     table = pa.table({"t": pa.array([1000, 1500, None], pa.timestamp("ns")), "x": ["a", "b", "c"]})
     rows = reader.read(reader.scan(content_of(table), ORC), ORC)
@@ -143,6 +180,7 @@ def test_a_damaged_stripe_fails_the_reading(reader: FileReader) -> None:
     assert refused.value.code == "source.malformed"
 
 
+@pytest.mark.slow
 def test_the_footer_bounds_batches(reader: FileReader) -> None:
     """One text of 1 MB in 200 rows takes some KB in the file."""
     content = content_of(

@@ -94,6 +94,11 @@ def test_dates_count_from_1904_where_the_workbook_says_so(reader: FileReader) ->
         ("1.5", "elapsed", "36:00:00"),
         ("45351.25", "time", "2024-02-29 06:00:00"),
         ("0.30000000000000004", "number", "0.30000000000000004"),
+        ("1.1000000000000001", "number", "1.1"),
+        ("9.9999999999999995E-07", "number", "0.000001"),
+        ("12345678901234567", "number", "12345678901234567"),
+        ("0.1234567890123456789", "number", "0.1234567890123456789"),
+        ("0", "time", "00:00:00"),
         ("-0", "number", "0"),
         ("1E-3", "number", "0.001"),
         ("1E+300", "number", "1E+300"),
@@ -104,7 +109,12 @@ def test_numbers_have_the_meaning_of_their_style(number: str, style: Any, expect
 
 
 @pytest.mark.parametrize(
-    ("number", "style"), [("60", "date"), ("-1", "date"), ("9e9", "date"), ("x", "number"), ("NaN", "number")]
+    ("number", "style"),
+    [
+        *((number, "date") for number in ("60", "0", "-1", "9e9")),
+        *((number, "number") for number in ("x", "NaN", "1_000", "١٢")),
+        ("0.5", "timestamp"),
+    ],
 )
 def test_what_is_no_value_of_a_style_is_refused(number: str, style: Any) -> None:
     with pytest.raises(BadCellError):
@@ -116,6 +126,7 @@ def test_what_is_no_value_of_a_style_is_refused(number: str, style: Any) -> None
     [
         ("General", "number"),
         ('0.00" days"', "number"),
+        ('"Week;"yyyy', "date"),
         ("[Red]0.00", "number"),
         ("#,##0.00\\ [$€-407]", "number"),
         ("yyyy-mm-dd", "date"),
@@ -140,6 +151,41 @@ def test_cells_without_a_usable_value_reject_their_row(reader: FileReader, bad_r
         (2, "cell B3 holds a formula without a stored value", "A3: 2; B3: "),
         (3, "cell C4 is beyond the last column", "A4: 3; B4: a; C4: b"),
     ]
+
+
+def with_cells(*cells: str) -> bytes:
+    """Return a workbook with these cells below the header x."""
+    rows = "".join(f"<row>{cell}</row>" for cell in ("<c t='inlineStr'><is><t>x</t></is></c>", *cells))
+    xml = f"<worksheet><sheetData>{rows}</sheetData></worksheet>".encode()
+    return with_part(WHOLE, SHEET, lambda data: xml)
+
+
+@pytest.mark.parametrize(
+    ("cell", "reason"),
+    [
+        ("<c t='b'><v>2</v></c>", "cell A2 cannot be read: '2' is neither true nor false"),
+        ("<c t='s'><v>-1</v></c>", "cell A2 cannot be read: it refers to entry -1 of 0"),
+        ("<c s='-1'><v>5</v></c>", "cell A2 cannot be read: it refers to entry -1 of 1"),
+        ("<c s='99'><v>5</v></c>", "cell A2 cannot be read: it refers to entry 99 of 1"),
+        ("<c t='x'><v>5</v></c>", "cell A2 cannot be read: it has the unknown type 'x'"),
+        ("<c r='A2'><v>5</v></c><c r='A2'><v>6</v></c>", "row 2 has two cells in one place"),
+    ],
+)
+def test_cells_that_name_no_value_reject_their_row(
+    reader: FileReader, bad_rows: Callable[..., Any], cell: str, reason: str
+) -> None:
+    scan = reader.scan(with_cells(cell, "<c><v>7</v></c>"), XLSX)
+    rows = reader.read(scan, XLSX)
+    assert [found for _, found, _ in bad_rows(rows)] == [reason]
+    assert rows[1]["x"] == "7"
+
+
+def test_escaped_characters_are_those_that_excel_shows(reader: FileReader) -> None:
+    content = with_cells(
+        "<c t='inlineStr'><is><t>a_x000D_&#10;b _x005F_x000D_ _xD800_</t></is></c>",
+        "<c t='str'><v>_x0041__</v></c>",
+    )
+    assert [row["x"] for row in reader.rows(content, XLSX)] == ["a\r\nb _x000D_ _xD800_", "A_"]
 
 
 def test_an_error_is_text_in_a_column_of_text_and_null_if_it_says_so(reader: FileReader) -> None:
