@@ -9,6 +9,7 @@ from executors.errors import InvalidContent, Terminal
 from executors.model import PassResult, RecordRef, RuleCount, branch_key, join_key
 from executors.reading import Reading
 from executors.report import BranchCount, JoinCount, NodeReport, RunWarning
+from executors.target_counts import add_nodes
 from executors.validation.tally import add_counts
 from ir.nodes import Source, Transform, Validate
 from ir.nodes.branch import Take, taken_of
@@ -35,6 +36,12 @@ def merge_rules(planned: Sequence[RuleCount], found: Sequence[RuleCount]) -> lis
         key = count.node, count.rule_id
         merged[key] = add_counts(merged[key], count) if key in merged else count
     return list(merged.values())
+
+
+def rows_read(result: PassResult) -> int:
+    """Return how many rows became what the tasks have counted."""
+    left = [result.at_nodes(name).total() for name in ("filtered_at", "elsewhere_at", "grouped_at")]
+    return result.total("rows_arrived") + sum(left) - result.total("rows_exploded")
 
 
 def require_all_arrived(path: Path, reading: Reading, result: PassResult) -> int:
@@ -185,6 +192,23 @@ def node_reports(path: Path, read: int, result: PassResult) -> list[NodeReport]:
         read = left
     reports[0].rows_read = reports[0].rows_in
     return reports
+
+
+def reports_of(paths: Sequence[Path], read: int, result: PassResult) -> list[NodeReport]:
+    """Return the counts of the nodes before a target. `read` is the number of rows that were read. Nodes on several
+    paths have the sums of their rows."""
+    if len(paths) == 1:
+        return node_reports(paths[0], read, result)
+    own: dict[str, NodeReport] = {}
+    shared: dict[str, NodeReport] = {}
+    for path in paths:
+        part = result.of(path.source.id)
+        for report in node_reports(path, rows_read(part), part):
+            if report.id in path.own_nodes:
+                own[report.id] = report
+            else:
+                shared[report.id] = add_nodes(shared[report.id], report) if report.id in shared else report
+    return [*own.values(), *shared.values()]
 
 
 def _count_branches(reports: list[NodeReport], taken: Take, result: PassResult) -> None:

@@ -123,15 +123,15 @@ class StagedLoad:
     """Everything that a later attempt needs to load the staged rows. It contains counts, never values.
 
     `attempt` is the attempt that staged the rows, `evaluation` the result shown to the approver. `origins` lists what
-    was read as (position in the source's order, name, identity); `units` are the load units among them, which are done
-    once the rows are loaded. `skipped` counts the rows removed from staging because they were below the watermark;
+    was read as (position, name, identity, source node); `units` are the load units among them, which are done once
+    the rows are loaded. `skipped` counts the rows removed from staging because they were below the watermark;
     `watermark` is the id and revision of that watermark, or None if there was none.
     """
 
     attempt: int
     working: tuple[SourceField, ...]
     columns: tuple[StageColumn, ...]
-    origins: tuple[tuple[int, str, str], ...]
+    origins: tuple[tuple[int, str, str, str], ...]
     units: tuple[str, ...]
     records: int
     result: PassResult

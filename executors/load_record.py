@@ -133,15 +133,26 @@ class WatermarkValue:
 
 
 @dataclass(frozen=True, slots=True)
+class LoadedSource:
+    """A source node whose rows were loaded. If a load united several, `files` are those of this one, and `fields` its
+    columns, each with its type and whether its values are text; else the marker itself has both."""
+
+    source: str
+    files: tuple[str, ...] = ()
+    fields: tuple[tuple[str, str, bool], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class LoadFindings:
     """Results before the load: the nodes before the target, rules, checks, the tables that store rejected rows, and the
-    fields of the source, which are needed to read those rows again."""
+    fields of the source, which are needed to read those rows again. `sources` are the source nodes."""
 
     nodes: tuple[NodeReport, ...] = ()
     rules: tuple[RuleCount, ...] = ()
     checks: tuple[CheckReport, ...] = ()
     reject_tables: tuple[str, ...] = ()
     source_fields: tuple[SourceField, ...] = ()
+    sources: tuple[LoadedSource, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,6 +183,7 @@ class LoadRecord:
     superseded_entries: int = 0
     row_results: Mapping[str, int] = field(default_factory=dict)
     restore: RestoreRecord | None = None
+    sources: tuple[LoadedSource, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """Return the record with its version."""
@@ -210,6 +222,13 @@ class LoadCommit:
     record: LoadRecord = field(default_factory=LoadRecord)
     hooks_done: tuple[str, ...] = ()
     files_done: tuple[str, ...] = ()
+
+    def files_of(self, source: str) -> tuple[str, ...]:
+        """Return the files that this load has read from a source node."""
+        known = {one.source: one.files for one in self.record.sources}
+        if len(known) > 1:
+            return known.get(source, ())
+        return self.files_done if source in known or not known else ()
 
     @property
     def node_counts(self) -> dict[str, int | None]:

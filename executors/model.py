@@ -342,7 +342,8 @@ class TaskCount:
     `unmatched_at` count looked-up rows of joins, by `join_key`. `elsewhere_at` counts the rows that go to other
     branches of a node, `routed_at` the rows of each branch, by `branch_key`. `grouped_at` is the number
     of rows in the groups of aggregates minus the number of groups; the groups report the same number as `in_groups`.
-    `rows_read` and `parts_read` come from readers that count what they read. `rows_exploded` is the number of exploded
+    `rows_read` and `parts_read` come from readers that count what they read. `source` is the source node whose rows
+    the task has read, if rows of several sources are united. `rows_exploded` is the number of exploded
     rows minus the number of their records; a rejected record adds none, because it counts as one row everywhere.
     """
 
@@ -363,6 +364,7 @@ class TaskCount:
     grouped_at: Mapping[str, int] = field(default_factory=dict)
     in_groups: int = 0
     rows_exploded: int = 0
+    source: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -396,6 +398,10 @@ class PassResult:
     @property
     def winners(self) -> list[int]:
         return [t.task for t in self.tasks]
+
+    def of(self, source: str) -> PassResult:
+        """Return the counts of the tasks that have read the rows of a source."""
+        return replace(self, tasks=tuple(task for task in self.tasks if task.source == source))
 
     def total(self, name: str) -> int:
         return sum(getattr(t, name) for t in self.tasks)

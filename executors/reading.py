@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Protocol
 
+import pyarrow as pa
+import pyarrow.compute as pc
+
 from executors.formats import FORMATS
-from executors.formats.batches import Batches
+from executors.formats.batches import HIDDEN, Batches
+from executors.formats.closing import closed_after
 from executors.formats.files import FileStore
 from executors.formats.format_mismatches import mismatches_of
 from executors.formats.unions import union_of_fields
@@ -16,6 +20,7 @@ from executors.postgres.watermark_types import WatermarkType
 from ir.connectors import config_of
 from ir.connectors.files import FilesConfig
 from ir.nodes import Source, SourceColumn
+from ir.types import STRING
 
 
 class Part(Protocol):
@@ -40,6 +45,7 @@ class Origin:
     """A file, or a snapshot of a database: its position in the source's order, its displayed name, and its identity.
 
     `is_unit` marks a load unit, which is loaded only once. `records` is the number of rows that a scan counted.
+    `source` is the source node.
     """
 
     seq: int
@@ -47,6 +53,7 @@ class Origin:
     sha256: str
     is_unit: bool = True
     records: int | None = None
+    source: str = field(kw_only=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +98,21 @@ class Reading:
         for reading in (self, *self.references.values()):
             reading.release()
 
+    def numbered_from(self, first: int) -> Reading:
+        """Return the same reading with its origins at higher positions, so that it can stand behind others."""
+        if not first:
+            return self
+
+        def find_mismatches(origins: Sequence[Origin]) -> tuple[str, ...]:
+            return self.find_mismatches([replace(origin, seq=origin.seq - first) for origin in origins])
+
+        return replace(
+            self,
+            origins=tuple(replace(origin, seq=origin.seq + first) for origin in self.origins),
+            reader=NumberedReader(self.reader, first),
+            find_mismatches=find_mismatches,
+        )
+
     @property
     def units(self) -> tuple[str, ...]:
         """The load units that are done once these rows are loaded."""
@@ -115,6 +137,21 @@ class FileReader:
 
 
 @dataclass(frozen=True, slots=True)
+class NumberedReader:
+    """Reads the parts of another reader, and adds `first` to the positions of their origins."""
+
+    reader: PartReader
+    first: int
+
+    def read(self, part: Any, fields: Sequence[SourceField]) -> Batches:
+        with closed_after(self.reader.read(part, fields)) as batches:
+            for batch in batches:
+                place = batch.schema.get_field_index(HIDDEN[0].name)
+                positions = pc.add(batch.column(place), pa.scalar(self.first, pa.int32()))
+                yield batch.set_column(place, batch.schema.field(place), positions)
+
+
+@dataclass(frozen=True, slots=True)
 class NoReader:
     """The reader of rows that are already staged. It is never called."""
 
@@ -128,13 +165,55 @@ def nothing_to_read(origins: Sequence[Origin], units: tuple[str, ...], records: 
     return Reading((), known, (), NoReader(), records)
 
 
+def united_fields(parts: Iterable[Iterable[SourceField]]) -> tuple[SourceField, ...]:
+    """Return the fields of several sources or runs. A field with different types becomes text."""
+    found: dict[str, SourceField] = {}
+    for part in parts:
+        for new in part:
+            found[new.name] = new if found.get(new.name, new) == new else SourceField(new.name, STRING)
+    return tuple(found.values())
+
+
+def reading_together(readings: Sequence[Reading]) -> Reading:
+    """Return what several readings with different origins are together. It cannot be read itself."""
+    if len(readings) == 1:
+        return readings[0]
+    counted = [reading.records for reading in readings]
+
+    def release() -> None:
+        for reading in readings:
+            reading.release()
+
+    def find_mismatches(origins: Sequence[Origin]) -> tuple[str, ...]:
+        found: dict[str, None] = {}
+        for reading in readings:
+            own = {origin.seq for origin in reading.origins}
+            found |= dict.fromkeys(reading.find_mismatches([origin for origin in origins if origin.seq in own]))
+        return tuple(found)
+
+    return Reading(
+        fields=united_fields(reading.fields for reading in readings),
+        origins=tuple(origin for reading in readings for origin in reading.origins),
+        parts=(),
+        reader=NoReader(),
+        records=None if None in counted else sum(filter(None, counted)),
+        keeps_order=all(reading.keeps_order for reading in readings),
+        release=release,
+        find_mismatches=find_mismatches,
+        is_blank=all(reading.is_blank for reading in readings),
+        references={name: one for reading in readings for name, one in reading.references.items()},
+    )
+
+
 def read_files(source: Source, scans: Sequence[FileScan], store: FileStore) -> Reading:
     """Return the reading of scanned files. Raises Terminal if a column's types have no common type."""
     format = config_of(source, FilesConfig).format
     files = {scan.file.seq: scan.file for scan in scans}
     return Reading(
         fields=union_of_fields(scans, source.columns or ()),
-        origins=tuple(Origin(scan.file.seq, scan.file.name, scan.sha256, records=scan.records) for scan in scans),
+        origins=tuple(
+            Origin(scan.file.seq, scan.file.name, scan.sha256, records=scan.records, source=source.id) for scan in scans
+        ),
         parts=tuple(split for scan in scans for split in scan.splits),
         reader=FileReader(format, tuple(source.columns or ()), store),
         records=sum(scan.records for scan in scans),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from executors.table_name import TableName
 
@@ -24,6 +24,7 @@ class RejectedRow:
     source_file: str | None
     source_record: int | None
     row_from: str
+    source_node: str | None = None
     fix_run: str | None = None
 
     @property
@@ -75,6 +76,9 @@ class RowOutcome:
     rules: tuple[str, ...] = ()
 
 
+OriginKey = tuple[str, str, str]
+"""A file of a run: the run, the source node ("" if it does not matter), and the name."""
+
 RowPosition = tuple[int, int]
 """The position of a row in the reading: the position of its origin, and its record number there."""
 
@@ -93,7 +97,7 @@ class Choice:
     """The rows that can be loaded, by position, and the excluded rows with the reason for each."""
 
     rows: dict[RowPosition, Chosen] = field(default_factory=dict)
-    origins: dict[tuple[str, str], int] = field(default_factory=dict)
+    origins: dict[OriginKey, int] = field(default_factory=dict)
     excluded: list[RowResult] = field(default_factory=list)
     repeats: list[tuple[RejectedRow, StandIns]] = field(default_factory=list)
     """Rows that are excluded because others represent them."""
@@ -104,6 +108,12 @@ class Choice:
     def excluded_counts(self) -> dict[str, int]:
         """The number of excluded rows by reason."""
         return dict(Counter(one.result for one in self.excluded))
+
+    def of(self, source: str) -> Choice:
+        """Return the rows of one source node alone."""
+        origins = {key: seq for key, seq in self.origins.items() if key[1] == source}
+        seqs = set(origins.values())
+        return replace(self, rows={at: one for at, one in self.rows.items() if at[0] in seqs}, origins=origins)
 
     @property
     def by_table(self) -> dict[TableName, dict[RowPosition, RejectedRow]]:

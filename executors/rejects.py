@@ -20,6 +20,7 @@ REJECT_SCHEMA = pa.schema(
         pa.field("row", pa.string(), nullable=False),  # a JSON object that jsonb accepts
         pa.field("row_from", pa.string(), nullable=False),  # source | input | group
         pa.field("source_file", pa.string(), nullable=False),
+        pa.field("source_node", pa.string(), nullable=False),
     ]
 )
 """One row per violated rule of a row. The entries of one row share `row_id`."""
@@ -29,6 +30,8 @@ SOURCE, INPUT, GROUP = "source", "input", "group"
 """`row_from`: the row as the source gave it, as it reached the target, or a group that an aggregate has made."""
 
 
-def row_id(run_id: str, target: str, sha256: str, record: int) -> str:
-    """Return 32 hex digits that identify one row of one run and target, the same in every attempt."""
-    return hashlib.sha256(f"{run_id}\n{target}\n{sha256}\n{record}".encode()).hexdigest()[:32]
+def row_id(run_id: str, target: str, sha256: str, record: int, source: str = "") -> str:
+    """Return 32 hex digits that identify one row of one run and target, the same in every attempt. The source node is a
+    part if the target gets the rows of several, which may have the same file."""
+    parts = [run_id, target, sha256, str(record), *([source] if source else [])]
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:32]

@@ -29,7 +29,7 @@ def nodes_of(target_counts: Iterable[TargetCounts]) -> list[NodeReport]:
         ((target_count.files, node) for target_count in target_counts for node in target_count.nodes),
         lambda node: node.id,
     )
-    return [reduce(_add_nodes, (node for _, node in _distinct(parts, _size))) for parts in found.values()]
+    return [reduce(add_nodes, (node for _, node in _distinct(parts, _size))) for parts in found.values()]
 
 
 def rules_of(target_counts: Iterable[TargetCounts]) -> list[RuleCount]:
@@ -77,7 +77,8 @@ def _distinct(parts: Sequence[Part[T]], size: Callable[[T], Any]) -> list[Part[T
     return distinct
 
 
-def _add_nodes(one: NodeReport, other: NodeReport) -> NodeReport:
+def add_nodes(one: NodeReport, other: NodeReport) -> NodeReport:
+    """Return the sums of two reports of one node."""
     pairs = ((name, getattr(one, name), getattr(other, name)) for name in _ROWS)
     sums: dict[str, Any] = {name: (a or 0) + (b or 0) for name, a, b in pairs if (a, b) != (None, None)}
     branches = _add_branches(one.branches, other.branches)

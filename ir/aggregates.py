@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from ir.aggregate_types import why_no_group_key, why_not_computable
 from ir.columns import Columns
@@ -25,7 +25,7 @@ def check_aggregates(graph: Graph) -> Iterator[Diagnostic]:
     seen: set[tuple[Pointer, str]] = set()
     for node in graph.nodes:
         if isinstance(node.spec, Target):
-            for found in _check_path(node, node.spec, graph):
+            for found in (one for chain in graph.chains_to(node) for one in _check_path(node, node.spec, chain)):
                 if (found.path, found.code) not in seen:
                     seen.add((found.path, found.code))
                     yield found
@@ -33,8 +33,7 @@ def check_aggregates(graph: Graph) -> Iterator[Diagnostic]:
             yield from _check_reference_inputs(node, node.spec, graph)
 
 
-def _check_path(node: DraftNode, target: Target, graph: Graph) -> Iterator[Diagnostic]:
-    chain = graph.path_to(node)
+def _check_path(node: DraftNode, target: Target, chain: Sequence[DraftNode]) -> Iterator[Diagnostic]:
     ops = [(op, at) for part in chain for op, at in _ops_of(part)]
     first = next(((i, op, at) for i, (op, at) in enumerate(ops) if isinstance(op, Aggregate)), None)
     if first is None:

@@ -87,7 +87,8 @@ def _sql(text: str) -> str:
 
 def _check_targets(node: DraftNode, graph: Graph) -> Iterator[Diagnostic]:
     """Check that all targets below a branch node read values in the same way."""
-    below = [one for one in graph.nodes if isinstance(one.spec, Target) and node in graph.path_to(one)]
+    targets = [one for one in graph.nodes if isinstance(one.spec, Target)]
+    below = [one for one in targets if any(node in chain for chain in graph.chains_to(one))]
     first = below[0] if below else None
     for one in below[1:]:
         for name in SHARED:

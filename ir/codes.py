@@ -53,8 +53,8 @@ _GRAPH = (
     _error("inputs.unknown", "Use the id of a node in this pipeline."),
     _error(
         "inputs.count",
-        "A node reads from exactly one node; a transform node also from those that it joins with. To load several "
-        "sources into one table, give it a target for each (append and upsert).",
+        "A node reads from exactly one node; a transform node also from those that it joins with, or from several "
+        "whose rows its first operation unites (union).",
     ),
     _error("inputs.is_target", "No node can read from a target. Read from the node before it."),
     _error("custom.column_reserved", "Give the column another name."),
@@ -73,6 +73,30 @@ _JOINS = (
     _error("join.columns_required", "Name columns to add, or use semi or anti to only filter rows."),
     _error("join.columns_unused", "Remove columns, or use the type left or inner."),
     _error("join.key_type", "Cast one of the two columns first, so that both have the same type."),
+)
+
+_UNIONS = (
+    _error("union.not_first", "Make union the first operation of its node."),
+    _error("union.inputs", "Let the node read from all nodes whose rows it unites, or remove union."),
+    _error("union.joins", "Move the join to a transform node before or after this one."),
+    _error("union.nested", "Name all inputs in one union."),
+    _error("union.source_repeated", "Give each input a source node of its own, or let one transform do the work."),
+    _error("union.branch", "Use a filter in place of the branch node, before or after the union."),
+    _error(
+        "union.compares_rows",
+        "Use deduplicate or window in the nodes before the union, within each input. To keep one row of a key, "
+        "let the target upsert. Let a view of the database make groups of the table.",
+    ),
+    _error(
+        "union.load_mode",
+        "Use append, upsert, truncate or blue_green. For incremental loads, give the table a target for each source.",
+    ),
+    _error("union.reference", "Look rows up in each of the sources, in joins one after the other."),
+    _error(
+        "union.column_missing",
+        "Add the column to these rows with derive, such as CAST(NULL AS STRING), or drop it from the others.",
+    ),
+    _error("union.column_type", "Cast the column to the same type before the union."),
 )
 
 _BRANCHES = (
@@ -248,6 +272,7 @@ CODES: KindTable[Code] = KindTable(
             _STRUCTURE,
             _GRAPH,
             _JOINS,
+            _UNIONS,
             _BRANCHES,
             _KINDS,
             _NAMES,

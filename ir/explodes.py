@@ -29,16 +29,16 @@ def check_explodes(graph: Graph) -> Iterator[Diagnostic]:
 
 def _findings(node: DraftNode, graph: Graph) -> Iterator[Diagnostic]:
     if isinstance(node.spec, Target):
-        places = _places_up_to(node, graph)
-        explodes = [i for i, (op, _) in enumerate(places) if isinstance(op, Explode)]
-        if explodes:
-            yield from _check_path(places, explodes)
-            yield from _check_target(node.spec, node.at)
-            yield from _check_key(node.spec, node.at, [op for op, _ in places[explodes[0] :] if op is not None])
+        for places in map(_places_of, graph.chains_to(node)):
+            explodes = [i for i, (op, _) in enumerate(places) if isinstance(op, Explode)]
+            if explodes:
+                yield from _check_path(places, explodes)
+                yield from _check_target(node.spec, node.at)
+                yield from _check_key(node.spec, node.at, [op for op, _ in places[explodes[0] :] if op is not None])
     elif isinstance(node.spec, Transform):
         for join, at in node.spec.joins(node.at):
             reference = graph.by_id.get(join.with_)
-            if reference is not None and any(isinstance(op, Explode) for op, _ in _places_up_to(reference, graph)):
+            if reference is not None and _explodes(reference, graph):
                 message = f"{join.with_} cannot be a reference, because it explodes rows."
                 yield diagnose("explode.reference", at / "with", message)
 
@@ -80,10 +80,14 @@ def _check_key(target: Target, at: Pointer, ops: Sequence[Op]) -> Iterator[Diagn
         yield diagnose("explode.key", at / "upsertKey", message, fixes=[add] if add else [])
 
 
-def _places_up_to(last: DraftNode, graph: Graph) -> list[Place]:
-    """Return the ops of a node and of the nodes before it, in order."""
+def _explodes(reference: DraftNode, graph: Graph) -> bool:
+    return any(isinstance(op, Explode) for op, _ in _places_of(graph.path_to(reference)))
+
+
+def _places_of(chain: Sequence[DraftNode]) -> list[Place]:
+    """Return the ops of the nodes of a chain, in order."""
     places: list[Place] = []
-    for node in graph.path_to(last):
+    for node in chain:
         if isinstance(node.spec, Transform):
             places += [(op, node.at / "ops" / i) for i, op in enumerate(node.spec.ops)]
         elif isinstance(node.spec, Branch):

@@ -14,6 +14,7 @@ from ir.nodes.base import InnerNode
 from ir.nodes.source import Source
 from ir.nodes.target import Target
 from ir.nodes.validate import Validate
+from ir.ops import Union
 from ir.pointers import Pointer
 from ir.spelling import guess
 from ir.structure import DraftNode
@@ -40,8 +41,8 @@ class Graph:
                 yield node.at / "inputs" / i, self.by_id[name]
 
     def first_input_of(self, node: DraftNode) -> DraftNode | None:
-        """Return the node that the rows of a node come from; None if it is unknown, or if there are several and the
-        node does not join."""
+        """Return the node that the rows of a node come from, the first one of a `union`; None if it is unknown, or if
+        there are several and the node is no transform node."""
         if len(node.inputs) != 1 and node.kind != "transform":
             return None
         name = node.inputs[0] if node.inputs else None
@@ -60,6 +61,20 @@ class Graph:
             above = self.first_input_of(above)
         return path[::-1]
 
+    def chains_to(self, node: DraftNode) -> list[list[DraftNode]]:
+        """Return the nodes that the rows of a node come through, as `path_to`, for each input of a `union` before
+        it."""
+        chain = self.path_to(node)
+        place = next((i for i in reversed(range(len(chain))) if unites(chain[i])), None)
+        if place is None:
+            return [chain]
+        union = chain[place]
+        return [[*self.path_to(above), *chain[place:]] for _, above in self.inputs_of(union)] or [chain]
+
+    def sources_of(self, node: DraftNode) -> list[DraftNode]:
+        """Return the first node of each chain to a node."""
+        return [chain[0] for chain in self.chains_to(node)]
+
     def source_of(self, node: DraftNode) -> DraftNode | None:
         """Return the first node of the chain of first inputs; None for a cycle."""
         seen: set[Pointer] = set()
@@ -71,6 +86,11 @@ class Graph:
                 return node
             node = above[1]
         return None
+
+
+def unites(node: DraftNode) -> bool:
+    """Return whether a node unites the rows of all its inputs."""
+    return any(isinstance(part.spec, Union) for part in node.parts)
 
 
 def check_graph(graph: Graph) -> Iterator[Diagnostic]:
@@ -94,8 +114,8 @@ def _check_inputs(node: DraftNode, graph: Graph) -> Iterator[Diagnostic]:
     for pointer, source in graph.inputs_of(node):
         if source.kind in _TARGETS:
             yield diagnose("inputs.is_target", pointer, f"{source.id} is a target. No node can read from it.")
-    may_join = node.kind == "transform" and len(node.inputs) > 1  # see ir.joins
-    if node.kind in _READERS and len(node.inputs) != 1 and not may_join:
+    may_have_several = node.kind == "transform" and len(node.inputs) > 1  # see ir.joins and ir.unions
+    if node.kind in _READERS and len(node.inputs) != 1 and not may_have_several:
         message = f"{node.id} reads from {len(node.inputs)} nodes instead of one."
         yield diagnose("inputs.count", node.at / "inputs", message)
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from ir.columns import Columns
 from ir.diagnostics import Diagnostic, diagnose, listed, shown
-from ir.graph import Graph, columns_of
+from ir.graph import Graph, columns_of, unites
 from ir.join_keys import can_be_key, common_key_type
 from ir.nodes import Branch, Source, Transform
 from ir.ops import Join
@@ -20,11 +20,10 @@ from ir.types import ColumnType
 
 def check_joins(graph: Graph) -> Iterator[Diagnostic]:
     """Check that joins and further inputs belong together, and that references can be read."""
-    heads = [graph.source_of(node) for node in graph.nodes if node.kind == "target"]
-    main_sources = {head.at for head in heads if head is not None}
+    main_sources = {head.at for node in graph.nodes if node.kind == "target" for head in graph.sources_of(node)}
     moving: dict[Pointer, DraftNode] = {}
     for node in graph.nodes:
-        if isinstance(node.spec, Transform):
+        if isinstance(node.spec, Transform) and not unites(node):
             yield from _check_inputs(node, node.spec, graph)
             for op, at in node.spec.joins(node.at):
                 if op.with_ in node.inputs[1:] and op.with_ in graph.by_id:
@@ -72,7 +71,10 @@ def _check_reference(at: Pointer, chain: Sequence[DraftNode], main_sources: set[
         message = f"{chain[0].id} is also the source of the rows of a target, which may load only its new files."
         yield diagnose("join.main_and_reference", at / "with", message)
     for node in chain:
-        if isinstance(node.spec, Transform) and any(node.spec.joins(node.at)):
+        if unites(node):
+            message = f"{node.id} unites rows, so that it cannot be part of a reference."
+            yield diagnose("union.reference", at / "with", message)
+        elif isinstance(node.spec, Transform) and any(node.spec.joins(node.at)):
             message = f"{node.id} joins, so that it cannot be part of a reference."
             yield diagnose("join.reference_joins", at / "with", message)
         elif isinstance(node.spec, Branch):

@@ -31,6 +31,7 @@ from ir.ops import (
     Select,
     SqlQuery,
     Trim,
+    Union,
     Window,
 )
 from ir.pipeline import Path, Pipeline
@@ -81,7 +82,7 @@ class Traces:
 
 @dataclass(frozen=True, slots=True)
 class Lineage:
-    """The columns of one target."""
+    """The columns of one target, as far as they come from one source."""
 
     source: str
     target: str
@@ -102,7 +103,8 @@ class Lineage:
 
 
 def lineages_of(pipeline: Pipeline) -> list[Lineage]:
-    return [_lineage(pipeline.path_to(target)) for target in pipeline.targets()]
+    """Return the lineage of each target, several for a target of united rows: one from each source."""
+    return [_lineage(path) for target in pipeline.targets() for path in pipeline.paths_to(target)]
 
 
 def sources_of(path: Path, node: str, column: str) -> tuple[str, ...]:
@@ -203,7 +205,7 @@ def _explode(traces: Traces, op: Explode) -> Traces:
 
 
 def _rows_only(traces: Traces, op: Op) -> Traces:
-    """An op that removes rows and changes no value."""
+    """An op that adds or removes rows and changes no value."""
     return traces
 
 
@@ -281,6 +283,7 @@ FLOWS: dict[type[Op], Callable[..., Traces]] = {
     Window: _window,
     Aggregate: _aggregate,
     Join: _join,
+    Union: _rows_only,
     SqlQuery: _query,
     Custom: _custom,
     Take: _rows_only,

@@ -8,9 +8,3 @@ NOT_YET: tuple[tuple[str, str], ...] = (
     ("format", "xml"),
 )
 """(family, name) of each kind."""
-
-NOT_YET_OPS = {
-    "union": "Load the table with a target for each source (append and upsert), read all files with one pattern, or "
-    "write UNION ALL in the query of a PostgreSQL source.",
-}
-"""Ops that are not available yet, with alternatives."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Literal
 
 from pydantic import Field
@@ -104,14 +104,31 @@ class Pipeline(Spec):
         return [node for node in self.nodes if isinstance(node, Target)]
 
     def path_to(self, target: Target) -> Path:
-        """Return the path of nodes to a target, beginning with its source, and the paths that it joins."""
-        return self._path_to(self.node(target.inputs[0]), target)
+        """Return the first of the paths to a target. All of them have the same validate nodes."""
+        return self.paths_to(target)[0]
 
-    def _path_to(self, last: Node, target: Target) -> Path:
-        chain = [last]
-        while not isinstance(first := chain[-1], Source):
-            chain.append(self.node(first.inputs[0]))
-        chain.reverse()
+    def paths_to(self, target: Target) -> tuple[Path, ...]:
+        """Return the path of nodes from each source to a target, with the paths that it joins. A target has several
+        paths if its rows are united."""
+        return tuple(self._path(chain, target) for chain in self._chains_to(self.node(target.inputs[0])))
+
+    def sources_of(self, target: Target) -> tuple[Source, ...]:
+        """Return the sources whose rows a target loads."""
+        return tuple(path.source for path in self.paths_to(target))
+
+    def _chains_to(self, last: Node) -> list[list[Node]]:
+        chain: list[Node] = []
+        while not isinstance(last, Source):
+            chain.insert(0, last)
+            if isinstance(last, Transform) and last.unites:
+                return [[*head, *chain] for name in last.inputs for head in self._chains_to(self.node(name))]
+            last = self.node(last.inputs[0])
+        return [[last, *chain]]
+
+    def _path(self, chain: Sequence[Node], target: Target) -> Path:
+        source = chain[0]
+        if not isinstance(source, Source):
+            raise LookupError(f"{source.id} is not a source")
         readers = [node.id for node in (*chain[1:], target)]
         transforms = tuple(
             take(node, reader) if isinstance(node, Branch) else node
@@ -120,9 +137,13 @@ class Pipeline(Spec):
         )
         # An unreadable value would be missing in the rows that look it up, whatever the target allows.
         strict = target.model_copy(update={"on_type_mismatch": "abort"})
-        references = {name: self._path_to(self.node(name), strict) for node in transforms for name in node.inputs[1:]}
+        references = {
+            name: self._path(self._chains_to(self.node(name))[0], strict)
+            for node in transforms
+            for name in node.references
+        }
         validates = tuple(node for node in chain if isinstance(node, Validate))
-        return Path(first, transforms, validates, target, references)
+        return Path(source, transforms, validates, target, references)
 
 
 class Path:
@@ -149,6 +170,16 @@ class Path:
         """The op explode of the path and the id of its node; None if there is none."""
         found = ((node.id, op) for node in self.transforms for op in node.ops if isinstance(op, Explode))
         return next(found, None)
+
+    @property
+    def own_nodes(self) -> frozenset[str]:
+        """The ids of the nodes before the rows are united with those of other paths; none if they are not."""
+        ids = [self.source.id]
+        for node in self.transforms:
+            if node.unites:
+                return frozenset(ids)
+            ids.append(node.id)
+        return frozenset()
 
     @property
     def reference_nodes(self) -> frozenset[str]:

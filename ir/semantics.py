@@ -37,6 +37,7 @@ from ir.schedules import CronSchedule, EverySchedule
 from ir.spelling import guess
 from ir.structure import Draft, DraftNode
 from ir.targets import check_targets
+from ir.unions import check_unions, check_united_columns
 from ir.windows import check_windows
 
 
@@ -79,6 +80,10 @@ def _check_graph(subject: _Subject) -> Findings:
 
 def _check_joins(subject: _Subject) -> Findings:
     yield from check_joins(subject.graph)
+
+
+def _check_unions(subject: _Subject) -> Findings:
+    yield from check_unions(subject.graph)
 
 
 def _check_branches(subject: _Subject) -> Findings:
@@ -175,6 +180,7 @@ def _check_columns(subject: _Subject) -> Findings:
             yield from _check_column(name, pointer, columns, "The rows", subject.document)
         yield from _check_added(node, arriving[node.at])
         yield from check_types(node, arriving[node.at])
+        yield from check_united_columns(node, subject.graph, arriving, subject.sources)
         for join in joins_of(node, subject.graph, arriving, subject.sources):
             yield from check_join_columns(join)
             for name, pointer in join.reads():
@@ -252,15 +258,19 @@ def _check_order(subject: _Subject) -> Findings:
 def _check_empty(subject: _Subject) -> Findings:
     """Warn about empty texts: in files they usually mean NULL; in a database they are intended."""
     for node in subject.draft.nodes:
-        head = subject.graph.source_of(node)
-        if not isinstance(node.spec, Target) or head is None or not isinstance(head.spec, Source):
+        if not isinstance(node.spec, Target) or "empty_as_null" in node.spec.model_fields_set:
             continue
-        connector = CONNECTORS.get(head.spec.connector)
-        if connector and connector.keeps_empty and "empty_as_null" not in node.spec.model_fields_set:
+        keeping = next((head for head in subject.graph.sources_of(node) if _keeps_empty(head)), None)
+        if keeping is not None:
             pointer = node.at / "emptyAsNull"
             fix = [{"op": "add", "path": str(pointer), "value": False}]
-            message = f"Empty texts of {head.id} become NULL in columns that may be NULL."
+            message = f"Empty texts of {keeping.id} become NULL in columns that may be NULL."
             yield diagnose("target.empty_becomes_null", pointer, message, fixes=[fix])
+
+
+def _keeps_empty(head: DraftNode) -> bool:
+    connector = CONNECTORS.get(head.spec.connector) if isinstance(head.spec, Source) else None
+    return connector is not None and connector.keeps_empty
 
 
 def _check_targets(subject: _Subject) -> Findings:
@@ -287,6 +297,7 @@ RULES: tuple[Callable[[_Subject], Findings], ...] = (
     _check_schedule,
     _check_graph,
     _check_joins,
+    _check_unions,
     _check_branches,
     _check_parts,
     _check_kinds,

@@ -16,7 +16,6 @@ from ir.budget import spend
 from ir.diagnostics import Diagnostic, diagnose, shown
 from ir.limits import MAX_FAULTS
 from ir.nodes import NODES, Node
-from ir.not_yet import NOT_YET_OPS
 from ir.pipeline import Pipeline
 from ir.pointers import ROOT, Pointer
 from ir.salvage import SoundPart, error_pointer, read_some, sound_parts
@@ -153,9 +152,6 @@ def _wrong_tag(error: Any, at: Pointer) -> Diagnostic:
         return faults.wrong_type(at, value, "object")
     if key not in value:
         return faults.missing(at, key)
-    if key == "op" and (instead := NOT_YET_OPS.get(str(value[key]))):
-        message = f"The op {value[key]} is not available in this release."
-        return diagnose("kind.not_available", at / key, message, hint=instead)
     return faults.not_allowed(at / key, value[key], error["ctx"]["allowed"].split())
 
 

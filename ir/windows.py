@@ -26,7 +26,7 @@ def check_windows(graph: Graph) -> Iterator[Diagnostic]:
 
 
 def _windows_before(node: DraftNode, graph: Graph) -> Iterator[Pointer]:
-    for above in graph.path_to(node):
+    for above in (one for chain in graph.chains_to(node) for one in chain):
         if isinstance(above.spec, Transform):
             for i, op in enumerate(above.spec.ops):
                 if isinstance(op, Window):

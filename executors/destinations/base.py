@@ -50,7 +50,8 @@ class Capabilities:
 
     `checks` are dataset checks; `hooks` run before and after a load; `previews` report what a load would change, and
     `holds` compare that with limits. `quarantine` stores rejected rows, `rejected_rows` fixes and replays them,
-    `samples` are stored beside the target, and `undo` restores a table from the backup of a load.
+    `samples` are stored beside the target, and `undo` restores a table from the backup of a load. `unions` are loads of
+    the rows of several sources.
     """
 
     load_modes: frozenset[str]
@@ -62,6 +63,7 @@ class Capabilities:
     rejected_rows: bool = False
     samples: bool = False
     undo: bool = False
+    unions: bool = False
 
 
 class StageWriter(Protocol):
@@ -142,8 +144,8 @@ class DestinationHandler(ABC):
     # --- inspect ----------------------------------------------------------------------------------------------
 
     @abstractmethod
-    def open(self, context: RunContext, path: Path, access: Access) -> TargetRun:
-        """Connect to a target and inspect it.
+    def open(self, context: RunContext, paths: tuple[Path, ...], access: Access) -> TargetRun:
+        """Connect to the target of these paths and inspect it.
 
         With the access to load, this also fences off older attempts, finds what this run has committed, and refuses a
         target that another load holds or that no longer has its last load.
@@ -269,12 +271,13 @@ class DestinationHandler(ABC):
     # --- trace ------------------------------------------------------------------------------------------------
 
     @abstractmethod
-    def find_loaded(self, job: RunJob, target: TargetRun, hashes: Collection[str]) -> Mapping[str, Loaded]:
-        """Return which of these files the target has loaded, each with its load."""
+    def find_loaded(self, job: RunJob, target: TargetRun, source: str, hashes: Collection[str]) -> Mapping[str, Loaded]:
+        """Return which of these files of a source node the target has loaded, each with its load. If the target unites
+        several sources, a file that it has loaded from another of them does not count."""
 
     @abstractmethod
-    def find_last_files(self, job: RunJob, target: TargetRun) -> tuple[int, Collection[str]] | None:
-        """Return the fence token and the files of the last load, or None if there is none."""
+    def find_last_files(self, job: RunJob, target: TargetRun, source: str) -> tuple[int, Collection[str]] | None:
+        """Return the fence token of the last load and its files of a source node, or None if there is none."""
 
     @abstractmethod
     def find_loaded_elsewhere(self, job: RunJob, target: TargetRun) -> str | None:

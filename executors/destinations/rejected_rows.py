@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from executors.load_record import LoadCommit, RunRef
 from executors.model import RowsRef, RunJob, TaskCount
-from executors.reading import Reading
 from executors.rejected_rows import Choice, RowOutcome, RowPosition
 
 if TYPE_CHECKING:
-    from executors.runs.state import Load, LoadState
+    from executors.runs.state import Inputs, Load, LoadState
     from executors.runs.target_run import TargetRun
 
 
@@ -22,8 +21,8 @@ class RejectedRowsHandler(ABC):
     and raises `Failure` and `LeaseLost`."""
 
     @abstractmethod
-    def choose(self, job: RunJob, target: TargetRun, ref: RowsRef) -> tuple[Choice, Reading | None]:
-        """Return the chosen rows and the reading of those that can be loaded, None if none can be loaded."""
+    def choose(self, job: RunJob, target: TargetRun, ref: RowsRef) -> tuple[Choice, Inputs]:
+        """Return the chosen rows and the readings of those that can be loaded, each for the path of its rows."""
 
     # --- replay -----------------------------------------------------------------------------------------------
 

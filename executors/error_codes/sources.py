@@ -39,6 +39,11 @@ CODES = (
         "A declared column is not in the source.",
         "Remove the column from the source's columns, or write its name as in the source.",
     ),
+    ErrorCode(
+        "union.source_missing",
+        "One of several sources has no files, and the target replaces all its rows.",
+        "Put the files there, or use append or upsert.",
+    ),
     ErrorCode("source.column_repeated", "The source has two columns of one name.", "Give each column a unique name."),
     ErrorCode(
         "source.column_reserved", "The source has a column with a reserved name.", "Rename the column at its source."

@@ -18,7 +18,7 @@ def order_of(path: Path) -> dict[str, int]:
     nodes = (path.source, *path.transforms, *path.validates, path.target)
     order = {node.id: place for place, node in enumerate(nodes)}
     for transform in path.transforms:
-        for name in transform.inputs[1:]:
+        for name in transform.references:
             reference = path.references[name]
             for node in (reference.source, *reference.transforms):
                 order.setdefault(node.id, order[transform.id])

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import islice
+from typing import Any
 
 from psycopg import sql
 
@@ -17,6 +18,7 @@ from executors.postgres.quarantined import Owner, find_rows
 from executors.postgres.reject_reader import PART_ROWS, ROW_FLAGS, RejectsPart
 from executors.postgres.repeated_rejects import find_repeats
 from executors.postgres.superseding import SUPERSEDED
+from executors.reading import united_fields
 from executors.rejected_rows import Choice, Chosen, RejectedRow, RowResult, StandIns
 from executors.table_name import TableName
 from ir.load_modes import LOAD_MODES
@@ -24,17 +26,20 @@ from ir.types import STRING
 
 
 @translate()
-def choose_rows(conn: Conn, owner: Owner, ref: RowsRef, run: str, *, rereads: bool = False) -> Choice:
+def choose_rows(
+    conn: Conn, owner: Owner, ref: RowsRef, run: str, *, rereads: bool = False, sources: Collection[str] = ()
+) -> Choice:
     """Return the chosen rows that `run` can process, and those that it cannot. Raises Terminal `quarantine.unusable`.
 
-    `rereads` means that runs read rows again that earlier runs have read.
+    `rereads` means that runs read rows again that earlier runs have read. `sources` are the source nodes of a target of
+    united rows.
     """
     choice = Choice()
     found = _find(conn, owner, ref, choice)
     replaced = runs_replaced(conn, owner, ref.node, {chosen.row.run_id for chosen in found})
     fit: list[Chosen] = []
     for chosen in found:
-        if reason := "fixed" if chosen.row.fix_run == run else _why_not(chosen, ref, replaced):
+        if reason := "fixed" if chosen.row.fix_run == run else _why_not(chosen, ref, replaced, sources):
             choice.excluded.append(RowResult.of(chosen.row, reason))
         else:
             fit.append(chosen)
@@ -45,7 +50,7 @@ def choose_rows(conn: Conn, owner: Owner, ref: RowsRef, run: str, *, rereads: bo
             choice.excluded.append(RowResult.of(row, "repeated"))
             choice.repeats.append((row, repeats[row.name]))
         else:
-            origin = (row.run_id, str(row.source_file))
+            origin = (row.run_id, str(row.source_node) if sources else "", str(row.source_file))
             seq = choice.origins.setdefault(origin, len(choice.origins))
             choice.rows[seq, int(row.source_record or 0)] = chosen
     reject_tables = _ready_tables(conn, {chosen.row.run_id for chosen in fit})
@@ -82,7 +87,7 @@ def _ready_tables(conn: Conn, runs: Collection[str]) -> tuple[TableName, ...]:
     return tables
 
 
-def _why_not(chosen: Chosen, ref: RowsRef, replaced: Collection[str]) -> str | None:
+def _why_not(chosen: Chosen, ref: RowsRef, replaced: Collection[str], sources: Collection[str]) -> str | None:
     row = chosen.row
     if row.status == "replayed":
         return "already"
@@ -97,6 +102,8 @@ def _why_not(chosen: Chosen, ref: RowsRef, replaced: Collection[str]) -> str | N
         return "changed"
     if row.node != ref.node or row.row_from != ref.row_from or row.source_file is None or row.source_record is None:
         return "not_replayable"
+    if sources and row.source_node not in sources:
+        return "not_replayable"
     return None
 
 
@@ -109,10 +116,11 @@ def parts_of(choice: Choice) -> Iterator[RejectsPart]:
 
 
 @translate()
-def fields_of(conn: Conn, choice: Choice, ref: RowsRef) -> tuple[SourceField, ...]:
-    """Return the fields as read by the runs of these rows. Fields without a record are text."""
+def fields_of(conn: Conn, choice: Choice, ref: RowsRef, source: str = "") -> tuple[SourceField, ...]:
+    """Return the fields as read by the runs of these rows, from one source node if given. Fields without a record are
+    text."""
     runs = {chosen.row.run_id for chosen in choice.rows.values()}
-    known = fields_of_runs(conn, runs, ref.node) if ref.row_from == "source" else ()
+    known = fields_of_runs(conn, runs, ref.node, source) if ref.row_from == "source" else ()
     names = {field.name for field in known}
     return (*known, *(SourceField(name, STRING) for name in _names(conn, choice) if name not in names))
 
@@ -132,20 +140,24 @@ def names_in(conn: Conn, table: TableName, ids: Collection[int]) -> set[str]:
     return {name for (name,) in conn.execute(query).fetchall()} - ROW_FLAGS
 
 
-def fields_of_runs(conn: Conn, runs: Collection[str], node: str) -> tuple[SourceField, ...]:
-    """Return the source's fields in these runs, from their commit markers. A field with different types becomes
-    text."""
+def fields_of_runs(conn: Conn, runs: Collection[str], node: str, source: str = "") -> tuple[SourceField, ...]:
+    """Return the fields in these runs, of one source node if given, from their commit markers. A field with different
+    types becomes text."""
     if not exists(conn, "flow_meta", "load_commits"):
         return ()
     rows = conn.execute(
-        "SELECT source_fields FROM flow_meta.load_commits WHERE run_id = ANY(%s) AND node = %s ORDER BY token",
+        "SELECT source_fields, record -> 'sources' FROM flow_meta.load_commits WHERE run_id = ANY(%s) AND node = %s"
+        " ORDER BY token",
         [list(runs), node],
     ).fetchall()
-    found: dict[str, SourceField] = {}
-    for (stored,) in rows:
-        for new in source_fields_of(stored):
-            found[new.name] = new if found.get(new.name, new) == new else SourceField(new.name, STRING)
-    return tuple(found.values())
+    return united_fields(source_fields_of(_stored_of(stored, sources or [], source)) for stored, sources in rows)
+
+
+def _stored_of(
+    stored: Sequence[tuple[str, str, bool]], sources: Sequence[Mapping[str, Any]], source: str
+) -> Sequence[tuple[str, str, bool]]:
+    own = next((one["fields"] for one in sources if one["source"] == source), None)
+    return stored if own is None or len(sources) < 2 else own
 
 
 def tables_of_runs(conn: Conn, runs: Collection[str]) -> list[TableName]:

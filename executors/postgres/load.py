@@ -63,7 +63,7 @@ def _load(conn: Conn, plan: LoadPlan) -> LoadCounts:
         keep_samples(conn, plan)
         counts = _reconciled(conn, plan, done)
         rejects = (plan.after_load or _keep_rejects)(conn, plan, counts)
-        carry_fixes(conn, plan.run, superseded, plan.quarantine.values(), plan.files)
+        carry_fixes(conn, plan.run, superseded, plan.quarantine.values(), plan.files, plan.united)
         counts = replace(counts, quarantine_rows=rejects.rows, quarantine_entries=rejects.entries)
         write_commit(conn, plan.run, _marker(conn, plan, _Done(counts, done, rejects, superseded, statements, backup)))
     return counts
@@ -83,7 +83,7 @@ class _Done:
 
 def _keep_rejects(conn: Conn, plan: LoadPlan, counts: LoadCounts) -> RejectCounts:
     rows, entries = write_rejects(conn, plan.run, plan.tables, plan.winners, plan.quarantine)
-    close_not_loaded(conn, plan.run, plan.quarantine, [f.name for f in plan.files])
+    close_not_loaded(conn, plan.run, plan.quarantine, [(f.name, f.head) for f in plan.files])
     return RejectCounts(rows, entries)
 
 
@@ -92,7 +92,7 @@ def _supersede(conn: Conn, plan: LoadPlan) -> Superseded:
         return Superseded()
     if load_mode(plan.load_mode).replaces_all_rows:
         return supersede_replaced(conn, plan.run, plan.quarantine.values())
-    return supersede_read_again(conn, plan.run, plan.files)
+    return supersede_read_again(conn, plan.run, plan.files, plan.united)
 
 
 def _run_mode(conn: Conn, plan: LoadPlan) -> tuple[ModeCounts, Backup | None]:
@@ -145,6 +145,7 @@ def _marker(conn: Conn, plan: LoadPlan, done: _Done) -> LoadCommit:
             backup=done.backup,
             superseded_entries=done.superseded.entries,
             row_results=row_results or {},
+            sources=findings.sources,
         ),
         files_done=tuple(f.sha256 for f in plan.files if f.is_unit),
     )

@@ -31,12 +31,15 @@ from executors.types import wire_type
 @dataclass(frozen=True, slots=True)
 class LoadFile:
     """A file of this load: its position in the source's order, its displayed name, and its SHA-256. The snapshot of a
-    database is represented like a file but is not a load unit."""
+    database is represented like a file but is not a load unit. `source` is its source node; `head` is the same if the
+    load unites several sources, else ""."""
 
     seq: int
     name: str
     sha256: str
     is_unit: bool = True
+    source: str = ""
+    head: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +56,7 @@ class LoadPlan:
     `skipped` rows below it are no longer in staging or in `staged`. `before_change` is called before the first
     statement that changes the table; `backs_up` means that a backup is taken first. For a replay, `after_load` replaces
     the storage of rejects. `may_replace` lists the only staged rows that may update rows of the table; None means all.
-    Refused rows are stored in the form `row_form`.
+    Refused rows are stored in the form `row_form`. `united` are the source nodes of the target if it has several.
     """
 
     run: RunRef
@@ -82,6 +85,7 @@ class LoadPlan:
     after_load: AfterLoad | None = None
     may_replace: Collection[RowPosition] | None = None
     row_form: str = INPUT
+    united: Sequence[str] = ()
 
     @property
     def target(self) -> TableName:

@@ -70,6 +70,28 @@ def last_commit_exists(conn: Conn, tenant: str, pipeline: str, node: str, run_id
     return found is not None
 
 
+_HAS_READ = """({commit}.kind <> 'restore' AND (
+    jsonb_array_length(coalesce({commit}.record -> 'sources', '[]')) = 0 OR EXISTS (
+    SELECT FROM jsonb_array_elements({commit}.record -> 'sources') AS s WHERE s ->> 'source' <> ALL (%s)
+    AND (jsonb_array_length({commit}.record -> 'sources') = 1 OR s -> 'files' ? f.sha256))))"""
+"""Whether a commit has read the file `f` from a source that is not among the given ones, or that is not known."""
+
+_FILES_LOADED = sql.SQL("""
+SELECT DISTINCT ON (f.sha256) f.sha256, c.token, c.node
+FROM flow_meta.load_commits c CROSS JOIN unnest(c.files_done) AS f(sha256)
+WHERE c.tenant = %s AND c.pipeline = %s AND c.undone_by IS NULL AND f.sha256 = ANY(%s)
+AND (c.node = %s OR (c.node <> ALL(%s)
+    AND ((c.target_schema, c.target_table) = (%s, %s) OR c.target_oid = %s)))
+AND (%s::text[] = '{{}}' OR {read} OR (c.kind = 'restore' AND EXISTS (
+    SELECT FROM flow_meta.load_commits AS l WHERE (l.tenant, l.pipeline, l.node) = (c.tenant, c.pipeline, c.node)
+    AND l.undone_by IS NULL AND f.sha256 = ANY (l.files_done) AND {read_before})))
+ORDER BY f.sha256, c.token DESC""").format(
+    read=sql.SQL(_HAS_READ).format(commit=sql.Identifier("c")),
+    read_before=sql.SQL(_HAS_READ).format(commit=sql.Identifier("l")),
+)
+"""A restore does not know the sources of the files that it has put back, but the loads that count again do."""
+
+
 @translate()
 def files_loaded(
     conn: Conn,
@@ -80,8 +102,12 @@ def files_loaded(
     *,
     others: Collection[str],
     table: tuple[str, str],
+    other_sources: Collection[str] = (),
 ) -> dict[str, Loaded]:
     """Return which of the given SHA-256 are in a commit of this node that no restore has undone.
+
+    The files that the commit has read from `other_sources` alone do not count. A source that is not among them counts
+    whatever its name, so that renaming a source node does not load rows twice.
 
     A node that is neither this one nor among the pipeline's `others` no longer exists: its loads of the same table
     count too, so that renaming a node does not load rows twice.
@@ -89,28 +115,29 @@ def files_loaded(
     with conn.transaction():
         now = table_identity(conn, *table)
         rows = conn.execute(
-            "SELECT DISTINCT ON (f.sha256) f.sha256, c.token, c.node"
-            " FROM flow_meta.load_commits c CROSS JOIN unnest(c.files_done) AS f(sha256)"
-            " WHERE c.tenant = %s AND c.pipeline = %s AND c.undone_by IS NULL AND f.sha256 = ANY(%s)"
-            " AND (c.node = %s OR (c.node <> ALL(%s)"
-            " AND ((c.target_schema, c.target_table) = (%s, %s) OR c.target_oid = %s)))"
-            " ORDER BY f.sha256, c.token DESC",
-            [tenant, pipeline, list(hashes), node, list(others), *table, now.oid],
+            _FILES_LOADED,
+            [tenant, pipeline, list(hashes), node, list(others), *table, now.oid, *([list(other_sources)] * 3)],
         ).fetchall()
     return {sha256: Loaded(token, by) for sha256, token, by in rows}
 
 
 @translate()
-def last_files(conn: Conn, tenant: str, pipeline: str, node: str) -> tuple[int, frozenset[str]] | None:
+def last_files(
+    conn: Conn, tenant: str, pipeline: str, node: str, source: str | None = None
+) -> tuple[int, frozenset[str]] | None:
     """Return token and files of the newest commit of this node that no restore has undone; None before the first.
-    Commits of replays are ignored, because replayed rows have no file of their own."""
-    with conn.transaction():
-        row = conn.execute(
-            "SELECT token, files_done FROM flow_meta.load_commits WHERE tenant = %s AND pipeline = %s AND node = %s"
+    Commits of replays are ignored, because replayed rows have no file of their own. With a `source`, only its files are
+    returned."""
+    with conn.transaction(), conn.cursor(row_factory=dict_row) as cursor:
+        row = cursor.execute(
+            "SELECT * FROM flow_meta.load_commits WHERE tenant = %s AND pipeline = %s AND node = %s"
             " AND undone_by IS NULL AND kind <> 'replay' ORDER BY token DESC, committed_at DESC LIMIT 1",
             [tenant, pipeline, node],
         ).fetchone()
-    return (row[0], frozenset(row[1])) if row else None
+    if row is None:
+        return None
+    commit = commit_of(row)
+    return commit.token, frozenset(commit.files_done if source is None else commit.files_of(source))
 
 
 @translate()

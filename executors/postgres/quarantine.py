@@ -96,6 +96,7 @@ def _replace(conn: Conn, run: RunRef, name: TableName, rejects: sql.Composed, di
         "attempt": sql.Literal(run.attempt),
         "targetNode": sql.Literal(run.node),
         "sourceFile": sql.SQL("r.source_file"),
+        "sourceNode": sql.SQL("r.source_node"),
         "sourceRecord": sql.SQL("r.record"),
         "rowFrom": sql.SQL("r.row_from"),
         "tenant": sql.Literal(run.tenant),
@@ -118,9 +119,11 @@ def _json_row(conn: Conn) -> sql.Composed:
     )
 
 
-def close_not_loaded(conn: Conn, run: RunRef, table_of_node: Mapping[str, str], files: Sequence[str]) -> None:
+def close_not_loaded(
+    conn: Conn, run: RunRef, table_of_node: Mapping[str, str], files: Sequence[tuple[str, str]]
+) -> None:
     """Close the entries of earlier runs that loaded nothing, because their files are loaded now; in the caller's
-    transaction."""
+    transaction. `files` are names of files, each with the head that read it."""
     for table in dict.fromkeys(table_of_node.values()):
         if _is_missing(conn, table):
             continue
@@ -128,7 +131,9 @@ def close_not_loaded(conn: Conn, run: RunRef, table_of_node: Mapping[str, str], 
             sql.SQL(
                 "UPDATE {} SET status = 'fixed', \"fixedBy\" = {}"
                 ' WHERE tenant = {} AND "pipelineId" = {} AND "targetNode" = {}'
-                " AND \"sourceFile\" = ANY({}::text[]) AND disposition = 'not_loaded' AND status = 'open'"
+                " AND EXISTS (SELECT FROM ROWS FROM (unnest({}::text[]), unnest({}::text[])) AS f(name, head)"
+                ' WHERE f.name = "sourceFile" AND f.head IN (\'\', "sourceNode"))'
+                " AND disposition = 'not_loaded' AND status = 'open'"
                 ' AND "runId" <> {}'
             ).format(
                 identifier_of(TableName.parse(table)),
@@ -136,7 +141,8 @@ def close_not_loaded(conn: Conn, run: RunRef, table_of_node: Mapping[str, str], 
                 sql.Literal(run.tenant),
                 sql.Literal(run.pipeline),
                 sql.Literal(run.node),
-                sql.Literal(list(files)),
+                sql.Literal([name for name, _ in files]),
+                sql.Literal([head for _, head in files]),
                 sql.Literal(run.run_id),
             )
         )

@@ -34,6 +34,7 @@ EVERY = (
     "status",
     "sourceFile",
     "sourceRecord",
+    "sourceNode",
     "rowId",
     "rowFrom",
     "row",

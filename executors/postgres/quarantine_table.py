@@ -42,6 +42,7 @@ _COLUMNS = {
     "attempt": "integer NOT NULL",
     "targetNode": "text NOT NULL",
     "sourceFile": "text",
+    "sourceNode": "text",
     "sourceRecord": "bigint",
     "rowFrom": "text NOT NULL",
     "status": "text NOT NULL DEFAULT 'open'",

@@ -58,6 +58,7 @@ def is_owned(owner: Owner | Owners, entry: str) -> sql.Composed:
 _ROW = (
     'q.id, q."runId" AS run_id, q."targetNode" AS node, q.attempt, q."rowId" AS row_id, q.status, q.disposition,'
     ' q.revision, q."sourceFile" AS source_file, q."sourceRecord" AS source_record, q."rowFrom" AS row_from,'
+    ' q."sourceNode" AS source_node,'
     ' q."fixRun" AS fix_run'
 )
 

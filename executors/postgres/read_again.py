@@ -22,21 +22,28 @@ AND undone_by IS NULL AND reject_tables <> '{{}}'
 AND EXISTS (SELECT FROM unnest(files_done) AS done(sha256) WHERE done.sha256 = ANY({units}::text[]))"""
 
 _FILES = """
-WITH units AS MATERIALIZED (SELECT * FROM unnest({units}::text[], {names}::text[]) AS unit(sha256, name)),
+WITH units AS MATERIALIZED (SELECT * FROM unnest({units}::text[], {names}::text[], {sources}::text[], {heads}::text[])
+AS unit(sha256, name, source, head)),
 known AS (
-SELECT DISTINCT ON ("runId", "sourceFile") "runId" AS run_id, "sourceFile" AS name, "sourceRecord" AS record,
-"rowId" AS row_id FROM {table} AS entry
+SELECT DISTINCT ON ("runId", "sourceFile", coalesce("sourceNode", '')) "runId" AS run_id, "sourceFile" AS name,
+coalesce("sourceNode", '') AS source, "sourceRecord" AS record, "rowId" AS row_id FROM {table} AS entry
 WHERE tenant = {tenant} AND "pipelineId" = {pipeline} AND "targetNode" = {node}
 AND "runId" = ANY(ARRAY(SELECT run_id {runs_before})) AND "sourceFile" IS NOT NULL AND "sourceRecord" IS NOT NULL
 AND {which})
-SELECT run_id, name_then, name_now FROM (
-SELECT known.run_id, known.name AS name_then, CASE WHEN {id_of_same} = known.row_id THEN same.name
-ELSE (SELECT other.name FROM units AS other WHERE {id_of_other} = known.row_id LIMIT 1) END AS name_now
-FROM known LEFT JOIN units AS same ON same.name = known.name) AS read_again WHERE name_now IS NOT NULL"""
+SELECT run_id, name_then, source_then, now[1] AS name_now, now[2] AS source_now FROM (
+SELECT known.run_id, known.name AS name_then, known.source AS source_then,
+CASE WHEN {is_same} THEN ARRAY[same.name, same.source]
+ELSE (SELECT ARRAY[other.name, other.source] FROM units AS other WHERE {is_other} LIMIT 1) END AS now
+FROM known LEFT JOIN units AS same ON same.name = known.name AND {may_be_same}) AS read_again WHERE now IS NOT NULL"""
 
-_ROW_ID = """
-left(encode(sha256(convert_to(
-concat_ws(E'\\n', known.run_id, {node}, {unit}.sha256, known.record), 'UTF8')), 'hex'), 32)"""
+_MAY_BE = "({unit}.head IN ('', known.source) OR known.source <> ALL ({united}::text[]))"
+"""Whether a unit of a head may be a file of a source node: the same one, or one that the target no longer has."""
+
+_IS = """
+(known.row_id IN (left(encode(sha256(convert_to({id}, 'UTF8')), 'hex'), 32),
+left(encode(sha256(convert_to(concat_ws(E'\\n', {id}, known.source), 'UTF8')), 'hex'), 32)) AND {may_be})"""
+
+_ID = "concat_ws(E'\\n', known.run_id, {node}, {unit}.sha256, known.record)"
 
 ALL_ENTRIES = sql.SQL("TRUE")
 
@@ -51,8 +58,8 @@ def joins_by_hash(conn: Conn) -> Iterator[None]:
 
 
 def units_of(files: Sequence[LoadFile]) -> list[LoadFile]:
-    """Return the files that are load units. The content identifies them, so each content is listed once."""
-    return list({file.sha256: file for file in files if file.is_unit}.values())
+    """Return the files that are load units. The content identifies them, so each content of a head is listed once."""
+    return list({(file.sha256, file.head): file for file in files if file.is_unit}.values())
 
 
 def tables_read_before(conn: Conn, run: RunRef, units: Sequence[LoadFile]) -> tuple[str, ...]:
@@ -62,19 +69,27 @@ def tables_read_before(conn: Conn, run: RunRef, units: Sequence[LoadFile]) -> tu
 
 
 def files_read_again(
-    run: RunRef, table: TableName, units: Sequence[LoadFile], which: sql.Composable = ALL_ENTRIES
+    run: RunRef,
+    table: TableName,
+    units: Sequence[LoadFile],
+    united: Sequence[str] = (),
+    which: sql.Composable = ALL_ENTRIES,
 ) -> sql.Composed:
-    """Return a query for the files of earlier runs that the run reads again, as (run_id, name_then, name_now): the
-    content is the same, but the name may have changed. It finds files with entries in the table for which `which` is
-    true. The content of a file is part of the ids of its rows (`executors.rejects.row_id`)."""
+    """Return a query for the files of earlier runs that the run reads again, as (run_id, name_then, source_then,
+    name_now, source_now): the content is the same, but the name may have changed. It finds files with entries in the
+    table for which `which` is true. The content of a file is part of the ids of its rows (`executors.rejects.row_id`).
+    `united` are the source nodes of the target if it has several."""
     return sql.SQL(_FILES).format(
         **_literals(run, units),
         names=sql.Literal([unit.name for unit in units]),
+        sources=sql.Literal([unit.source for unit in units]),
+        heads=sql.Literal([unit.head for unit in units]),
         table=identifier_of(table),
         runs_before=_runs_before(run, units),
         which=which,
-        id_of_same=_row_id(run, "same"),
-        id_of_other=_row_id(run, "other"),
+        may_be_same=_may_be("same", united),
+        is_same=_is(run, "same", united),
+        is_other=_is(run, "other", united),
     )
 
 
@@ -82,8 +97,13 @@ def _runs_before(run: RunRef, units: Sequence[LoadFile]) -> sql.Composed:
     return sql.SQL(_RUNS_BEFORE).format(run=sql.Literal(run.run_id), **_literals(run, units))
 
 
-def _row_id(run: RunRef, unit: str) -> sql.Composed:
-    return sql.SQL(_ROW_ID).format(node=sql.Literal(run.node), unit=sql.Identifier(unit))
+def _may_be(unit: str, united: Sequence[str]) -> sql.Composed:
+    return sql.SQL(_MAY_BE).format(unit=sql.Identifier(unit), united=sql.Literal(list(united)))
+
+
+def _is(run: RunRef, unit: str, united: Sequence[str]) -> sql.Composed:
+    an_id = sql.SQL(_ID).format(node=sql.Literal(run.node), unit=sql.Identifier(unit))
+    return sql.SQL(_IS).format(id=an_id, may_be=_may_be(unit, united))
 
 
 def _literals(run: RunRef, units: Sequence[LoadFile]) -> dict[str, sql.Literal]:

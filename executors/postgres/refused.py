@@ -114,13 +114,15 @@ class _Refuser:
         run, files = self.plan.run, self.plan.files
         return sql.SQL(
             "INSERT INTO {rejects} ({task}, file, record, row_id, node, rule_id, field, message, severity, disposition,"
-            " row, row_from, source_file)"
+            " row, row_from, source_file, source_node)"
             " SELECT {mine}, s.{file}, s.{record},"
             " left(encode(sha256(convert_to({id_text}, 'UTF8')), 'hex'), 32),"
             " {node}, {rule}, {field}, {message}, {severity}, {disposition},"
-            " (to_jsonb(s.*) - ARRAY[{task_name}, {file_name}, {record_name}])::text, {row_form}, f.name"
+            " (to_jsonb(s.*) - ARRAY[{task_name}, {file_name}, {record_name}])::text, {row_form}, f.name,"
+            " coalesce(f.source, '')"
             " FROM {rows} AS s LEFT JOIN ROWS FROM"
-            " (unnest({seqs}::int[]), unnest({names}::text[]), unnest({hashes}::text[])) AS f(seq, name, sha256)"
+            " (unnest({seqs}::int[]), unnest({names}::text[]), unnest({hashes}::text[]), unnest({sources}::text[]),"
+            " unnest({heads}::text[])) AS f(seq, name, sha256, source, head)"
             " ON f.seq = s.{file} WHERE {winner} AND {refused}"
         ).format(
             rejects=self.plan.tables.rejects_identifier,
@@ -133,7 +135,7 @@ class _Refuser:
             record_name=sql.Literal(RECORD),
             mine=sql.Literal(REFUSED_TASK),
             # The same text as in `executors.rejects.row_id`.
-            id_text=sql.SQL("concat({}, f.sha256, E'\\n', s.{})").format(
+            id_text=sql.SQL("concat({}, f.sha256, E'\\n', s.{}, E'\\n' || nullif(f.head, ''))").format(
                 sql.Literal(f"{run.run_id}\n{run.node}\n"), sql.Identifier(RECORD)
             ),
             node=sql.Literal(run.node),
@@ -146,6 +148,8 @@ class _Refuser:
             seqs=sql.Literal([f.seq for f in files]),
             names=sql.Literal([f.name for f in files]),
             hashes=sql.Literal([f.sha256 for f in files]),
+            sources=sql.Literal([f.source for f in files]),
+            heads=sql.Literal([f.head for f in files]),
             winner=is_winner(self.plan.winners, "s"),
             refused=refusal.condition,
         )

@@ -25,7 +25,8 @@ WHERE tenant = {tenant} AND "pipelineId" = {pipeline} AND "targetNode" = {node} 
 AND status IN ('open', 'fixed') AND disposition <> 'not_loaded'"""
 
 _OF_FILES = """
-AND ("runId", "sourceFile") IN (SELECT run_id, name_then FROM ({files}) AS files)"""
+AND ("runId", "sourceFile", coalesce("sourceNode", '')) IN
+(SELECT run_id, name_then, source_then FROM ({files}) AS files)"""
 
 _REOPEN = """
 UPDATE {table} SET status = CASE WHEN "fixedRow" IS NULL THEN 'open' ELSE 'fixed' END, revision = revision + 1
@@ -52,13 +53,15 @@ def supersede_replaced(conn: Conn, run: RunRef, tables: Iterable[str]) -> Supers
     return _close(conn, (*tables, *_tables_before(conn, run)), lambda table: _of(run, table, _SUPERSEDE))
 
 
-def supersede_read_again(conn: Conn, run: RunRef, files: Sequence[LoadFile]) -> Superseded:
+def supersede_read_again(conn: Conn, run: RunRef, files: Sequence[LoadFile], united: Sequence[str] = ()) -> Superseded:
     """Supersede the rejected rows of earlier runs from files that this run has read again, in its transaction.
-    Otherwise each row would be listed twice, and a replay could load a row that this run has loaded."""
+    Otherwise each row would be listed twice, and a replay could load a row that this run has loaded. `united` are the
+    source nodes of the target if it has several."""
     units = units_of(files)
 
     def statement(table: str) -> sql.Composed:
-        return _of(run, table, _SUPERSEDE + _OF_FILES, files=files_read_again(run, TableName.parse(table), units))
+        again = files_read_again(run, TableName.parse(table), units, united)
+        return _of(run, table, _SUPERSEDE + _OF_FILES, files=again)
 
     with joins_by_hash(conn):
         return _close(conn, tables_read_before(conn, run, units), statement)

@@ -39,10 +39,15 @@ _ENTRY = (
     "status",
     "sourceFile",
     "sourceRecord",
+    "sourceNode",
     "rowId",
     "row",
     "createdAt",
 )
+
+
+SourceKey = tuple[str, Mapping[str, str]]
+"""A source node, or "" for all, and the values of some of its columns."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,18 +96,19 @@ def look_in_table(conn: Conn, name: TableName, key: Mapping[str, str]) -> Search
 
 @translate()
 def look_in_quarantine(
-    conn: Conn, name: TableName, owner: Owner, target: str, key: Mapping[str, str], origins: Sequence[Origin]
+    conn: Conn, name: TableName, owner: Owner, target: str, keys: Sequence[SourceKey], origins: Sequence[Origin]
 ) -> SearchResult:
-    """Return the owner's entries of rows with these values in the source, and entries of the rows with these
-    origins."""
+    """Return the owner's entries of rows with the values of one of the keys in the source, and entries of the rows with
+    these origins."""
     if not exists(conn, name.schema, name.table):
         return SearchResult()
     either = [
         sql.SQL('("runId" = {} AND "sourceRecord" = {})').format(sql.Literal(o.run), sql.Literal(o.record))
         for o in origins
     ]
-    if key:
-        either.append(sql.SQL("({})").format(_same_texts(key)))
+    for source, key in keys:
+        of_source = sql.SQL('"sourceNode" = {} AND ').format(sql.Literal(source)) if source else sql.SQL("")
+        either.append(sql.SQL("({}{})").format(of_source, _same_texts(key)))
     if not either:
         return SearchResult()
     query = sql.SQL('SELECT {} FROM {} AS q WHERE {} AND "targetNode" = {} AND ({}) ORDER BY id DESC').format(

@@ -4,27 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from itertools import chain
 
 from executors.errors import Failure, Terminal
 from executors.model import RowsRef, RunJob
 from executors.ports import Ports
-from executors.reading import Reading
 from executors.rejected_rows import Choice, RowPosition
 from executors.report import RunReport
 from executors.runs.names import LOAD, PASS, START
 from executors.runs.replay import choose_rows, open_replay, rows_of, target_of
 from executors.runs.runner import EachTarget, RunProcedure, carry_out
-from executors.runs.state import Run, RunContext
+from executors.runs.state import Inputs, Run, RunContext
 from executors.runs.step import run_steps
 from executors.runs.steps.start import open_targets, watch_cancellation
 from executors.runs.target_run import TargetRun
 from ir.nodes import Transform
 from ir.ops import Derive
 from ir.pipeline import Path
-
-if TYPE_CHECKING:
-    pass
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,19 +31,23 @@ class FixState:
     target: TargetRun
     ref: RowsRef
     choice: Choice
-    reading: Reading
+    inputs: Inputs
     changed: int = 0
     unchanged: int = 0
     typed: int = 0
 
 
-def fix_paths(job: RunJob) -> Iterable[Path]:
-    """Return the path of a fix: the source without declared types, so that values of any form can be fixed, and the
+def fix_paths(job: RunJob) -> Iterable[tuple[Path, ...]]:
+    """Return the paths of a fix: each source without declared types, so that values of any form can be fixed, and the
     expression. The pipeline's own ops run when the rows are replayed."""
-    path, ref = job.pipeline.path_to(target_of(job)), rows_of(job)
+    paths, ref = job.pipeline.paths_to(target_of(job)), rows_of(job)
+    return [tuple(_fix_path(path, ref) for path in (paths[:1] if ref.row_from == "input" else paths))]
+
+
+def _fix_path(path: Path, ref: RowsRef) -> Path:
     source = path.source.model_copy(update={"columns": None})
     op = Derive(op="derive", columns={ref.column: ref.expression})
-    return [Path(source, (Transform(id="fix", kind="transform", inputs=[source.id], ops=[op]),), (), path.target)]
+    return Path(source, (Transform(id="fix", kind="transform", inputs=[source.id], ops=[op]),), (), path.target)
 
 
 def fix_values(state: FixState) -> FixState:
@@ -57,7 +57,8 @@ def fix_values(state: FixState) -> FixState:
     target, ref, choice = state.target, state.ref, state.choice
     rows, typed = target.handler.rejected_rows(), _typed(target, choice, ref)
     changed = unchanged = 0
-    for values in evaluate(state.context.session, target.path, state.reading, ref.column):
+    session = state.context.session
+    for values in chain.from_iterable(evaluate(session, path, one, ref.column) for path, one in state.inputs):
         wanted = {position: value for position, value in values.items() if position not in typed}
         held = rows.find_texts(target, choice, ref.column, wanted)
         # A row whose value would not change is not fixed.
@@ -73,12 +74,12 @@ FIX_ROWS = (PASS.does(fix_values), LOAD)
 def fix_target(run: Run, target: TargetRun) -> TargetRun:
     """Fix all rows or none."""
     context = run.context
-    choice, reading = choose_rows(run, target)
-    if reading is None:
+    choice, inputs = choose_rows(run, target)
+    if not inputs:
         context.report.nothing_new = not context.report.row_counts.get("fixed")
         return target
     node = target.path.target.id
-    state = FixState(context, target, rows_of(context.job), choice, reading)
+    state = FixState(context, target, rows_of(context.job), choice, inputs)
     with target.handler.rejected_rows().fixing(target):
         state = run_steps(FIX_ROWS, state, context.ports, node)
     _report(state)

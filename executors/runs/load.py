@@ -10,7 +10,7 @@ from executors.errors import Transient
 from executors.load_record import LoadCommit
 from executors.model import RunJob
 from executors.ports import Ports
-from executors.reading import Reading
+from executors.reading import Reading, reading_together
 from executors.report import RunReport
 from executors.runs.load_steps import (
     CHECK,
@@ -32,12 +32,13 @@ from executors.runs.load_steps import (
 from executors.runs.names import FINISH, LIST, POST_HOOKS, SCAN, START
 from executors.runs.opening import open_run
 from executors.runs.runner import EachTarget, RunProcedure, carry_out
-from executors.runs.state import Run, RunContext
+from executors.runs.state import Inputs, Run, RunContext
 from executors.runs.step import run_steps
 from executors.runs.steps.approved import approved_load
 from executors.runs.steps.clean_up import end_approved_load, end_columnless_load, end_load
 from executors.runs.steps.columnless import (
     blank_warning,
+    blank_warnings,
     columnless_load,
     names_no_column,
     with_columns_of,
@@ -54,7 +55,7 @@ from executors.runs.steps.outcome import (
 from executors.runs.steps.prepare import prepared_load
 from executors.runs.steps.progress import log_commit
 from executors.runs.steps.refuse import has_failed_to_load
-from executors.runs.steps.source import read_source
+from executors.runs.steps.source import read_sources
 from executors.runs.steps.start import every_path, open_targets, watch_cancellation
 from executors.runs.target_run import TargetRun
 
@@ -107,17 +108,19 @@ def load_approved(context: RunContext, target: TargetRun) -> LoadCommit | None:
 
 def load_new(run: Run, target: TargetRun) -> LoadCommit | None:
     """Read the new data of the target and load it. Returns None if there is no new data."""
-    reading = read_source(run, target)
-    if reading is None:
+    inputs = read_sources(run, target)
+    if not inputs:
         return None
-    if names_no_column(reading):
+    if names_no_column(inputs):
+        reading = reading_together([one for _, one in inputs])
         return load_columnless(run.context, without_columns(target), reading)
-    return load_rows(run.context, target, reading)
+    add_warnings(run.context.report, blank_warnings(inputs))
+    return load_rows(run.context, target, inputs)
 
 
-def load_rows(context: RunContext, target: TargetRun, reading: Reading) -> LoadCommit:
+def load_rows(context: RunContext, target: TargetRun, inputs: Inputs) -> LoadCommit:
     steps = (*STAGE_ROWS, *LOAD_STAGED)
-    with prepared_load(context, target, reading) as state:
+    with prepared_load(context, target, inputs) as state:
         state = run_steps(steps, state, context.ports, target.path.target.id, end_load)
     return state.committed
 
@@ -132,7 +135,7 @@ def load_columnless(context: RunContext, target: TargetRun, reading: Reading) ->
     table = target.handler.find_table(target)
     if table is None:
         return None
-    return load_rows(context, target, with_columns_of(reading, table, target.handler.filled_columns))
+    return load_rows(context, target, [with_columns_of(target, reading, table)])
 
 
 LOAD_RUN = RunProcedure(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from executors.commit_report import add_warnings
 from executors.model import RunJob
 from executors.ports import Ports
-from executors.reading import Reading
+from executors.reading import Reading, reading_together
 from executors.report import RunReport
 from executors.runs.load_steps import (
     CHECK,
@@ -21,11 +21,12 @@ from executors.runs.load_steps import (
 from executors.runs.names import LIST, SCAN, START
 from executors.runs.opening import open_read_only
 from executors.runs.runner import EachTarget, RunProcedure, carry_out
-from executors.runs.state import Run, RunContext
+from executors.runs.state import Inputs, Run, RunContext
 from executors.runs.step import run_steps
 from executors.runs.steps.clean_up import end_read_only
 from executors.runs.steps.columnless import (
     blank_warning,
+    blank_warnings,
     columnless_load,
     names_no_column,
     with_columns_of,
@@ -33,7 +34,7 @@ from executors.runs.steps.columnless import (
 )
 from executors.runs.steps.outcome import note_nothing_new, report_nothing_new
 from executors.runs.steps.prepare import prepared_read_only
-from executors.runs.steps.source import read_source
+from executors.runs.steps.source import read_sources
 from executors.runs.steps.start import every_path, open_targets, watch_cancellation
 from executors.runs.target_run import TargetRun
 
@@ -43,17 +44,18 @@ PREVIEW_COLUMNLESS = (PROBE_COLUMNLESS, PASS_COLUMNLESS)
 
 def preview_target(run: Run, target: TargetRun) -> TargetRun:
     """Count the changes in one target."""
-    reading = read_source(run, target)
-    if reading is None:
+    inputs = read_sources(run, target)
+    if not inputs:
         return report_nothing_new(run.context, target)
-    if names_no_column(reading):
-        return preview_columnless(run.context, target, reading)
-    preview_rows(run.context, target, reading)
+    if names_no_column(inputs):
+        return preview_columnless(run.context, target, reading_together([one for _, one in inputs]))
+    add_warnings(run.context.report, blank_warnings(inputs))
+    preview_rows(run.context, target, inputs)
     return target
 
 
-def preview_rows(context: RunContext, target: TargetRun, reading: Reading) -> None:
-    with prepared_read_only(context, target, reading) as state:
+def preview_rows(context: RunContext, target: TargetRun, inputs: Inputs) -> None:
+    with prepared_read_only(context, target, inputs) as state:
         effect = run_steps(COUNT_EFFECT, state, context.ports, target.path.target.id, end_read_only).effect
     if effect:
         context.report.effects.append(effect)
@@ -67,7 +69,7 @@ def preview_columnless(context: RunContext, target: TargetRun, reading: Reading)
     table = target.handler.find_table(target)
     if table is None:
         return report_nothing_new(context, target)
-    preview_rows(context, bare, with_columns_of(reading, table, target.handler.filled_columns))
+    preview_rows(context, bare, [with_columns_of(bare, reading, table)])
     return target
 
 

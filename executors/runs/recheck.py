@@ -25,11 +25,11 @@ RECHECK_ROWS = (PROBE_LOOK, PASS, REFUSE_AND_COMPARE, CHECK, EFFECT_OF_REPLAY)
 def recheck_target(run: Run, target: TargetRun) -> TargetRun:
     """Determine the result of each row, then drop staging."""
     context = run.context
-    choice, reading = choose_rows(run, target)
-    if reading is None:
+    choice, inputs = choose_rows(run, target)
+    if not inputs:
         return report_nothing_new(context, target, NOTHING_WORDS)
     rows = RejectedRows(rows_of(context.job), choice, target_of(context.job))
-    with prepared_read_only(context, target, reading, rows) as state:
+    with prepared_read_only(context, target, inputs, rows) as state:
         run_steps(RECHECK_ROWS, state, context.ports, rows.target.id, end_read_only)
     return target
 

@@ -17,8 +17,11 @@ class RejectedRowsReader:
     def __init__(self, job: RunJob, ref: RowsRef) -> None:
         self._job, self._ref = job, ref
 
-    def read(self, target_run: TargetRun, target_runs: Sequence[TargetRun]) -> Reading | None:
-        return target_run.handler.rejected_rows().choose(self._job, target_run, self._ref)[1]
+    def read(
+        self, source: Source, target_run: TargetRun, target_runs: Sequence[TargetRun], *, again: bool = False
+    ) -> Reading | None:
+        _, inputs = target_run.handler.rejected_rows().choose(self._job, target_run, self._ref)
+        return next((reading for path, reading in inputs if path.source.id == source.id), None)
 
     def warnings_of(self, source: Source) -> Sequence[RunWarning]:
         return ()

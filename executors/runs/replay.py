@@ -15,7 +15,6 @@ from executors.errors import Terminal
 from executors.load_record import LoadCommit
 from executors.model import RowsRef, RunJob
 from executors.ports import Ports
-from executors.reading import Reading
 from executors.rejected_rows import Choice
 from executors.report import RunReport
 from executors.runs.load_steps import (
@@ -32,7 +31,7 @@ from executors.runs.opening import open_session, run_of
 from executors.runs.rejected_reader import RejectedRowsReader
 from executors.runs.replay_path import replay_path, require_replayable
 from executors.runs.runner import EachTarget, RunProcedure, carry_out
-from executors.runs.state import RejectedRows, Run, RunContext
+from executors.runs.state import Inputs, RejectedRows, Run, RunContext
 from executors.runs.step import run_steps
 from executors.runs.steps.clean_up import end_replay
 from executors.runs.steps.outcome import (
@@ -76,11 +75,13 @@ def target_of(job: RunJob) -> Target:
     )
 
 
-def replay_paths(job: RunJob) -> Iterable[Path]:
-    """Return the path of the rows to their target. Other targets take no part."""
-    path, ref = job.pipeline.path_to(target_of(job)), rows_of(job)
-    require_replayable(path, ref.row_from)
-    return [replay_path(path, ref)]
+def replay_paths(job: RunJob) -> Iterable[tuple[Path, ...]]:
+    """Return the paths of the rows to their target. Other targets take no part. Rows in the form of the target's input
+    need one path, whatever their source."""
+    paths, ref = job.pipeline.paths_to(target_of(job)), rows_of(job)
+    for path in paths:
+        require_replayable(path, ref.row_from)
+    return [tuple(replay_path(path, ref) for path in (paths[:1] if ref.row_from == "input" else paths))]
 
 
 def open_replay(job: RunJob, ports: Ports, stack: ExitStack, *, read_only: bool = False) -> Run:
@@ -88,12 +89,12 @@ def open_replay(job: RunJob, ports: Ports, stack: ExitStack, *, read_only: bool 
     return run_of(job, ports, stack, open_session(job, stack), reader, read_only=read_only)
 
 
-def choose_rows(run: Run, target: TargetRun) -> tuple[Choice, Reading | None]:
-    """Return the requested rows and the reading of those that can be loaded, None if none can be loaded."""
+def choose_rows(run: Run, target: TargetRun) -> tuple[Choice, Inputs]:
+    """Return the requested rows and the readings of those that can be loaded."""
     context = run.context
-    choice, reading = target.handler.rejected_rows().choose(context.job, target, rows_of(context.job))
+    choice, inputs = target.handler.rejected_rows().choose(context.job, target, rows_of(context.job))
     context.report.row_counts = choice.excluded_counts
-    return choice, reading and with_references(run, target, reading)
+    return choice, with_references(run, target, inputs)
 
 
 def replay_target(run: Run, target: TargetRun) -> TargetRun:
@@ -102,19 +103,19 @@ def replay_target(run: Run, target: TargetRun) -> TargetRun:
     if target.commit:
         return report_earlier_commit(context, target, target.commit)
     started = time.monotonic()
-    choice, reading = choose_rows(run, target)
-    if reading is None:
+    choice, inputs = choose_rows(run, target)
+    if not inputs:
         target.handler.rejected_rows().keep_results(context.run_ref(target.path.target), target, choice)
         return report_nothing_new(context, target, NOTHING_WORDS)
-    commit = load_rejected(context, target, choice, reading)
+    commit = load_rejected(context, target, choice, inputs)
     report_commit(context, commit, int((time.monotonic() - started) * 1000))
     log_commit(context.ports.events, commit)
     return replace(target, loaded=commit)
 
 
-def load_rejected(context: RunContext, target: TargetRun, choice: Choice, reading: Reading) -> LoadCommit:
+def load_rejected(context: RunContext, target: TargetRun, choice: Choice, inputs: Inputs) -> LoadCommit:
     rows = RejectedRows(rows_of(context.job), choice, target_of(context.job))
-    with prepared_load(context, target, reading, rows) as state:
+    with prepared_load(context, target, inputs, rows) as state:
         state = run_steps(LOAD_REJECTED_ROWS, state, context.ports, rows.target.id, end_replay)
     return state.committed
 

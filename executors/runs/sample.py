@@ -18,7 +18,7 @@ from executors.runs.runner import EachTarget, RunProcedure, carry_out
 from executors.runs.state import Run
 from executors.runs.step import enter
 from executors.runs.steps.outcome import note_nothing_new
-from executors.runs.steps.source import read_source
+from executors.runs.steps.source import read_sources
 from executors.runs.steps.start import every_path, open_targets, watch_cancellation
 from executors.runs.target_run import TargetRun
 from executors.sources.newest_reader import NewestFilesReader
@@ -44,20 +44,24 @@ def sample_target(run: Run, target: TargetRun) -> TargetRun:
 
     context, node = run.context, target.path.target
     _refuse_groups(target.path)
-    if left_out := columns_of_other_rows(target.path):
+    if left_out := dict.fromkeys(name for path in target.paths for name in columns_of_other_rows(path)):
         text = f"The sample leaves out {', '.join(left_out)}: other rows determine the values, and a sample lacks rows."
         context.ports.events.log("warning", text, node.id)
-    reading = read_source(run, target)
+    inputs = read_sources(run, target)
     enter(PASS, context.ports, node.id)
-    found = sampling.Sampled([], {})
-    if reading and reading.parts:
-        if reading.fields:
-            found = sampling.sample_rows(context.session, target.path, reading, MOST_ROWS)
-        if not found.rows:
-            _refuse_mismatches(target.path.source, reading)
-    names = {origin.seq: origin.name for origin in reading.origins} if reading else {}
-    sampled = [SampledRow(names.get(row.file, ""), row.record, row.row) for row in found.rows]
-    target.handler.keep_sample(context.run_ref(node), target, sampled, found.types)
+    sampled: list[SampledRow] = []
+    types: dict[str, str] = {}
+    for path, reading in inputs:
+        found = sampling.Sampled([], {})
+        if reading.parts:
+            if reading.fields:
+                found = sampling.sample_rows(context.session, path, reading, MOST_ROWS // len(inputs))
+            if not found.rows:
+                _refuse_mismatches(path.source, reading)
+        names = {origin.seq: origin.name for origin in reading.origins}
+        sampled += [SampledRow(names.get(row.file, ""), row.record, row.row) for row in found.rows]
+        types = {**found.types, **types}
+    target.handler.keep_sample(context.run_ref(node), target, sampled, types)
     context.report.row_counts[node.id] = len(sampled)
     context.ports.events.node_finished(NodeReport(node.id, "target", rows_in=len(sampled)))
     return replace(target, nothing_new=not sampled)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -78,20 +78,33 @@ class Run:
 
     @property
     def sources(self) -> tuple[Source, ...]:
-        return tuple({target.path.source.id: target.path.source for target in self.targets}.values())
+        return tuple({source.id: source for target in self.targets for source in target.sources}.values())
 
     def targets_of(self, source: Source) -> tuple[TargetRun, ...]:
-        return tuple(target for target in self.targets if target.path.source.id == source.id)
+        return tuple(target for target in self.targets if source.id in (one.id for one in target.sources))
 
     def paths_after(self, target: TargetRun) -> list[Path]:
         """Return the paths of the targets that are loaded after this one."""
         node = target.path.target.id
         left = (other for other in self.targets if not other.is_done and other.commit is None)
-        return [other.path for other in left if other.path.target.id != node]
+        return [path for other in left if other.path.target.id != node for path in other.paths]
 
     def with_target(self, changed: TargetRun) -> Run:
         node = changed.path.target.id
         return replace(self, targets=tuple(changed if t.path.target.id == node else t for t in self.targets))
+
+
+Inputs = Sequence[tuple[Path, Reading]]
+"""The paths of a target that have rows to read, each with its reading. The positions of origins differ."""
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """What one job of a pass reads: a path and its reading, compiled. Several heads stage into the same tables."""
+
+    path: Path
+    reading: Reading
+    compiled: Compiled
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,11 +136,12 @@ class Load:
     `fields` are the columns of the pipeline's rows, `columns` those of staging, which the attempt `staged_in` creates.
     `quarantine` maps nodes to the table that stores their rejected rows. The load fails if at least `max_rejected_pct`
     percent of rows are rejected; 0 means never. `now` is the run's clock. `approved` is the staged load of an earlier
-    attempt that a person has approved, `rejected` are the rows of a replay.
+    attempt that a person has approved, `rejected` are the rows of a replay. `paths` are all paths to the target,
+    `heads` those with rows to read; `reading` is what they read together.
     """
 
     context: RunContext
-    path: Path
+    paths: tuple[Path, ...]
     handler: DestinationHandler
     connection: Any
     hooks: TargetHooks
@@ -141,13 +155,28 @@ class Load:
     max_rejected_pct: float
     now: datetime
     charset: Charset = UTF8
-    compiled: Compiled | None = None
+    heads: tuple[Head, ...] = ()
     approved: StagedLoad | None = None
     rejected: RejectedRows | None = None
 
     @property
+    def path(self) -> Path:
+        """The first path. All paths have the same validate nodes and the same target."""
+        return self.paths[0]
+
+    @property
     def target(self) -> Target:
         return self.path.target
+
+    @property
+    def is_united(self) -> bool:
+        """Whether the rows of several sources are loaded together."""
+        return len(self.paths) > 1
+
+    @property
+    def is_exploded(self) -> bool:
+        """Whether a record can have several rows."""
+        return any(path.explode is not None for path in self.paths)
 
     @property
     def report(self) -> RunReport:
@@ -229,7 +258,7 @@ class LoadState:
     def on_refused(self) -> OnTypeMismatch:
         """What happens to rows that the table refuses. An exploded row is rejected together with its record, which is
         not in staging, except in a replay."""
-        is_first_load = self.load.path.explode is not None and self.load.rejected is None
+        is_first_load = self.load.is_exploded and self.load.rejected is None
         return "abort" if is_first_load else self.target.on_type_mismatch
 
     @property

@@ -34,7 +34,7 @@ class Claimant:
 
     @classmethod
     def of(cls, pipeline: Pipeline, run_id: str = "", token: int | None = None) -> Claimant:
-        sources = {pipeline.path_to(target).source.id for target in pipeline.targets()}
+        sources = {source.id for target in pipeline.targets() for source in pipeline.sources_of(target)}
         return cls(pipeline.id, frozenset(sources), run_id, token)
 
 

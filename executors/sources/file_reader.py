@@ -55,16 +55,18 @@ class FileSourceReader:
         self._job, self._ports, self._scan, self._read_only = job, ports, scan, read_only
         self._opened: dict[str, _Opened] = {}
 
-    def read(self, target_run: TargetRun, target_runs: Sequence[TargetRun]) -> Reading | None:
-        """Return the files that the target has not loaded yet, among those that its source's other targets have
-        loaded."""
-        opened = self._open(target_run.path.source)
+    def read(
+        self, source: Source, target_run: TargetRun, target_runs: Sequence[TargetRun], *, again: bool = False
+    ) -> Reading | None:
+        """Return the files that the target has not loaded yet, or all with `again`, among those that its source's other
+        targets have loaded."""
+        opened = self._open(source)
         for other in target_runs:
             if other.commit:
                 self._keep(opened, self._held_by(other, other.commit, opened))
                 # They are loaded by this run, even if other targets have not loaded them yet.
-                self._want(opened, [scan for scan in opened.scans if scan.sha256 in other.commit.files_done])
-        scans = self._to_load(target_run, opened)
+                self._want(opened, [scan for scan in opened.scans if scan.sha256 in other.commit.files_of(source.id)])
+        scans = opened.scans if again else self._to_load(target_run, opened)
         if not scans:
             return None
         self._want(opened, scans)
@@ -80,7 +82,7 @@ class FileSourceReader:
         )
 
     def archive_loaded(self, source: Source, target_runs: Sequence[TargetRun]) -> None:
-        commits = [set(target_run.commit.files_done) for target_run in target_runs if target_run.commit]
+        commits = [set(target_run.commit.files_of(source.id)) for target_run in target_runs if target_run.commit]
         if len(commits) == len(target_runs):
             # Files without a commit of this run were loaded before: all targets have read the same files.
             self._archive_unopened(source, set.union(*commits))
@@ -106,7 +108,7 @@ class FileSourceReader:
     # --- the files of a target ---------------------------------------------------------------------------------
 
     def _held_by(self, target_run: TargetRun, commit: LoadCommit, opened: _Opened) -> set[str]:
-        held, target = set(commit.files_done), target_run.path.target
+        held, target = set(commit.files_of(opened.source.id)), target_run.path.target
         if missing := held - set(opened.hashes):
             raise Transient(
                 "source.changed",
@@ -124,7 +126,7 @@ class FileSourceReader:
         none."""
         forgotten = self._ports.units.forgotten(opened.hashes)
         if load_mode(target_run.path.target.load_mode).replaces_all_rows:
-            last = target_run.handler.find_last_files(self._job, target_run)
+            last = target_run.handler.find_last_files(self._job, target_run, opened.source.id)
             if (
                 last is None
                 or set(last[1]) != set(opened.hashes)
@@ -145,12 +147,12 @@ class FileSourceReader:
         return [scan for scan in opened.scans if scan.sha256 not in known]
 
     def _loaded(self, target_run: TargetRun, opened: _Opened) -> Mapping[str, Loaded]:
-        return target_run.handler.find_loaded(self._job, target_run, opened.hashes)
+        return target_run.handler.find_loaded(self._job, target_run, opened.source.id, opened.hashes)
 
     def _warn_of_renamed(self, target_run: TargetRun, opened: _Opened, nodes: Sequence[str]) -> None:
         """Warn until the target has loaded something itself, because only a node with a new purpose needs the
         warning."""
-        if nodes and target_run.handler.find_last_files(self._job, target_run) is None:
+        if nodes and target_run.handler.find_last_files(self._job, target_run, opened.source.id) is None:
             opened.warnings.append(_renamed(target_run.path.target, nodes))
 
     def _loaded_elsewhere(self, target_run: TargetRun) -> str | None:
@@ -262,7 +264,8 @@ class FileSourceReader:
 
     def _replaces_all(self, source: Source) -> bool:
         """Return whether a load of only some files would remove the rows of all others from a table."""
-        targets = [t for t in self._job.pipeline.targets() if self._job.pipeline.path_to(t).source.id == source.id]
+        pipeline = self._job.pipeline
+        targets = [target for target in pipeline.targets() if source in pipeline.sources_of(target)]
         return any(load_mode(target.load_mode).replaces_all_rows for target in targets)
 
     def _settled(self, source: Source, handler: FileSource) -> Listing:

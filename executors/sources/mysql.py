@@ -98,11 +98,11 @@ class MysqlSource(SnapshotSource):
             yield session
 
     def _reading(self, bound: Bound | None) -> Reading:
-        identity = f"{self.context.claimant.run_id}\n{self.node}\n{self.name}"
+        identity = hashlib.sha256(f"{self.context.claimant.run_id}\n{self.node}\n{self.name}".encode()).hexdigest()
         opened = self._opened
         return Reading(
             fields=tuple(column.field for column in opened.columns),
-            origins=(Origin(0, self.name, hashlib.sha256(identity.encode()).hexdigest(), is_unit=False),),
+            origins=(Origin(0, self.name, identity, is_unit=False, source=self.node),),
             parts=(QueryPart(self._select(bound)),),
             reader=MysqlReader(encrypt(self._connection), opened.columns, self._seconds, self.node),
             records=None,

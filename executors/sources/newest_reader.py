@@ -26,8 +26,9 @@ class NewestFilesReader:
     def __init__(self, job: RunJob, ports: Ports, scan: Scanner) -> None:
         self._job, self._ports, self._scan = job, ports, scan
 
-    def read(self, target_run: TargetRun, target_runs: Sequence[TargetRun]) -> Reading | None:
-        source = target_run.path.source
+    def read(
+        self, source: Source, target_run: TargetRun, target_runs: Sequence[TargetRun], *, again: bool = False
+    ) -> Reading | None:
         handler = load_file_source(source, SourceContext.of(self._job, source, read_only=True))
         self._ports.events.step(LIST.name, source.id)
         newest = find_newest(source, handler, self._ports.units.arrived_whole, ENOUGH_BYTES)

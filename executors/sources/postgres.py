@@ -117,7 +117,9 @@ class PostgresSource(SnapshotSource):
         identity = f"{self.context.claimant.run_id}\n{self.node}\n{self.snapshot or self._conn.info.backend_pid}"
         return Reading(
             fields=self._fields,
-            origins=(Origin(0, self.name, hashlib.sha256(identity.encode()).hexdigest(), is_unit=False),),
+            origins=(
+                Origin(0, self.name, hashlib.sha256(identity.encode()).hexdigest(), is_unit=False, source=self.node),
+            ),
             parts=parts,
             reader=SnapshotReader(encrypt(self._connection), self._session, self.snapshot, self.node),
             records=None,

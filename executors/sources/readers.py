@@ -15,9 +15,11 @@ from ir.nodes import Source
 class SourceReader(Protocol):
     """Reads the sources of a run, of one kind or of all kinds."""
 
-    def read(self, target_run: TargetRun, target_runs: Sequence[TargetRun]) -> Reading | None:
-        """Return the data that a target has to load, None if nothing is new for it. `target_runs` are all targets of
-        its source."""
+    def read(
+        self, source: Source, target_run: TargetRun, target_runs: Sequence[TargetRun], *, again: bool = False
+    ) -> Reading | None:
+        """Return the data of a source that a target has to load, None if nothing is new for it, or if there is no data.
+        With `again`, data that it has loaded before is read too. `target_runs` are all targets of the source."""
 
     def warnings_of(self, source: Source) -> Sequence[RunWarning]:
         """Return the warnings about a source that has been read."""
@@ -47,8 +49,10 @@ class SourceReaders:
     def _of(self, source: Source) -> SourceReader:
         return self._snapshots if CONNECTORS[source.connector].reads == "snapshot" else self._files
 
-    def read(self, target_run: TargetRun, target_runs: Sequence[TargetRun]) -> Reading | None:
-        return self._of(target_run.path.source).read(target_run, target_runs)
+    def read(
+        self, source: Source, target_run: TargetRun, target_runs: Sequence[TargetRun], *, again: bool = False
+    ) -> Reading | None:
+        return self._of(source).read(source, target_run, target_runs, again=again)
 
     def warnings_of(self, source: Source) -> Sequence[RunWarning]:
         return self._of(source).warnings_of(source)

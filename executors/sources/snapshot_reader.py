@@ -33,8 +33,9 @@ class SnapshotSourceReader:
         self._read_only = read_only
         self._opened: dict[str, _Opened] = {}
 
-    def read(self, target_run: TargetRun, target_runs: Sequence[TargetRun]) -> Reading | None:
-        source = target_run.path.source
+    def read(
+        self, source: Source, target_run: TargetRun, target_runs: Sequence[TargetRun], *, again: bool = False
+    ) -> Reading | None:
         opened = self._open(source)
         if len(target_runs) > 1 and not opened.handler.is_shared:
             raise Terminal(

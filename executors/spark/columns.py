@@ -53,6 +53,7 @@ def compile_path(
     observe: str | None = None,
     references: Mapping[str, Reading] | None = None,
     prefix: str = "",
+    united: Mapping[str, ColumnType] | None = None,
 ) -> Compiled:
     """Compile all ops of a path. Spark analyses the types of expressions; no data is read.
 
@@ -60,13 +61,16 @@ def compile_path(
     whatever columns the expression reads. If `excludes_rejected` is true, no expression is evaluated for rows that
     rules of an earlier node reject. `observe` is the node whose rows a preview shows; it has no other effect.
     `references` are the readings in which joins look rows up, by source ID. `prefix` begins the names of frame columns.
+    `united` are the columns that the rows must have where they meet those of another path.
 
-    Raises Terminal naming node and op: `source.column_missing`, `column.unknown`, `column.repeated`,
-    `column.none_left`, `expression.invalid`, `expression.type`, `filter.not_boolean`, `rule.not_boolean`,
-    `fillNull.type`, `trim.type`, `column.not_json`, and the errors of `check_prepared`.
+    Raises Terminal naming node and op: `union.column_missing`, `union.column_type`, `source.column_missing`,
+    `column.unknown`, `column.repeated`, `column.none_left`, `expression.invalid`, `expression.type`,
+    `filter.not_boolean`, `rule.not_boolean`, `fillNull.type`, `trim.type`, `column.not_json`, and the errors of
+    `check_prepared`.
     """
     observes = observe is not None
     compiler = Compiler(session, path, fields, frozenset(masked_by), references or {}, prefix, repeats_all=observes)
+    compiler.united = united
     before, after = {path.source.id: compiler.given()}, {path.source.id: dict(compiler.working)}
     for transform in path.transforms:
         before[transform.id] = dict(compiler.working)
@@ -98,7 +102,14 @@ def mask_rejected(session: RunSession, path: Path, reading: Reading, compiled: C
         return None
     observe = compiled.observed.node if compiled.observed else None
     return compile_path(
-        session, path, reading.fields, tried, excludes_rejected=True, observe=observe, references=reading.references
+        session,
+        path,
+        reading.fields,
+        tried,
+        excludes_rejected=True,
+        observe=observe,
+        references=reading.references,
+        united=compiled.united,
     )
 
 
@@ -140,6 +151,8 @@ class Compiler:
         self.rules: list[RuleColumns] = []
         self.routes: list[Routes] = []
         self.groups: Groups | None = None
+        self.united: Mapping[str, ColumnType] | None = None
+        self.source_node = path.source.id
         # A preview shows the columns of every row of an exploded record.
         self.repeats_all = repeats_all
         self._read_foreign_types()
@@ -172,6 +185,7 @@ class Compiler:
             tuple(self.rules),
             tuple(self.routes),
             self.groups,
+            united=self.united,
         )
 
     def refuse(self, code: str, message: str, hint: str = "") -> Terminal:

@@ -233,7 +233,7 @@ class Compiled:
     `source` are the columns of the source. The reader computes more columns with the programs `read`. `needed` are
     those of both that expressions read. `keeps` contains, for each node that filters, the boolean column that is true
     for rows that passed this and all earlier filters. `rules` have the order of the row rules of the path. `observed`
-    is the node that a preview shows.
+    is the node that a preview shows. `united` are the columns where the rows meet those of other paths, if they do.
     """
 
     source: tuple[tuple[str, SourceField], ...]
@@ -249,6 +249,7 @@ class Compiled:
     routes: tuple[Routes, ...] = ()
     groups: Groups | None = None
     observed: Observed | None = None
+    united: Mapping[str, ColumnType] | None = None
 
     @property
     def fields(self) -> tuple[SourceField, ...]:

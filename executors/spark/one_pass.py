@@ -65,7 +65,8 @@ Way = Literal["fused", "through_spark"]
 @dataclass(frozen=True, slots=True)
 class PassPlan:
     """The plan of a pass without its sink. `compiled` is the path, compiled over the fields of the reading; `now` is
-    the time of the run, `charset` the encoding of the target database."""
+    the time of the run, `charset` the encoding of the target database. `is_united` means that the target also gets the
+    rows of other passes."""
 
     path: Path
     reading: Reading
@@ -76,6 +77,7 @@ class PassPlan:
     run_id: str
     charset: Charset = UTF8
     now: datetime = field(default_factory=lambda: datetime.now(UTC))
+    is_united: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,6 +241,8 @@ def _validation_plan(plan: PassPlan, compiled: Compiled) -> ValidationPlan:
         source=plan.path.source.id,
         target=plan.path.target.id,
         files={origin.seq: (origin.sha256, origin.name) for origin in plan.reading.origins},
+        sources={origin.seq: origin.source for origin in plan.reading.origins},
+        is_united=plan.is_united,
         row_columns={field.name: column for column, field in compiled.source},
         working=compiled.sink_columns(),
         stage_columns=plan.stage_columns,

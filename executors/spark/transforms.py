@@ -97,6 +97,29 @@ def _sql(compiler: Compiler, op: ops.SqlQuery) -> None:
     compiler.working = {**kept, **named}
 
 
+def _unite(compiler: Compiler, op: ops.Union) -> None:
+    """Check that the rows have the columns of those that they meet, and put them in the same order."""
+    own = {name: column.type for name, column in compiler.working.items()}
+    united = compiler.united or own
+    here = f"the rows of {compiler.source_node}"
+    for there, others, whose in ((united, own, here), (own, united, "the rows of the first input")):
+        if missing := [name for name in there if name not in others]:
+            raise compiler.refuse(
+                "union.column_missing",
+                f"{whose} have no column {', '.join(map(repr, missing))}.",
+                "Add it with derive before the union, such as CAST(NULL AS STRING), or drop it from the other rows.",
+            )
+    for name, kind in united.items():
+        if own[name] != kind:
+            raise compiler.refuse(
+                "union.column_type",
+                f"column {name!r} is {own[name]} in {here}, but {kind} in those of the first input.",
+                "Cast it to the same type before the union.",
+            )
+    compiler.united = united
+    compiler.working = {name: compiler.working[name] for name in united}
+
+
 def _trim(compiler: Compiler, op: ops.Trim) -> None:
     for name in op.columns:
         kind = compiler.get(name).type
@@ -165,6 +188,7 @@ OPS: KindTable[Callable[[Compiler, Any], None]] = KindTable(
         ("aggregate", aggregate),
         ("join", join),
         ("sql", _sql),
+        ("union", _unite),
         ("custom", custom),
         ("take", take),
     ),

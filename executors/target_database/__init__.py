@@ -29,7 +29,7 @@ from executors.postgres.samples import RETENTION_DAYS as SAMPLES_RETENTION_DAYS
 from executors.postgres.samples import SampleRow
 from executors.postgres.superseding import SUPERSEDED
 from executors.postgres.tracing import SECONDS as SEARCH_SECONDS
-from executors.postgres.tracing import Row, SearchResult
+from executors.postgres.tracing import Row, SearchResult, SourceKey
 from executors.postgres.watermark_doubts import WatermarkDoubt
 from executors.postgres.watermark_moves import WatermarkMove
 from executors.postgres.watermarks import NO_WATERMARK, WatermarkChange, WatermarkKey
@@ -114,6 +114,7 @@ __all__ = [
     "SampleRow",
     "SearchResult",
     "ServerIdentity",
+    "SourceKey",
     "SourceTable",
     "StoredResult",
     "StructureStatement",

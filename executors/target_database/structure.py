@@ -21,7 +21,7 @@ from executors.target_database.inspection import bounded_session
 from executors.types import postgres_type
 from ir.destinations import Destination
 from ir.nodes import Target
-from ir.ops import AnyOp, Drop, Rename, Select
+from ir.ops import AnyOp, Drop, Rename, Select, Union
 
 EXCLUSIVE, SHARE = "ACCESS EXCLUSIVE", "SHARE"
 
@@ -76,7 +76,7 @@ def fields_after(fields: Sequence[SourceField], ops: Iterable[AnyOp]) -> tuple[S
         elif isinstance(op, Select):
             by_name = {field.name: field for field in fields}
             fields = [by_name[name] for name in op.columns if name in by_name]
-        else:
+        elif not isinstance(op, Union):
             return None
     return tuple(fields)
 

@@ -16,6 +16,7 @@ from executors.postgres.tracing import (
     Origin,
     Row,
     SearchResult,
+    SourceKey,
     look_in_quarantine,
     look_in_samples,
     look_in_table,
@@ -26,14 +27,14 @@ from executors.target_database.session import open_session
 
 @dataclass(frozen=True, slots=True)
 class RowSearch:
-    """The searched row: `key` gives values of the table's columns, `source_key` the same values in the form of the
-    source, None if they are computed. `quarantines` are the tables that may contain its rejections."""
+    """The searched row: `key` gives values of the table's columns, `source_keys` the same values in the form of each
+    source, unless they are computed. `quarantines` are the tables that may contain its rejections."""
 
     owner: Owner
     node: str
     table: TableName
     key: Mapping[str, str]
-    source_key: Mapping[str, str] | None
+    source_keys: Sequence[SourceKey]
     quarantines: Sequence[TableName]
 
 
@@ -80,7 +81,7 @@ def _trace(session: Session, search: RowSearch) -> RowTrace:
     loaded = map(LoadedRow.of, table.rows)
     origins = [Origin(row.run_id, row.record) for row in loaded if row.run_id and row.record is not None]
     rejects = [
-        _look(partial(look_in_quarantine, session, quarantine, owner, node, search.source_key or {}, origins))
+        _look(partial(look_in_quarantine, session, quarantine, owner, node, search.source_keys, origins))
         for quarantine in search.quarantines
     ]
     samples = _look(partial(look_in_samples, session, owner.tenant, owner.pipeline, node, search.key))

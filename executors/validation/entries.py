@@ -53,6 +53,7 @@ def reject_entries(batch: pa.RecordBatch, plan: ValidationPlan, findings: Findin
         "row": of_row(_row_jsons(_read(guilty, rows, findings.records), plan)),
         "row_from": of_row(_forms(guilty, plan)),
         "source_file": of_row([shown(plan.files[file][1]) for file in guilty.column(FILE).to_pylist()]),
+        "source_node": of_row([plan.sources.get(file) or plan.source for file in guilty.column(FILE).to_pylist()]),
     }
     return pa.RecordBatch.from_pydict(columns, schema=REJECT_SCHEMA)
 
@@ -74,7 +75,10 @@ def _messages(
 
 def _row_ids(guilty: pa.RecordBatch, plan: ValidationPlan) -> list[str]:
     positions = zip(guilty.column(FILE).to_pylist(), guilty.column(RECORD).to_pylist(), strict=True)
-    return [row_id(plan.run_id, plan.target, plan.files[file][0], record) for file, record in positions]
+    heads = plan.sources if plan.is_united else {}
+    return [
+        row_id(plan.run_id, plan.target, plan.files[file][0], record, heads.get(file, "")) for file, record in positions
+    ]
 
 
 def _forms(guilty: pa.RecordBatch, plan: ValidationPlan) -> list[str]:

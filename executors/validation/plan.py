@@ -152,7 +152,8 @@ class ValidationPlan:
     node (`row_from` input). `working` maps working columns, which rules and stage columns name, to frame columns.
     `flags` and `rules` are in the order of the path: a row that one node drops never reaches the next. `groups` is set
     if rows may represent groups. `now` is the run's clock, `charset` that of the target's database. `exploded` is the
-    column whose elements become rows, if any.
+    column whose elements become rows, if any. `sources` maps the index of a file to its source node; `is_united` means
+    that the target also gets the rows of other sources, which may have the same files.
     """
 
     run_id: str
@@ -171,6 +172,8 @@ class ValidationPlan:
     now: datetime = field(default_factory=lambda: datetime.now(UTC))
     charset: Charset = UTF8
     exploded: str = ""
+    sources: Mapping[int, str] = field(default_factory=dict)
+    is_united: bool = False
 
 
 @dataclass(frozen=True, slots=True)

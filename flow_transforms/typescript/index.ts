@@ -36,6 +36,8 @@ export interface DataFrame extends Operations<DataFrame> {
     how?: "left" | "inner" | "semi" | "anti",
     columns?: Names,
   ): DataFrame;
+  /** Unite the rows of all inputs of the node, by the names of their columns. The first call of a node. */
+  union(): DataFrame;
 }
 
 type Call = { method: string; after: number; line: number; args: unknown[]; kwargs: object };

@@ -39,7 +39,7 @@ from ir.manifests.plan import Problem, Statement, TableChange
 from ir.manifests.project import ProjectPipeline
 from ir.nodes import Source, Target
 from ir.parse import parsePipelineIR
-from ir.pipeline import Path
+from ir.pipeline import Path, Pipeline
 from ir.types import ColumnType
 
 TIMEOUT_SECONDS = 2
@@ -140,12 +140,13 @@ def find(pipeline: ProjectPipeline, databases: Databases, *, has_loaded: bool) -
     return Findings(
         tables,
         [*_connection_problems(pipeline, databases), *_table_problems(pipeline, databases)],
-        None if is_partial else _estimate(paths, databases),
+        None if is_partial else _estimate(document, databases),
     )
 
 
-def _estimate(paths: Sequence[Path], databases: Databases) -> int | None:
-    sources = {path.source.id: _source_of(path.source, databases) for path in paths}
+def _estimate(document: Pipeline, databases: Databases) -> int | None:
+    loaded = (source for target in document.targets() for source in document.sources_of(target))
+    sources = {source.id: _source_of(source, databases) for source in loaded}
     rows = [known.estimated_rows if known is not None else None for known in sources.values()]
     return sum(row for row in rows if row is not None) if rows and None not in rows else None
 

@@ -11,6 +11,7 @@ from django.http import QueryDict
 from flowapp.pipelines.branch_edits import add_branch, branches_to, drop_branches
 from flowapp.pipelines.checking import nodes_of
 from flowapp.pipelines.join_edits import drop_references, follow_reference, is_reference
+from flowapp.pipelines.neighbours import unites
 from flowapp.pipelines.schedule_form import read_schedule
 from flowapp.pipelines.skeletons import NEW_RULE, may_read, new_node
 from flowapp.web.form_values import read_lines, read_map, read_value
@@ -235,10 +236,13 @@ def _rename_node(document: Any, path: str, data: QueryDict) -> Patch:
 
 
 def _set_input(document: Any, path: str, data: QueryDict) -> Patch:
-    """Set or clear the node from which a node reads its rows. Further inputs, which its joins name, stay."""
+    """Set or clear the node from which a node reads its rows, or the nodes whose rows it unites. Further inputs, which
+    its joins name, stay."""
     at, node = find_node(document, data.get("node", ""))
     inputs, chosen = node.get("inputs"), [slug for slug in data.getlist("value") if slug]
-    if chosen and node.get("kind") == "transform" and isinstance(inputs, list):
+    if unites(node) and isinstance(inputs, list):
+        chosen = [name for name in inputs if name in chosen] + [name for name in chosen if name not in inputs]
+    elif chosen and node.get("kind") == "transform" and isinstance(inputs, list):
         chosen += [name for name in inputs[1:] if name not in chosen]
     if node.get("inputs") == chosen:
         return []

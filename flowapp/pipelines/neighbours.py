@@ -38,22 +38,24 @@ def nodes_below(document: Any, node: Node) -> list[Node]:
 
 def readers_of(document: Any, node: Node) -> list[Node]:
     """Return the nodes that receive the rows of a node, without those that only look up rows in it."""
-    return [other for _, other in nodes_of(document) if node.get("id") in _inputs(other)[:1]]
+    return [other for _, other in nodes_of(document) if node.get("id") in main_inputs(other)]
 
 
 def joining(document: Any, node: Node) -> list[Node]:
     """Return the nodes that look up rows in a node."""
-    return [other for _, other in nodes_of(document) if node.get("id") in _inputs(other)[1:]]
+    return [other for _, other in nodes_of(document) if node.get("id") in _references(other)]
 
 
 def with_references(document: Any, nodes: Sequence[Node]) -> list[Node]:
-    """Return the nodes, followed by the references of their joins and the nodes before these."""
+    """Return the nodes, followed by the references of their joins, the other inputs of their unions, and the nodes
+    before these."""
     by_id = {str(other.get("id")): other for _, other in nodes_of(document)}
     found = list(nodes)
     for node in nodes:
-        for name in _inputs(node)[1:]:
-            if (reference := by_id.get(name)) is not None:
-                found += [n for n in (reference, *nodes_above(document, reference)) if n not in found]
+        for name in _inputs(node):
+            if (above := by_id.get(name)) is not None and above not in found:
+                others = [n for n in (above, *nodes_above(document, above)) if n not in found]
+                found += [n for n in with_references(document, others) if n not in found]
     return found
 
 
@@ -67,6 +69,21 @@ def branch_ends(document: Any, nodes: Sequence[Node]) -> list[tuple[Node, str]]:
         for reader in readers_of(document, node)
         if reader.get("id") not in known
     ]
+
+
+def main_inputs(node: Node) -> list[str]:
+    """Return the inputs whose rows pass through a node: all of a `union`, else the first."""
+    return _inputs(node) if unites(node) else _inputs(node)[:1]
+
+
+def _references(node: Node) -> list[str]:
+    return [] if unites(node) else _inputs(node)[1:]
+
+
+def unites(node: Node) -> bool:
+    """Return whether a node unites the rows of all its inputs."""
+    ops = node.get("ops")
+    return isinstance(ops, list) and any(isinstance(op, dict) and op.get("op") == "union" for op in ops)
 
 
 def _inputs(node: Node) -> list[str]:

@@ -10,7 +10,7 @@ from typing import Any
 from flowapp.pipelines.checking import nodes_of
 from flowapp.pipelines.drafts import DraftView
 from flowapp.pipelines.edits import document_tree, find_node
-from flowapp.pipelines.neighbours import readers_of
+from flowapp.pipelines.neighbours import readers_of, unites
 from flowapp.web.schema_form import Field, FormMaker, FormRules, Option
 from flowapp.web.schema_tree import Schema
 from ir.connectors import CONNECTORS, NODE_CONNECTORS
@@ -98,10 +98,11 @@ class Group:
 
 @dataclass
 class Reader:
-    """The options for the input of a node."""
+    """The options for the input of a node, or for all inputs of a node that unites rows (`several`)."""
 
     options: list[Option]
     diagnostics: list[Diagnostic]
+    several: bool = False
 
 
 @dataclass
@@ -283,15 +284,15 @@ def _reads(node: dict[str, Any]) -> bool:
 
 def _reader(document: Any, at: Pointer, node: dict[str, Any], diagnostics: list[Diagnostic]) -> Reader:
     inputs = node.get("inputs")
-    chosen = list(_texts(inputs))
-    if node.get("kind") == "transform":
+    chosen, several = list(_texts(inputs)), node.get("kind") == "transform" and unites(node)
+    if node.get("kind") == "transform" and not several:
         chosen = chosen[:1]  # joins name further inputs
     below = _readers_below(document, str(node.get("id")))
     ids = [str(n.get("id")) for pointer, n in nodes_of(document) if pointer != at and n.get("kind") != "target"]
     options = [Option(name, name, name in chosen) for name in ids if name not in below]
     known = {option.value for option in options}
     options += [Option(name, f"{name} (unknown)", True) for name in chosen if name not in known]
-    return Reader(options, diagnostics)
+    return Reader(options, diagnostics, several)
 
 
 def _references(document: Any, node: dict[str, Any]) -> list[Option]:

@@ -42,6 +42,7 @@ FIELDS = (
     "status",
     "sourceFile",
     "sourceRecord",
+    "sourceNode",
     "createdAt",
     "fixedBy",
     "reason",

@@ -107,7 +107,8 @@ def replay_notes(pipeline: Pipeline, nodes: Collection[str]) -> list[str]:
         if target.id not in nodes:
             continue
         try:
-            require_replayable(document.path_to(target), "source")
+            for path in document.paths_to(target):
+                require_replayable(path, "source")
         except Terminal as refused:
             notes.append(f"These rows cannot be replayed. {refused.message} {refused.hint}")
             continue
@@ -149,7 +150,8 @@ def _require_targets(pipeline: Pipeline, groups: dict[tuple[str, str], _Group], 
                 hint="Restore that target in the pipeline, or ignore the rows.",
             )
         if loads:
-            require_replayable(document.path_to(target), row_from)
+            for path in document.paths_to(target):
+                require_replayable(path, row_from)
         else:
             require_single_rows([row_from])
 

@@ -44,7 +44,11 @@ class SourceFields:
         document = self._documents.get(str(entry["runId"]))
         targets = document.targets() if document else ()
         target = next((target for target in targets if target.id == entry["targetNode"]), None)
-        return sources_of(document.path_to(target), entry["nodeId"], field) if document and target else ()
+        if document is None or target is None:
+            return ()
+        paths = document.paths_to(target)
+        path = next((path for path in paths if path.source.id == entry.get("sourceNode")), paths[0])
+        return sources_of(path, entry["nodeId"], field)
 
 
 def with_origins(workspace: Workspace, entries: Iterable[Entry]) -> list[Entry]:

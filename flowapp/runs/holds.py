@@ -199,10 +199,11 @@ def _clean_up(run: Run, hold: HeldLoad) -> None:
     """Clean up staging tables and files. Unreachable data is swept later or used by the next run."""
     try:
         document = read_document(run.document)
-        path = next(document.path_to(target) for target in document.targets() if target.id == hold.node)
-        source, folder = path.source, settings.FILES_ROOT / run.workspace.slug
-        store = resolve_stores(run.workspace, document).get(source.connection or "")
-        archive_discarded(document, source, folder, store, _files_of(run, hold))
+        target = next(target for target in document.targets() if target.id == hold.node)
+        folder, files = settings.FILES_ROOT / run.workspace.slug, _files_of(run, hold)
+        stores = resolve_stores(run.workspace, document)
+        for source in document.sources_of(target):
+            archive_discarded(document, source, folder, stores.get(source.connection or ""), files)
         drop_staged(run, hold)
     except FlowError as trouble:
         logger.warning("Run %s was discarded, but cleanup is incomplete: %s", run.pk, trouble)

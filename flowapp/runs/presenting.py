@@ -159,5 +159,6 @@ def _saved_nodes(run: Run) -> tuple[dict[str, str], frozenset[str]]:
         pipeline = read_document(run.document)
     except FlowError:
         return {}, frozenset()
-    references = frozenset().union(*(pipeline.path_to(target).reference_nodes for target in pipeline.targets()))
+    paths = (path for target in pipeline.targets() for path in pipeline.paths_to(target))
+    references = frozenset().union(*(path.reference_nodes for path in paths))
     return {node.id: node.kind for node in _in_order(pipeline)}, references

@@ -90,10 +90,11 @@ def retry_missing(run: Run, trigger: Trigger, *, user: User | None = None, send:
 
 
 def _reading_files(run: Run) -> set[str]:
-    """Return the targets of a run whose source gives files. A file is done only once all of them have loaded it."""
+    """Return the targets of a run with a source of files. A file is done only once all of them have loaded it."""
     document = read_document(run.document)
-    sources = {target.id: document.path_to(target).source for target in document.targets()}
-    return {node for node in targets_of(run) if CONNECTORS[sources[node].connector].reads == "files"}
+    sources = {target.id: document.sources_of(target) for target in document.targets()}
+    reads = {node: {CONNECTORS[source.connector].reads for source in found} for node, found in sources.items()}
+    return {node for node in targets_of(run) if "files" in reads[node]}
 
 
 def _refuse_if_loaded_since(run: Run, missing: set[str]) -> None:

@@ -116,7 +116,8 @@ def is_outdated(sample: Sample, document: str) -> bool:
 def columns_left_out(document: str) -> tuple[str, ...]:
     """Return the columns that a sample by this document leaves out, because other rows determine their values."""
     pipeline = read_document(document)
-    return columns_of_other_rows(pipeline.path_to(pipeline.targets()[0]))
+    paths = pipeline.paths_to(pipeline.targets()[0])
+    return tuple(dict.fromkeys(name for path in paths for name in columns_of_other_rows(path)))
 
 
 def list_proposals(samples: Sequence[Sample], node: Mapping[str, Any]) -> list[Proposal]:

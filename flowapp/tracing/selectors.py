@@ -16,6 +16,7 @@ from executors.target_database import (
     Row,
     RowSearch,
     SearchResult,
+    SourceKey,
     TableName,
 )
 from executors.target_database import trace_row as search_row
@@ -32,6 +33,7 @@ from flowapp.runs.rule_names import names_of
 from ir.errors import FlowError
 from ir.lineage import Lineage, lineages_of
 from ir.nodes import Target
+from ir.pipeline import Path
 from ir.pipeline import Pipeline as Document
 
 MOST_COLUMNS = 10
@@ -129,7 +131,7 @@ def _document(pipeline: Pipeline) -> Document:
 
 def _trace(pipeline: Pipeline, document: Document, target: Target, key: Mapping[str, str]) -> TargetTrace:
     table, reject_tables = TableName(target.schema_, target.table), _quarantines(pipeline, document, target)
-    owner, at_source = Owner(str(pipeline.workspace_id), pipeline.slug), _source_key(document, target, key)
+    owner, at_source = Owner(str(pipeline.workspace_id), pipeline.slug), _source_keys(document, target, key)
     connection = resolve(get_connection(pipeline.workspace, target.connection))
     grouped_by = _grouped_by(document, target)
     at_table = {name: value for name, value in key.items() if name in grouped_by} or key
@@ -157,10 +159,18 @@ def _grouped_by(document: Document, target: Target) -> list[str]:
     return [name for name, trace in lineage.columns.items() if not any(step.startswith("=") for step in trace.steps)]
 
 
-def _source_key(document: Document, target: Target, key: Mapping[str, str]) -> dict[str, str] | None:
+def _source_keys(document: Document, target: Target, key: Mapping[str, str]) -> list[SourceKey]:
+    """Return the key in the columns of each source, with the id of the source if there are several. A source is left
+    out if a column of the key is not an unchanged column of it."""
+    paths = document.paths_to(target)
+    keys = [(path.source.id if len(paths) > 1 else "", _source_key(document, path, key)) for path in paths]
+    return [(source, found) for source, found in keys if found]
+
+
+def _source_key(document: Document, path: Path, key: Mapping[str, str]) -> dict[str, str] | None:
     """Return the key in the source's columns; None if a column of the key is not an unchanged column of the source.
     Columns that groups do not have are those of the source."""
-    path = document.path_to(target)
+    target = path.target
     (lineage,) = (one for one in lineages_of(document) if (one.source, one.target) == (path.source.id, target.id))
     is_grouped = any(transform.aggregates for transform in path.transforms)
     found = {}

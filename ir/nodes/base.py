@@ -50,10 +50,10 @@ class NodeSpec(Spec):
 
 
 class InnerNode(NodeSpec):
-    """A node that reads from another node; a transform node that joins reads from several."""
+    """A node that reads from another node; a transform node that joins or unites rows reads from several."""
 
     inputs: Annotated[list[Id], Field(max_length=MAX_INPUTS)] = Field(
         title="Reads from",
         description="The ID of the node whose rows this node reads. A transform node also lists the nodes in which "
-        "its join operations look up rows.",
+        "its join operations look up rows, or all nodes whose rows its operation union unites.",
     )

@@ -9,7 +9,7 @@ from pydantic import ConfigDict, Field
 
 from ir.columns import Columns
 from ir.nodes.base import InnerNode
-from ir.ops import Aggregate, AnyOp, Join
+from ir.ops import Aggregate, AnyOp, Join, Union
 from ir.pointers import Pointer
 
 
@@ -43,6 +43,16 @@ class Transform(InnerNode):
     def aggregates(self) -> bool:
         """Whether rows leave the node as groups."""
         return any(isinstance(op, Aggregate) for op in self.ops)
+
+    @property
+    def unites(self) -> bool:
+        """Whether the rows of all inputs pass through the node. Without `union`, further inputs are references."""
+        return any(isinstance(op, Union) for op in self.ops)
+
+    @property
+    def references(self) -> list[str]:
+        """The inputs in which joins look rows up."""
+        return [] if self.unites else self.inputs[1:]
 
     def joins(self, at: Pointer) -> Iterator[tuple[Join, Pointer]]:
         """Yield the joins, each with its position."""

@@ -16,6 +16,7 @@ from ir.ops.flatten import Flatten
 from ir.ops.join import Join, JoinType
 from ir.ops.rows import Deduplicate, Filter
 from ir.ops.sql import SqlQuery
+from ir.ops.union import Union
 from ir.ops.window import OrderColumn, Window, WindowFunction
 
 OP_KINDS = (
@@ -35,6 +36,7 @@ OP_KINDS = (
     Window,
     Aggregate,
     Join,
+    Union,
     SqlQuery,
     Custom,
 )
@@ -56,6 +58,7 @@ AnyOp = Annotated[
     | Window
     | Aggregate
     | Join
+    | Union
     | SqlQuery
     | Custom,
     ByTag("op"),
@@ -92,6 +95,7 @@ __all__ = [
     "SqlQuery",
     "Trim",
     "TypeOrObject",
+    "Union",
     "Window",
     "WindowFunction",
 ]

@@ -134,6 +134,10 @@ def _join(call: Call, other: Any, on: Any, how: Any = "inner", columns: Any = No
     return [{"op": "join", "with": other, "type": kind, "on": keys, **added}]
 
 
+def _union(call: Call) -> Ops:
+    return [{"op": "union"}]
+
+
 _JOINS = {"left_outer": "left", "leftouter": "left", "left_semi": "semi", "leftsemi": "semi"} | {
     "left_anti": "anti",
     "leftanti": "anti",
@@ -160,6 +164,7 @@ METHODS: KindTable[Callable[..., Ops]] = KindTable(
         ("dropDuplicates", _drop_duplicates),
         ("drop_duplicates", _drop_duplicates),
         ("join", _join),
+        ("union", _union),
     ),
 )
 
@@ -168,13 +173,15 @@ _NOT_NEEDED = "Flow decides this. Remove the call."
 _NO_ORDER = "Tables have no order, and every row is loaded. Use filter() to leave rows out."
 _GROUPS = "Use aggregate(…) with its fields by name."
 _ONE_INPUT = "The code of a node has one stream of rows. Only join() looks into another node."
+_ALL_INPUTS = "Use union() as the first call. It unites the rows of all inputs of the node by the names of the columns."
 ALTERNATIVES: Mapping[str, str] = {
     **dict.fromkeys(("show", "collect", "count", "take", "head", "first", "toPandas", "toArrow", "describe"), _NO_ROWS),
     **dict.fromkeys(("cache", "persist", "checkpoint", "repartition", "coalesce"), _NOT_NEEDED),
     **dict.fromkeys(("write", "writeTo", "createOrReplaceTempView"), "The target node of the pipeline loads the rows."),
     **dict.fromkeys(("orderBy", "sort", "limit", "sample"), _NO_ORDER),
     **dict.fromkeys(("groupBy", "groupby", "agg", "rollup", "cube", "pivot"), _GROUPS),
-    **dict.fromkeys(("union", "unionAll", "unionByName", "intersect", "subtract", "crossJoin"), _ONE_INPUT),
+    **dict.fromkeys(("intersect", "subtract", "crossJoin"), _ONE_INPUT),
+    **dict.fromkeys(("unionAll", "unionByName"), _ALL_INPUTS),
     "distinct": 'Use deduplicate(keys=["…"]), which names the columns that identify a row.',
     "selectExpr": "Use withColumns({…: F.expr(…)}) and select().",
     "alias": 'Name the columns of a reference in join(columns={"name": "new_name"}).',

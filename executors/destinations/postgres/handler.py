@@ -83,13 +83,14 @@ class PostgresDestination(DestinationHandler):
         rejected_rows=True,
         samples=True,
         undo=True,
+        unions=True,
     )
     filled_columns = frozenset(FILLED)
 
     # --- inspect ----------------------------------------------------------------------------------------------
 
-    def open(self, context: RunContext, path: Path, access: Access) -> TargetRun:
-        return open_target(self, context, path, access)
+    def open(self, context: RunContext, paths: tuple[Path, ...], access: Access) -> TargetRun:
+        return open_target(self, context, paths, access)
 
     def find_table(self, target: TargetRun) -> Destination | None:
         return refuse_unloadable(target.connection, target.path.target)
@@ -223,14 +224,17 @@ class PostgresDestination(DestinationHandler):
 
     # --- trace ------------------------------------------------------------------------------------------------
 
-    def find_loaded(self, job: RunJob, target: TargetRun, hashes: Collection[str]) -> Mapping[str, Loaded]:
+    def find_loaded(self, job: RunJob, target: TargetRun, source: str, hashes: Collection[str]) -> Mapping[str, Loaded]:
         node = target.path.target
         others = [other.id for other in job.pipeline.targets() if other.id != node.id]
-        table = node.schema_, node.table
-        return meta.files_loaded(target.connection, *key_of(job, target), hashes, others=others, table=table)
+        key, table = key_of(job, target), (node.schema_, node.table)
+        other_sources = [other.id for other in target.sources if other.id != source]
+        return meta.files_loaded(
+            target.connection, *key, hashes, others=others, table=table, other_sources=other_sources
+        )
 
-    def find_last_files(self, job: RunJob, target: TargetRun) -> tuple[int, Collection[str]] | None:
-        return meta.last_files(target.connection, *key_of(job, target))
+    def find_last_files(self, job: RunJob, target: TargetRun, source: str) -> tuple[int, Collection[str]] | None:
+        return meta.last_files(target.connection, *key_of(job, target), source if target.is_united else None)
 
     def find_loaded_elsewhere(self, job: RunJob, target: TargetRun) -> str | None:
         node = target.path.target

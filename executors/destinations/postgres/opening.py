@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from executors.runs.state import RunContext
 
 
-def open_target(handler: DestinationHandler, context: RunContext, path: Path, access: Access) -> TargetRun:
+def open_target(handler: DestinationHandler, context: RunContext, paths: tuple[Path, ...], access: Access) -> TargetRun:
     """See `DestinationHandler.open`."""
-    target = _connect(handler, context, path)
+    target = _connect(handler, context, paths)
     meta.ensure_meta(target.connection)
     if access == "load":
         target = _fence(context, target)
@@ -34,15 +34,15 @@ def open_target(handler: DestinationHandler, context: RunContext, path: Path, ac
     return target
 
 
-def _connect(handler: DestinationHandler, context: RunContext, path: Path) -> TargetRun:
-    job, target = context.job, path.target
+def _connect(handler: DestinationHandler, context: RunContext, paths: tuple[Path, ...]) -> TargetRun:
+    job, target = context.job, paths[0].target
     name = f"flow run {job.run_id}"
     connection = connect(job.connections[target.connection], autocommit=True, application_name=name)
     context.stack.enter_context(connection)
     hooks = TargetHooks(job, context.ports, context.report, target)
     context.interrupts.add(hooks.interrupt)
     context.interrupts.add(lambda: interrupt(connection))
-    return TargetRun(handler, path, connection, hooks)
+    return TargetRun(handler, paths, connection, hooks)
 
 
 def _fence(context: RunContext, target: TargetRun) -> TargetRun:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 from executors import accounting
 from executors.destinations.postgres.staging import tables_of
-from executors.load_record import InputCounts, LoadFindings
+from executors.load_record import InputCounts, LoadedSource, LoadFindings
 from executors.postgres.client import charset_of
 from executors.postgres.load import LoadFile, LoadPlan
 from executors.rejects import GROUP, INPUT
@@ -32,19 +33,22 @@ def load_plan(state: LoadState) -> LoadPlan:
         skipped=state.skipped,
         backs_up=target.backup_before_load,
         order_by=_order_by(target),
-        keeps_order=load.reading.keeps_order,
+        # Which of two rows of different sources is newer, only a column can say.
+        keeps_order=load.reading.keeps_order and not load.is_united,
         row_form=GROUP if any(node.aggregates for node in load.path.transforms) else INPUT,
-        is_exploded=load.path.explode is not None,
+        is_exploded=load.is_exploded,
+        united=[path.source.id for path in load.paths] if load.is_united else (),
         files=_files_of(state),
         quarantine=load.quarantine,
         input=InputCounts(**state.node_counts),
         findings=LoadFindings(
-            nodes=tuple(accounting.node_reports(load.path, state.rows_read, state.result)),
+            nodes=tuple(accounting.reports_of(load.paths, state.rows_read, state.result)),
             # Positions of rows are reported only by rules that stop a run; a load that commits has none.
             rules=tuple(replace(rule, first=()) for rule in state.rules),
             checks=tuple(state.check_reports),
             reject_tables=tuple(dict.fromkeys(load.quarantine.values())),
             source_fields=tuple(load.reading.fields),
+            sources=tuple(_sources_of(state)),
         ),
         before_swap=lambda: load.hooks.before_swap(state.node_counts),
         settings=load.hooks.settings(),
@@ -55,7 +59,27 @@ def load_plan(state: LoadState) -> LoadPlan:
 def _files_of(state: LoadState) -> list[LoadFile]:
     shown = charset_of(state.load.connection).shown
     origins = state.load.reading.origins
-    return [LoadFile(origin.seq, shown(origin.name), origin.sha256, origin.is_unit) for origin in origins]
+    return [
+        LoadFile(
+            origin.seq,
+            shown(origin.name),
+            origin.sha256,
+            origin.is_unit,
+            origin.source,
+            origin.source if state.load.is_united else "",
+        )
+        for origin in origins
+    ]
+
+
+def _sources_of(state: LoadState) -> Iterator[LoadedSource]:
+    load = state.load
+    fields = {head.path.source.id: head.reading.fields for head in load.heads}
+    origins = load.reading.origins
+    for source in dict.fromkeys(origin.source for origin in origins):
+        files = tuple(origin.sha256 for origin in origins if origin.is_unit and origin.source == source)
+        stored = tuple((field.name, str(field.type), field.as_text) for field in fields.get(source, ()))
+        yield LoadedSource(source, files, stored) if load.is_united else LoadedSource(source)
 
 
 def _order_by(target: Target) -> str | None:

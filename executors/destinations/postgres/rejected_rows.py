@@ -16,6 +16,7 @@ from executors.load_record import LoadCommit, RunRef
 from executors.model import RowsRef, RunJob, TaskCount
 from executors.postgres.choosing import choose_rows, fields_of, parts_of
 from executors.postgres.client import translate
+from executors.postgres.ddl import Conn
 from executors.postgres.incremental_range import IncrementalRange, open_range
 from executors.postgres.load import LoadFile, commit_load
 from executors.postgres.meta import marker_of
@@ -27,7 +28,7 @@ from executors.postgres.replay import ReplayCommit, close_repeats, evaluate_rows
 from executors.postgres.replay_results import keep_results_of_nothing
 from executors.reading import Origin, Reading
 from executors.rejected_rows import Choice, RowOutcome, RowPosition
-from executors.runs.state import Load, LoadState, RejectedRows
+from executors.runs.state import Inputs, Load, LoadState, RejectedRows
 from executors.runs.target_run import TargetRun
 from executors.secrets import encrypt
 from executors.table_name import TableName
@@ -36,23 +37,16 @@ from ir.load_modes import load_mode
 
 
 class PostgresRejectedRows(RejectedRowsHandler):
-    def choose(self, job: RunJob, target: TargetRun, ref: RowsRef) -> tuple[Choice, Reading | None]:
+    def choose(self, job: RunJob, target: TargetRun, ref: RowsRef) -> tuple[Choice, Inputs]:
         conn, path = target.connection, target.path
         modes = [load_mode(node.load_mode) for node in job.pipeline.targets() if node.id == ref.node]
         rereads = any(mode.keeps_watermark for mode in modes) and not ref.column
         rereads = rereads and not CONNECTORS[path.source.connector].keeps_order
-        choice = choose_rows(conn, owner_of(job), ref, job.run_id, rereads=rereads)
-        if not choice.rows:
-            return choice, None
-        return choice, Reading(
-            fields=fields_of(conn, choice, ref),
-            origins=tuple(
-                Origin(seq, name, _identity(run, name), is_unit=False) for (run, name), seq in choice.origins.items()
-            ),
-            parts=tuple(parts_of(choice)),
-            reader=RejectsReader(encrypt(job.connections[path.target.connection])),
-            records=len(choice.rows),
-        )
+        sources = [source.id for source in target.sources] if target.is_united else []
+        choice = choose_rows(conn, owner_of(job), ref, job.run_id, rereads=rereads, sources=sources)
+        reader = RejectsReader(encrypt(job.connections[path.target.connection]))
+        parts = ((path, choice.of(path.source.id) if sources else choice) for path in target.paths)
+        return choice, [(path, _reading(conn, part, ref, path.source.id, reader)) for path, part in parts if part.rows]
 
     # --- replay -----------------------------------------------------------------------------------------------
 
@@ -96,7 +90,7 @@ class PostgresRejectedRows(RejectedRowsHandler):
             plan,
             after_load=_replay_commit(state),
             may_replace=rows.may_replace,
-            files=_files_of(rows),
+            files=_files_of(rows, load.path.source.id),
             findings=replace(plan.findings, reject_tables=tuple(table.written for table in rows.choice.tables)),
         )
         commit_load(load.connection, plan)
@@ -148,6 +142,19 @@ class PostgresRejectedRows(RejectedRowsHandler):
         return len(change_rows(target.connection, owner_of(job), choice.tables, list(rows.values()), change, cells))
 
 
+def _reading(conn: Conn, choice: Choice, ref: RowsRef, source: str, reader: RejectsReader) -> Reading:
+    return Reading(
+        fields=fields_of(conn, choice, ref, source),
+        origins=tuple(
+            Origin(seq, key[-1], _identity(*key), is_unit=False, source=key[1] or source)
+            for key, seq in choice.origins.items()
+        ),
+        parts=tuple(parts_of(choice)),
+        reader=reader,
+        records=len(choice.rows),
+    )
+
+
 def owner_of(job: RunJob) -> Owner:
     return Owner(job.tenant, job.pipeline.id)
 
@@ -167,15 +174,15 @@ def _replay_commit(state: LoadState) -> ReplayCommit:
     )
 
 
-def _files_of(rows: RejectedRows) -> list[LoadFile]:
+def _files_of(rows: RejectedRows, source: str) -> list[LoadFile]:
     """Return the files of the rows. A table with a column for file hashes gets the real ones."""
     hashes = rows.ref.hashes
     return [
-        LoadFile(seq, name, hashes.get((run, name), ""), is_unit=False)
-        for (run, name), seq in rows.choice.origins.items()
+        LoadFile(seq, name, hashes.get((run, name), ""), is_unit=False, source=head or source, head=head)
+        for (run, head, name), seq in rows.choice.origins.items()
     ]
 
 
-def _identity(run: str, name: str) -> str:
+def _identity(run: str, head: str, name: str) -> str:
     """Return an identity for each origin, because several runs may have read the same file."""
-    return hashlib.sha256(f"rejected\n{run}\n{name}".encode()).hexdigest()
+    return hashlib.sha256(f"rejected\n{run}\n{head}\n{name}".encode()).hexdigest()

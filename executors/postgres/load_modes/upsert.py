@@ -164,7 +164,10 @@ def _require_distinct_rows(conn: Conn, plan: LoadPlan, key: UniqueKey) -> None:
 
 def _require_order(conn: Conn, plan: LoadPlan, key: UniqueKey) -> None:
     if plan.order_by is None:
-        refs, why = repeated_keys(conn, plan, key), "and the source has no order"
+        refs, why = (
+            repeated_keys(conn, plan, key),
+            f"and the {'sources have' if plan.united else 'source has'} no order",
+        )
     else:
         refs = undecided_keys(conn, plan, key, plan.order_by)
         why = f"the same {plan.order_by!r} and different values, so none of them is the last"

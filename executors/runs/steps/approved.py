@@ -16,7 +16,7 @@ from executors.runs.target_run import TargetRun
 
 def approved_load(context: RunContext, target: TargetRun, staged: StagedLoad) -> LoadState:
     """Return the state of the held load. Nothing is read."""
-    reading = nothing_to_read([Origin(*origin) for origin in staged.origins], staged.units, staged.records)
+    reading = nothing_to_read(_origins_of(staged), staged.units, staged.records)
     dest = Destination(target.path.target.schema_, target.path.target.table, ())
     load = replace(
         new_load(context, target, Prepared(dest, staged.columns, reading), staged.working),
@@ -32,6 +32,10 @@ def approved_load(context: RunContext, target: TargetRun, staged: StagedLoad) ->
         skipped=staged.skipped,
     )
     return with_rules(state)
+
+
+def _origins_of(staged: StagedLoad) -> list[Origin]:
+    return [Origin(seq, name, sha256, source=source) for seq, name, sha256, source in staged.origins]
 
 
 def require_as_staged(state: LoadState) -> LoadState:

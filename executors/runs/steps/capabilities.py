@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from executors.destinations.base import Capabilities
 from executors.errors import Terminal
 from ir.pipeline import Path
 
 
-def refuse_unsupported(capabilities: Capabilities, path: Path, needs: Iterable[str]) -> None:
-    """Raise Terminal `destination.not_supported` if the destination lacks a capability that the path or the kind of run
-    needs. `needs` are names of capabilities."""
-    asked = dict.fromkeys((*needs, *_needed_by(path)))
+def refuse_unsupported(capabilities: Capabilities, paths: Sequence[Path], needs: Iterable[str]) -> None:
+    """Raise Terminal `destination.not_supported` if the destination lacks a capability that the paths to a target or
+    the kind of run need. `needs` are names of capabilities."""
+    path = paths[0]
+    asked = dict.fromkeys((*needs, *(["unions"] if len(paths) > 1 else []), *_needed_by(path)))
     missing = [name for name in asked if not getattr(capabilities, name)]
     if path.target.load_mode not in capabilities.load_modes:
         missing.append(f"loadMode {path.target.load_mode}")

@@ -43,7 +43,7 @@ def count_effect(state: LoadState) -> LoadState:
 
 def _report(state: LoadState, effect: Effect) -> None:
     load, report, node = state.load, state.load.report, state.target.id
-    nodes = accounting.node_reports(load.path, state.rows_read, state.result)
+    nodes = accounting.reports_of(load.paths, state.rows_read, state.result)
     counts: dict[str, Any] = {
         **state.node_counts,
         **effect.node_fields(),

@@ -5,6 +5,8 @@ from __future__ import annotations
 from executors.errors import Failure, InvalidContent, LeaseLost
 from executors.holding import Held
 from executors.runs.state import Run
+from executors.runs.target_run import TargetRun
+from ir.nodes import Source
 
 
 def archive_loaded(run: Run) -> Run:
@@ -25,14 +27,23 @@ def give_up(run: Run, cause: Failure) -> None:
     try:
         archive_loaded(run)
         failed = next((target for target in run.targets if not target.is_done), None)
-        if failed and isinstance(cause, InvalidContent) and cause.node not in failed.path.reference_nodes:
-            run.context.source_reader.archive_failed(failed.path.source, cause.message)
+        if failed and isinstance(cause, InvalidContent):
+            for source in _guilty(failed, cause.node):
+                run.context.source_reader.archive_failed(source, cause.message)
         if not isinstance(cause, Held):
             _requeue(run)
     except LeaseLost:
         raise
     except Failure as trouble:
         run.context.ports.events.log("warning", f"Files were not archived: {trouble.message}")
+
+
+def _guilty(target: TargetRun, node: str | None) -> list[Source]:
+    """Return the sources whose data makes the load fail: that of the path with the node, or all if several have it."""
+    if any(node in path.reference_nodes for path in target.paths):
+        return []
+    own = [path.source for path in target.paths if node in path.own_nodes]
+    return own or list(target.sources)
 
 
 def _requeue(run: Run) -> None:

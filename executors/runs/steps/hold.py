@@ -20,6 +20,8 @@ def guard_empty(state: LoadState) -> LoadState:
     """Prevent an empty source from clearing the table. The rows are those that the tasks reported, because a staging
     that has lost its rows does not mean an empty source."""
     target = state.target
+    if load_mode(target.load_mode).replaces_all_rows and target.fail_on_empty_source:
+        _refuse_empty_source(state)
     staged, elsewhere, grouped = state.result.total("rows_staged"), state.rows_elsewhere, state.rows_grouped
     if staged or not load_mode(target.load_mode).replaces_all_rows or not target.fail_on_empty_source:
         return state
@@ -32,6 +34,23 @@ def guard_empty(state: LoadState) -> LoadState:
         node=target.id,
         hint="If an empty source may clear the table, set failOnEmptySource to false on this target.",
     )
+
+
+def _refuse_empty_source(state: LoadState) -> None:
+    """Raise InvalidContent if no row of one of several sources is left: its rows in the table would be gone."""
+    target = state.target
+    for path in state.load.paths if state.load.is_united else ():
+        part = state.result.of(path.source.id)
+        if not part.total("rows_staged"):
+            read, rejected = accounting.rows_read(part), part.total("rows_rejected")
+            raise InvalidContent(
+                "source.empty",
+                f"No row of {path.source.id} is left to replace the rows of {target.schema_}.{target.table}: {read:,} "
+                f"read, {rejected:,} rejected, the others filtered. The table was not changed.",
+                node=path.source.id,
+                hint="If a source without rows may remove its rows from the table, set failOnEmptySource to false on "
+                "this target.",
+            )
 
 
 def has_hold_limits(state: LoadState) -> bool:
@@ -72,7 +91,7 @@ def _hold_if(state: LoadState, effect: Effect, null_rates: Mapping[str, NullRate
 def _share_staged(state: LoadState) -> None:
     """Add the counts of a held load to the report."""
     report = state.load.report
-    nodes = accounting.node_reports(state.load.path, state.rows_read, state.result)
+    nodes = accounting.reports_of(state.load.paths, state.rows_read, state.result)
     put_counts(report, state.target.id, TargetCounts(state.load.reading.identities, nodes, list(state.rules)))
     warn_of_counts(report)
     report.checks += state.check_reports
@@ -85,7 +104,7 @@ def _staged_load(state: LoadState, evaluation: Evaluation) -> StagedLoad:
         attempt=load.staged_in,
         working=load.fields,
         columns=load.columns,
-        origins=tuple((origin.seq, origin.name, origin.sha256) for origin in load.reading.origins),
+        origins=tuple((origin.seq, origin.name, origin.sha256, origin.source) for origin in load.reading.origins),
         units=load.reading.units,
         records=state.rows_read,
         result=state.result,

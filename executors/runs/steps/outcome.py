@@ -31,12 +31,17 @@ def report_earlier_commit(context: RunContext, target: TargetRun, commit: LoadCo
 def report_nothing_new(context: RunContext, target: TargetRun, words: str = "Nothing new for") -> TargetRun:
     node, report = target.path.target, context.report
     blank = next((w.message for w in report.warnings if w.code == "source.blank"), None)
-    report.nothing_new_reason = blank or context.source_reader.nothing_new(target.path.source)
+    report.nothing_new_reason = blank or _nothing_new(context, target)
     context.log(f"{words} {node.id}. {report.nothing_new_reason}", node)
     nothing = NodeReport.nothing(node.id)
     put_counts(report, node.id, TargetCounts(nodes=[nothing]))
     context.ports.events.node_finished(nothing)
     return replace(target, nothing_new=True)
+
+
+def _nothing_new(context: RunContext, target: TargetRun) -> str:
+    reasons = [(source.id, context.source_reader.nothing_new(source)) for source in target.sources]
+    return " ".join(f"{source}: {reason}" if target.is_united else reason for source, reason in reasons)
 
 
 def run_post_hooks(run: Run, target: TargetRun) -> TargetRun:

@@ -2,53 +2,64 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
 
 from executors.destinations.base import Prepared
 from executors.model import SourceField
-from executors.reading import Reading
+from executors.reading import reading_together
 from executors.rules import require_rule_columns
-from executors.runs.state import Load, LoadState, RejectedRows, RunContext
+from executors.runs.state import Head, Inputs, Load, LoadState, RejectedRows, RunContext
 from executors.runs.target_run import TargetRun
 from ir.pipeline import Path
-
-if TYPE_CHECKING:
-    from executors.spark.compiled import Compiled
 
 
 @contextmanager
 def prepared_load(
-    context: RunContext, target: TargetRun, reading: Reading, rejected: RejectedRows | None = None
+    context: RunContext, target: TargetRun, inputs: Inputs, rejected: RejectedRows | None = None
 ) -> Iterator[LoadState]:
     """Yield the state of a load with its table prepared. A table that was created for it is dropped if the load
     fails."""
-    compiled = compile_reading(context, target.path, reading)
-    with target.handler.prepare(context, target, reading, compiled.fields) as prepared:
-        load = new_load(context, target, prepared, compiled.fields, compiled, rejected)
+    heads, reading = compile_inputs(context, inputs), reading_together([one for _, one in inputs])
+    fields = heads[0].compiled.fields
+    with target.handler.prepare(context, target, reading, fields) as prepared:
+        if len(inputs) == 1:  # the reading may begin at a bound now
+            heads = (replace(heads[0], reading=prepared.reading),)
+        load = new_load(context, target, prepared, fields, heads, rejected)
         yield LoadState(load, prepared.rows_range, rows_read=reading.records or 0)
 
 
 @contextmanager
 def prepared_read_only(
-    context: RunContext, target: TargetRun, reading: Reading, rejected: RejectedRows | None = None
+    context: RunContext, target: TargetRun, inputs: Inputs, rejected: RejectedRows | None = None
 ) -> Iterator[LoadState]:
     """Yield the state of a run that loads nothing. An empty table replaces one that a load would create."""
-    compiled = compile_reading(context, target.path, reading)
-    with target.handler.prepare_read_only(context, target, reading, compiled.fields) as prepared:
-        load = new_load(context, target, prepared, compiled.fields, compiled, rejected)
+    heads, reading = compile_inputs(context, inputs), reading_together([one for _, one in inputs])
+    fields = heads[0].compiled.fields
+    with target.handler.prepare_read_only(context, target, reading, fields) as prepared:
+        load = new_load(context, target, prepared, fields, heads, rejected)
         yield LoadState(load, rows_read=reading.records or 0)
 
 
-def compile_reading(context: RunContext, path: Path, reading: Reading) -> Compiled:
-    """Compile the path for a reading. Spark is imported here, because the web process imports this module too."""
+def compile_inputs(context: RunContext, inputs: Inputs) -> tuple[Head, ...]:
+    """Compile each path for its reading. The columns of all must be those of the first where their rows are united.
+
+    Raises Terminal `union.column_missing` and `union.column_type`, and the errors of `compile_path`. Spark is imported
+    here, because the web process imports this module too."""
     from executors.spark.columns import compile_path
 
-    compiled = compile_path(context.session, path, reading.fields, references=reading.references)
-    require_rule_columns(path.validates, [column.name for column in compiled.fields])
-    return compiled
+    heads: list[Head] = []
+    for path, reading in inputs:
+        if reading.is_blank and len(inputs) > 1:
+            continue  # it has no rows, and its columns are unknown
+        united = heads[0].compiled.united if heads else None
+        references = reading.references
+        compiled = compile_path(context.session, path, reading.fields, references=references, united=united)
+        require_rule_columns(path.validates, [column.name for column in compiled.fields])
+        heads.append(Head(path, reading, compiled))
+    return tuple(heads)
 
 
 def new_load(
@@ -56,14 +67,14 @@ def new_load(
     target: TargetRun,
     prepared: Prepared,
     fields: tuple[SourceField, ...],
-    compiled: Compiled | None = None,
+    heads: tuple[Head, ...] = (),
     rejected: RejectedRows | None = None,
 ) -> Load:
     """Return the load of one target by this attempt."""
     job, node = context.job, target.path.target
     return Load(
         context=context,
-        path=target.path,
+        paths=target.paths,
         handler=target.handler,
         connection=target.connection,
         hooks=target.hooks,
@@ -73,22 +84,22 @@ def new_load(
         dest=prepared.dest,
         fields=fields,
         columns=prepared.columns,
-        quarantine=quarantine_tables(target.path),
+        quarantine=quarantine_tables(target.paths),
         # A replay never fails because of rejected rows: they stay in quarantine.
         max_rejected_pct=0 if rejected else node.fail_at_rejected_pct,
         now=datetime.now(UTC),
         charset=prepared.charset,
-        compiled=compiled,
+        heads=heads,
         rejected=rejected,
     )
 
 
-def quarantine_tables(path: Path) -> dict[str, str]:
+def quarantine_tables(paths: Sequence[Path]) -> dict[str, str]:
     """Return the table for the rejected rows of each node: a validate node has its own table, all other nodes use the
     last one."""
-    tables = {v.id: v.quarantine.table for v in path.validates if v.quarantine and v.quarantine.enabled}
+    tables = {v.id: v.quarantine.table for v in paths[0].validates if v.quarantine and v.quarantine.enabled}
     if tables:
         last = list(tables.values())[-1]
-        for node in (path.source, *path.transforms, path.target):
-            tables[node.id] = last
+        for path in paths:
+            tables |= dict.fromkeys((node.id for node in (path.source, *path.transforms, path.target)), last)
     return {node: table for node, table in tables.items() if table is not None}

@@ -60,7 +60,21 @@ def stop_on_rejected_rows(state: LoadState) -> LoadState:
             raise too_many(state, (), (some, of))
     if limit and rejected and len(state.load.reading.origins) > 1:
         _stop_on_rejected_files(state)
+    if limit and rejected and state.load.is_united:
+        _stop_on_rejected_source(state, limit)
     return state
+
+
+def _stop_on_rejected_source(state: LoadState, limit: float) -> None:
+    """Stop a load that rejects too many rows of one of several sources: it would count as loaded with the others."""
+    by_file = state.load.handler.count_rejected_by_file(state)
+    for path in state.load.paths:
+        part = state.result.of(path.source.id)
+        rows = accounting.rows_read(part) - part.at_nodes("filtered_at").total()
+        seqs = [origin.seq for origin in state.load.reading.origins if origin.source == path.source.id]
+        rejected = sum(by_file.get(seq, 0) for seq in seqs)
+        if rejected and 100 * rejected >= limit * rows:
+            raise too_many(state, (), (rejected, rows))
 
 
 def _stop_on_rejected_files(state: LoadState) -> None:
@@ -84,7 +98,7 @@ def too_many(state: LoadState, mismatches: Sequence[str], share: tuple[int, int]
 
 def _share_stopped(state: LoadState) -> None:
     """Add the counts of a stopped load to the report, including those of the target if they are complete."""
-    nodes = accounting.node_reports(state.load.path, state.rows_read, state.result)
+    nodes = accounting.reports_of(state.load.paths, state.rows_read, state.result)
     if state.is_all_rejected:
         none: dict[str, Any] = dict.fromkeys(("rows_staged", "rows_loaded", *_OF_LOADS), 0)
         nodes.append(NodeReport(state.target.id, "target", **{**none, **state.node_counts}))

@@ -7,7 +7,7 @@ from dataclasses import replace
 from executors import accounting
 from executors.errors import ExpressionFailed
 from executors.model import PassResult, RulePlan
-from executors.runs.state import LoadState
+from executors.runs.state import Head, Load, LoadState
 from executors.runs.steps.rules import share_counts
 from ir.rules import rule_id
 
@@ -30,31 +30,42 @@ def create_staging(state: LoadState) -> LoadState:
 
 
 def stage_rows(state: LoadState) -> LoadState:
-    """Read, transform, validate and stage the rows. If an expression fails for a row, keep the failure with the counts
-    of the rows staged until then."""
+    """Read, transform, validate and stage the rows of each path. If an expression fails for a row, keep the failure
+    with the counts of the rows staged until then."""
+    for head in state.load.heads:
+        try:
+            result = _stage(state.load, head)
+        except ExpressionFailed as failure:
+            state = replace(state, result=_together(state.result, failure.staged or PassResult(())))
+            # Rules that have not evaluated all rows have no valid count: planned rules without violations are omitted.
+            rules = tuple(rule for task in state.result.tasks for rule in task.rules)
+            return replace(state, expression_failure=failure, rules=rules)
+        state = replace(state, result=_together(state.result, result))
+    return state
+
+
+def _stage(load: Load, head: Head) -> PassResult:
     from executors.spark.one_pass import PassPlan, run_pass
 
-    load = state.load
-    if load.compiled is None:
-        raise LookupError(f"the path to {load.target.id} is not compiled")
+    source = head.path.source.id if load.is_united else ""
     plan = PassPlan(
-        path=load.path,
-        reading=load.reading,
-        compiled=load.compiled,
+        path=head.path,
+        reading=head.reading,
+        compiled=head.compiled,
         stage_columns=load.columns,
-        rules=tuple(RulePlan(v.id, rule_id(rule), rule) for v in load.path.validates for rule in v.row_level),
+        rules=tuple(RulePlan(v.id, rule_id(rule), rule) for v in head.path.validates for rule in v.row_level),
         on_type_mismatch=load.target.on_type_mismatch,
         run_id=load.context.job.run_id,
         charset=load.charset,
         now=load.now,
+        is_united=load.is_united,
     )
-    try:
-        return replace(state, result=run_pass(load.context.session, plan, load.handler.staging_area(load)))
-    except ExpressionFailed as failure:
-        staged = failure.staged or PassResult(())
-        # Rules that have not evaluated all rows have no valid count, so planned rules without violations are omitted.
-        rules = tuple(rule for task in staged.tasks for rule in task.rules)
-        return replace(state, expression_failure=failure, result=staged, rules=rules)
+    result = run_pass(load.context.session, plan, load.handler.staging_area(load))
+    return replace(result, tasks=tuple(replace(task, source=source) for task in result.tasks))
+
+
+def _together(one: PassResult, other: PassResult) -> PassResult:
+    return PassResult((*one.tasks, *other.tasks), {**one.references, **other.references})
 
 
 def stop_on_failed_expression(state: LoadState) -> LoadState:
@@ -68,5 +79,12 @@ def stop_on_failed_expression(state: LoadState) -> LoadState:
 
 def require_all_arrived(state: LoadState) -> LoadState:
     """Release the source and the references, and count the rows that were read. Raises Terminal `rows.lost`."""
-    state.load.reading.release_all()
-    return replace(state, rows_read=accounting.require_all_arrived(state.load.path, state.load.reading, state.result))
+    load, result = state.load, state.result
+    load.reading.release_all()
+    read = [
+        accounting.require_all_arrived(
+            head.path, head.reading, result.of(head.path.source.id) if load.is_united else result
+        )
+        for head in load.heads
+    ]
+    return replace(state, rows_read=sum(read))

@@ -20,21 +20,21 @@ def watch_cancellation(run: Run) -> Run:
     return run
 
 
-def every_path(job: RunJob) -> Iterable[Path]:
-    """Return the path to every target that the run is for."""
+def every_path(job: RunJob) -> Iterable[tuple[Path, ...]]:
+    """Return the paths to every target that the run is for."""
     targets = (target for target in job.pipeline.targets() if target.id in (job.only_targets or {target.id}))
-    return (job.pipeline.path_to(target) for target in targets)
+    return (job.pipeline.paths_to(target) for target in targets)
 
 
-def open_targets(paths: Callable[[RunJob], Iterable[Path]], access: Access, *needs: str) -> Action[Run]:
+def open_targets(paths: Callable[[RunJob], Iterable[tuple[Path, ...]]], access: Access, *needs: str) -> Action[Run]:
     """Return an action that opens one target after the other. `needs` are the capabilities that the kind of run
     needs."""
 
     def open_each(run: Run) -> Run:
-        for path in paths(run.context.job):
-            handler = load_destination(path.target)
-            refuse_unsupported(handler.capabilities, path, needs)
-            run = replace(run, targets=(*run.targets, handler.open(run.context, path, access)))
+        for to_one in paths(run.context.job):
+            handler = load_destination(to_one[0].target)
+            refuse_unsupported(handler.capabilities, to_one, needs)
+            run = replace(run, targets=(*run.targets, handler.open(run.context, to_one, access)))
         return run
 
     return open_each

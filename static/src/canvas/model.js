@@ -7,7 +7,7 @@ import { isObject, rounded, text } from "./plain.js";
 import { summaryOf } from "./summaries.js";
 
 /**
- * Return the document's nodes in its order: [{key, index, id, kind, name, summary, inputs, branches, position, errors, warnings}].
+ * Return the document's nodes in its order: [{key, index, id, kind, name, summary, inputs, branches, unites, position, errors, warnings}].
  * `key` is the id, or `#<index>` if an id is missing or repeated; `position` is {x, y} or null.
  */
 export function drawnNodes(document, diagnostics = []) {
@@ -23,6 +23,7 @@ export function drawnNodes(document, diagnostics = []) {
       summary: summaryOf(node),
       inputs: inputsOf(node),
       branches: branchesOf(node),
+      unites: unites(node),
       position: positionOf(node),
       ...countsAt(diagnostics, index),
     };
@@ -46,6 +47,11 @@ function rawNodes(document) {
 
 function inputsOf(node) {
   return Array.isArray(node.inputs) ? node.inputs : [];
+}
+
+/** Return whether the rows of all inputs pass through a node. Otherwise its further inputs are references of joins. */
+function unites(node) {
+  return Array.isArray(node.ops) && node.ops.some((op) => isObject(op) && op.op === "union");
 }
 
 function positionOf(node) {
@@ -121,18 +127,24 @@ export function appendNodes(document, nodes) {
 
 /**
  * Connect two nodes. The rows of a node come from one node, so a new edge replaces the previous one. A second edge from a
- * source or a transform to a transform node adds a join. An edge from a branch node adds a branch.
+ * source or a transform to a transform node adds a join, or an input if the node unites rows. An edge from a branch node
+ * adds a branch.
  */
 export function connect(document, sourceKey, targetKey) {
   const [from, to] = endsOf(drawnNodes(document), { source: sourceKey, target: targetKey });
   if (!from?.id || !to || from === to || (to.inputs.length === 1 && to.inputs[0] === from.id)) return null;
   if (!mayJoin(from, to)) return setInput(document, from, to);
-  return to.inputs.includes(from.id) ? null : addJoin(document, from, to);
+  if (to.inputs.includes(from.id)) return null;
+  return to.unites ? addInput(from, to) : addJoin(document, from, to);
 }
 
-/** Return whether a further edge to a node is a join. */
+/** Return whether a node has a further edge without giving up another one. */
 export function mayJoin(from, to) {
   return Boolean(from && to) && to.kind === "transform" && to.inputs.length > 0 && (from.kind === "source" || from.kind === "transform");
+}
+
+function addInput(from, to) {
+  return [...same(to), ...same(from), { op: "add", path: `/nodes/${to.index}/inputs/-`, value: from.id }];
 }
 
 function addJoin(document, from, to) {

@@ -157,6 +157,19 @@ test("a second edge to a transform joins with the node that it comes from", () =
   assert.equal(replacedBy(drawnNodes(after), "shape", "load"), "check");
 });
 
+test("a second edge to a transform that unites rows is a further input", () => {
+  const document = flow();
+  document.nodes.push({ id: "names", kind: "source" }, { id: "codes", kind: "source" });
+  document.nodes[1].ops = [{ op: "union" }];
+  const after = apply(document, connect(document, "names", "shape"));
+  assert.deepEqual([after.nodes[1].inputs, after.nodes[1].ops], [["files", "names"], [{ op: "union" }]]);
+  assert.equal(replacedBy(drawnNodes(after), "codes", "shape"), "");
+  const cut = apply(after, remove(after, [], [{ source: "files", target: "shape", index: 0 }]));
+  assert.deepEqual([cut.nodes[1].inputs, cut.nodes[1].ops], [["names"], [{ op: "union" }]]);
+  const { patch, id } = insertNode(after, kinds, "transform", null, { source: "names", target: "shape", index: 1 });
+  assert.deepEqual(apply(after, patch).nodes[1].inputs, ["files", id]);
+});
+
 test("a join goes with its edge, or with the node that it looks rows up in", () => {
   const before = flow().nodes[1];
   const edge = { source: "names", target: "shape", index: 1 };

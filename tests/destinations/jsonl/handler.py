@@ -23,13 +23,14 @@ from tests.destinations.jsonl.store import JsonlTable
 class JsonlDestination(DestinationHandler):
     capabilities = Capabilities(load_modes=frozenset({"append"}))
 
-    def open(self, context: RunContext, path: Path, access: Access) -> TargetRun:
-        table = JsonlTable.of(context.job, path.target)
-        hooks = TargetHooks(context.job, context.ports, context.report, path.target)
+    def open(self, context: RunContext, paths: tuple[Path, ...], access: Access) -> TargetRun:
+        target = paths[0].target
+        table = JsonlTable.of(context.job, target)
+        hooks = TargetHooks(context.job, context.ports, context.report, target)
         table_exists = table.folder.exists()
         table.raise_fence(context.job.token)
-        commit = table.find_commit(context.run_ref(path.target))
-        return TargetRun(self, path, table, hooks, commit, table_exists)
+        commit = table.find_commit(context.run_ref(target))
+        return TargetRun(self, paths, table, hooks, commit, table_exists)
 
     def find_table(self, target: TargetRun) -> Destination | None:
         node = target.path.target
@@ -65,14 +66,14 @@ class JsonlDestination(DestinationHandler):
         table.add(commit, lines)
         return commit
 
-    def find_loaded(self, job: RunJob, target: TargetRun, hashes: Collection[str]) -> Mapping[str, Loaded]:
+    def find_loaded(self, job: RunJob, target: TargetRun, source: str, hashes: Collection[str]) -> Mapping[str, Loaded]:
         found: dict[str, Loaded] = {}
         for marker in target.connection.commits():
             for sha256 in marker["files"]:
                 found[sha256] = Loaded(marker["token"], marker["node"])
         return {sha256: loaded for sha256, loaded in found.items() if sha256 in hashes}
 
-    def find_last_files(self, job: RunJob, target: TargetRun) -> tuple[int, Collection[str]] | None:
+    def find_last_files(self, job: RunJob, target: TargetRun, source: str) -> tuple[int, Collection[str]] | None:
         markers = list(target.connection.commits())
         return (markers[-1]["token"], markers[-1]["files"]) if markers else None
 
@@ -98,7 +99,7 @@ def _commit_of(state: LoadState, rows: int) -> LoadCommit:
         counts=LoadCounts(staged=rows, inserted=rows),
         record=LoadRecord(
             input=InputCounts(**state.node_counts),
-            nodes=tuple(accounting.node_reports(load.path, state.rows_read, state.result)),
+            nodes=tuple(accounting.reports_of(load.paths, state.rows_read, state.result)),
             rules=state.rules,
         ),
         files_done=load.reading.units,

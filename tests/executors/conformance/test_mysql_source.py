@@ -101,3 +101,21 @@ def kill_while_read(mariadb: MariaDB) -> None:
                 break
             time.sleep(0.1)
     mariadb.kill()
+
+
+@pytest.mark.slow
+def test_rows_are_united_with_those_of_a_file(world: World, mariadb: MariaDB) -> None:
+    mariadb.run("CREATE OR REPLACE TABLE orders (id int, name text)", "INSERT INTO orders VALUES (1, 'a'), (2, NULL)")
+    world.write("a.csv", "id,name\n1,x\n3,\n")
+    world.create_table("create table t (id int, name text)")
+    rules = [{"type": "notNull", "field": "name", "onFail": "skip"}]
+    columns = [{"name": "id", "type": "integer"}]
+    made = world.document(ops=[{"op": "union"}], rules=rules, columns=columns, mode="truncate")
+    world.stores = {"shop": mariadb.connection()}
+    orders = {"id": "orders", "kind": "source", "connector": "mysql", "connection": "shop"}
+    made["nodes"].insert(1, orders | {"config": {"table": {"name": "orders"}}})
+    made["nodes"][2]["inputs"] = ["src", "orders"]
+    report = world.run(made)
+    assert world.sql("select id, name from t order by name") == [(1, "a"), (1, "x")]
+    assert {node.id: node.rows_read for node in report.nodes if node.kind == "source"} == {"src": 2, "orders": 2}
+    assert world.sql('select "sourceNode", "row"->>\'id\' from rejected order by 1') == [("orders", "2"), ("src", "3")]

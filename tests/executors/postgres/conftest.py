@@ -125,6 +125,7 @@ class Loading:
             "row": '{"id": ""}',
             "row_from": "source",
             "source_file": "rows.csv",
+            "source_node": "src",
         }
         return {**known, **given}
 

@@ -109,7 +109,10 @@ def test_files_are_found_by_their_content_under_new_names(conn, schema):
     now, units = next_run(run), units_of(files)
     assert tables_read_before(conn, now, units) == (table,)
     found = conn.execute(files_read_again(now, TableName.parse(table), units)).fetchall()
-    assert sorted(found) == [(run.run_id, "file-1", "renamed"), (run.run_id, "file-2", "file-3")]
+    assert sorted(found) == [
+        (run.run_id, "file-1", "", "renamed", ""),
+        (run.run_id, "file-2", "", "file-3", ""),
+    ]
     with conn.transaction():
         assert supersede_read_again(conn, now, files).entries == 4
 

@@ -63,6 +63,6 @@ def test_a_file_that_cannot_be_read_keeps_no_other_from_being_reported(
     ports: Any = Ports()
     reader, target_run = FileSourceReader(job, ports, refuse), SimpleNamespace(path=SimpleNamespace(source=source))
     with pytest.raises(Terminal, match=r"source\.unreadable"):
-        reader.read(target_run, [])  # type: ignore[arg-type]
+        reader.read(source, target_run, [])  # type: ignore[arg-type]
     reader.archive_failed(source, "It cannot be read.")
     assert ports.reported == ["in/b.csv"]

@@ -234,6 +234,7 @@ def test_an_entry_says_all_that_quarantine_needs(bench: Any) -> None:
             "row": '{"a": null, "n": "7"}',
             "row_from": "source",
             "source_file": "in/b.csv",
+            "source_node": "src",
         }
     ]
 

@@ -30,6 +30,7 @@ ALONE = (
     "keep-two-tables-in-step",
     "branch-rows",
     "load-arrays",
+    "load-several-sources",
     "load-totals",
     "join-with-a-table",
     "read-files-from-a-bucket",
@@ -163,6 +164,12 @@ def test_each_order_comes_into_the_table_of_its_region(follow):
         1,
         1,
     ]
+
+
+def test_orders_of_two_sources_come_into_one_table(follow):
+    reader = follow("load-several-sources")
+
+    assert reader.query("SELECT id, shop FROM public.orders ORDER BY id") == [(1, "Bern"), (2, "Basel"), (3, "web")]
 
 
 def test_orders_are_shaped_by_a_query(follow):

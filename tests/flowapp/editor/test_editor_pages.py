@@ -240,6 +240,23 @@ def test_edges_can_be_drawn_without_a_canvas(act, draft):
     assert draft()["nodes"][1]["inputs"] == ["transform"]
 
 
+def test_the_form_of_a_union_offers_all_nodes_that_it_can_unite(web, url, act, draft, pipeline, editor):
+    act("add_node", kind="source", node="")
+    act("add_node", kind="transform", node="")
+    index = len(draft()["nodes"]) - 1
+    ops = {"op": "add", "path": f"/nodes/{index}/ops", "value": [{"op": "union"}]}
+    patch_draft(open_draft(pipeline, editor), [ops])
+    name, other = draft()["nodes"][index]["id"], draft()["nodes"][index - 1]["id"]
+    act("set_input", node=name, at=f"/nodes/{index}", value=["files", other])
+    assert draft()["nodes"][index]["inputs"] == [other, "files"]  # the input that it had stays the first
+    page = web.get(url(node=name))
+    assert "Unites the rows of" in words(page)
+    boxes = re.findall(
+        r'<input class="form-check-input" type="checkbox" name="value" value="(\w+)"( checked)?', page.content.decode()
+    )
+    assert boxes == [("files", " checked"), (other, " checked")]
+
+
 def test_a_form_that_was_drawn_before_its_node_moved_changes_that_node(act, draft, pipeline, editor):
     patch_draft(open_draft(pipeline, editor), [{"op": "move", "from": "/nodes/1", "path": "/nodes/0"}])
     act("set", "/nodes/1/table", value="other")
@@ -434,7 +451,7 @@ def test_all_load_modes_are_cards_and_the_chosen_one_says_what_it_runs_and_needs
 
 
 def test_what_cannot_be_used_here_is_not_offered_or_says_why(web, url):
-    assert '<option value="s3"' not in web.get(url(node="files")).content.decode()
+    assert '<option value="gcs"' not in web.get(url(node="files")).content.decode()
     card = words(web.get(url(node="load")))
     assert "Not available: no source reads change streams." in card
 

@@ -8,6 +8,7 @@ import pytest
 from django.http import QueryDict
 
 from flowapp.pipelines.edits import form_patch
+from flowapp.pipelines.neighbours import joining, readers_of, with_references
 from ir.json_edits import PatchRefused, apply_patch
 
 
@@ -60,6 +61,25 @@ def test_the_inputs_follow_the_reference_that_a_join_names(document: dict, input
 def test_further_inputs_stay_when_the_rows_come_from_another_node() -> None:
     assert edited(joined(), "action=set_input&node=shape&value=codes")["inputs"] == ["codes", "names"]
     assert edited(joined(), "action=set_input&node=shape&value=names")["inputs"] == ["names"]
+
+
+UNION = {"op": "union"}
+
+
+def test_the_inputs_of_a_union_are_those_that_are_chosen() -> None:
+    assert edited(joined(UNION), "action=set_input&node=shape&value=codes&value=names")["inputs"] == ["names", "codes"]
+    assert edited(joined(UNION), "action=set_input&node=shape&value=files")["inputs"] == ["files"]
+    assert edited(joined(UNION), "action=delete_node&node=files")["inputs"] == ["names"]
+    assert edited(joined(UNION), "action=rename_node&node=names&value=codes2")["inputs"] == ["files", "codes2"]
+
+
+def test_the_nodes_around_a_union_are_its_inputs_and_readers() -> None:
+    document = joined(UNION)
+    files, names, codes, shape = document["nodes"]
+    assert readers_of(document, names) == readers_of(document, files) == [shape]
+    assert readers_of(document, codes) == joining(document, names) == []
+    assert with_references(document, [names, shape]) == [names, shape, files]
+    assert readers_of(joined(), joined()["nodes"][1]) == []
 
 
 def test_a_deleted_reference_takes_its_joins_along() -> None:

@@ -39,6 +39,7 @@ from tests.ir.transform_code.sources import HEAD, compile_calls, compile_text, f
         ('.fillna({"a": 0})', [{"op": "fillNull", "columns": {"a": 0}}]),
         ('.fillna("", subset=["a", "b"])', [{"op": "fillNull", "columns": {"a": "", "b": ""}}]),
         ('.dropna(subset=["a", "b c"])', [{"op": "filter", "where": "a IS NOT NULL AND `b c` IS NOT NULL"}]),
+        ('.union().trim("a")', [{"op": "union"}, {"op": "trim", "columns": ["a"]}]),
         ('.dropDuplicates(["a"])', [{"op": "deduplicate", "keys": ["a"]}]),
         ('.deduplicate("a", order_by="b")', [{"op": "deduplicate", "keys": ["a"], "orderBy": "b"}]),
         (
