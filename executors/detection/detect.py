@@ -57,7 +57,7 @@ def detect(head: bytes, name: str, *, is_whole: bool, given: GivenSettings = NOT
         refuse_unreadable(head, name)
         refuse_compressed(head, name)
     if given.type == "xlsx" or (given.type is None and head.startswith(b"PK\x03\x04")):
-        return _detect_workbook(head, name, is_whole)
+        return _detect_workbook(head, name, given.sheet, is_whole)
     if kind := _typed_kind(head, given):
         return _detect_typed(head, name, kind, is_whole)
     text = read_text(head, name, given, is_whole=is_whole)
@@ -160,10 +160,10 @@ def _detect_json(head: bytes, name: str, kind: str, is_whole: bool) -> Detection
     return _detection(fmt, sheet, profile(sheet.table, sheet.fields), (), is_whole)
 
 
-def _detect_workbook(head: bytes, name: str, is_whole: bool) -> Detection:
+def _detect_workbook(head: bytes, name: str, sheet_name: str | None, is_whole: bool) -> Detection:
     if not is_whole:
-        return _not_read(Xlsx.read({"type": "xlsx"}))
-    found = find_table(head, name)
+        return _not_read(Xlsx.read({"type": "xlsx", **({"sheet": sheet_name} if sheet_name else {})}))
+    found = find_table(head, name, sheet_name)
     sheet = read_sheet(head, name, found.format)
     columns = [as_text(one) if one.name in found.texts else one for one in profile(sheet.table, sheet.fields)]
     return _detection(found.format, sheet, columns, found.problems, is_whole)

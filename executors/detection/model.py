@@ -23,6 +23,7 @@ class GivenSettings:
     encoding: str | None = None
     header: bool | None = None
     null_values: tuple[str, ...] | None = None
+    sheet: str | None = None
 
 
 NOTHING_GIVEN = GivenSettings()

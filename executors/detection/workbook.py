@@ -25,13 +25,15 @@ class Table:
     problems: tuple[Problem, ...]
 
 
-def find_table(data: bytes, name: str) -> Table:
-    """Find the table in the first sheet that is not empty. Raises InvalidContent."""
+def find_table(data: bytes, name: str, sheet: str | None = None) -> Table:
+    """Find the table in a sheet, by default the first one that is not empty. Raises InvalidContent, also for an unknown
+    sheet."""
     with opened_workbook(BytesIO(data), name) as workbook:
         sheets = list(workbook.sheets)
+        looked_at = [workbook.require_sheet(sheet)] if sheet else sheets
         chosen, rows = next(
-            ((sheet, rows) for sheet in sheets if (rows := list(workbook.rows(sheet)))),
-            (sheets[0] if sheets else None, []),
+            ((one, rows) for one in looked_at if (rows := list(workbook.rows(one)))),
+            (looked_at[0] if looked_at else None, []),
         )
     settings: dict[str, object] = {"type": "xlsx"}
     if len(sheets) > 1:
@@ -44,7 +46,7 @@ def find_table(data: bytes, name: str) -> Table:
         settings["range"] = f"{column_letters(left)}{first.number}"
     settings["header"] = header
     texts = frozenset(_texts(first, below, left, header)) if first else frozenset()
-    return Table(Xlsx.read(settings), texts, tuple(_problems(sheets, chosen)))
+    return Table(Xlsx.read(settings), texts, tuple(() if sheet else _problems(sheets, chosen)))
 
 
 def _first_row(rows: Sequence[SheetRow]) -> SheetRow | None:
@@ -72,5 +74,5 @@ def _problems(sheets: Sequence[str], chosen: str | None) -> Iterator[Problem]:
         yield Problem(
             "sheet.chosen",
             f"The workbook has {len(sheets):,} sheets. {chosen!r} is read, and not {others}.",
-            "Choose another sheet in the format of the source if that is wrong.",
+            "Choose another sheet if that is wrong.",
         )

@@ -8,7 +8,6 @@ from typing import Any
 
 import pyarrow as pa
 
-from executors.errors import InvalidContent
 from executors.formats import columns
 from executors.formats.batches import BadRecords, Batches, Framer, text_schema
 from executors.formats.files import BLOCK_BYTES, LOCAL_FILES, FileStore, HashedBlocks, open_verified
@@ -117,7 +116,7 @@ class _Table:
 
     def __init__(self, workbook: Workbook, fmt: Xlsx, declared: Sequence[SourceColumn]) -> None:
         self._workbook, self._fmt, self._declared = workbook, fmt, declared
-        self._sheet = self._chosen()
+        self._sheet = workbook.require_sheet(fmt.sheet)
         bounds = [number - 1 for number in fmt.bounds()]
         self._left, self._top = bounds[0], bounds[1] + 1
         self._right: int | None = bounds[2] if len(bounds) > 2 else None
@@ -126,19 +125,6 @@ class _Table:
         self._as_text = {column.name for column in declared if ColumnType.parse(column.type) == STRING}
         self.names: list[str] = []
         self._header_warnings: list[str] = []
-
-    def _chosen(self) -> str:
-        sheets = list(self._workbook.sheets)
-        if self._fmt.sheet is None and sheets:
-            return sheets[0]
-        if self._fmt.sheet in self._workbook.sheets:
-            return self._fmt.sheet
-        raise InvalidContent(
-            "source.sheet_unknown",
-            f"{self._workbook.name} has no visible sheet {self._fmt.sheet or ''!r}; it has "
-            f"{', '.join(map(repr, sheets)) or 'none'}.",
-            hint="Correct the sheet in the source's format, or leave it out to read the first one.",
-        )
 
     def rows(self) -> Iterator[SheetRow]:
         """Yield the rows below the header."""

@@ -29,6 +29,8 @@ MOST_SHEET_BYTES = 1 << 30
 MOST_TEXT_BYTES = 256 << 20
 MOST_TEXTS = 2_000_000
 MOST_PARTS = 10_000
+MOST_CELLS = 16_384
+"""The maximum number of cells of a row, which is also that of Excel."""
 _MOST_PART_BYTES = 32 << 20
 """The maximum size of the parts that are neither sheets nor texts."""
 _REFERENCE = re.compile(r"([A-Z]{1,3})([1-9][0-9]{0,6})")
@@ -70,31 +72,44 @@ class Workbook:
     texts: list[str]
     merged: int = field(default=0)
 
+    def require_sheet(self, sheet: str | None) -> str:
+        """Return the name of a sheet, the first one for None. Raises InvalidContent for an unknown sheet."""
+        if sheet is None and self.sheets:
+            return next(iter(self.sheets))
+        if sheet in self.sheets:
+            return sheet
+        raise InvalidContent(
+            "source.sheet_unknown",
+            f"{self.name} has no visible sheet {sheet or ''!r}; it has {', '.join(map(repr, self.sheets)) or 'none'}.",
+            hint="Correct the sheet in the source's format, or leave it out to read the first one.",
+        )
+
     def rows(self, sheet: str) -> Iterator[SheetRow]:
         """Yield the rows of a sheet. Raises InvalidContent."""
-        self.merged, number = 0, 0
+        self.merged, number, column = 0, 0, -1
+        is_open, count = False, 0
+        cells: list[Cell] = []
         with _part(self.archive, self.sheets[sheet], self.name, MOST_SHEET_BYTES) as stream:
-            for element in elements(stream, ("{*}row", "{*}mergeCell"), self.name):
+            # Each cell is taken at its end, so that a row never is in memory as a tree.
+            for element in elements(stream, ("{*}row", "{*}c", "{*}mergeCell"), self.name):
                 kind = _local(element)
                 if kind == "mergeCell":
                     self.merged += 1
-                if kind != "row":
                     continue
-                number = int(element.get("r") or number + 1)
-                cells = tuple(self._cells(element, number))
+                row = element if kind == "row" else element.getparent()
+                if not is_open:
+                    number, is_open = int(row.get("r") or number + 1), True
+                if kind == "c":
+                    count += 1
+                    if count > MOST_CELLS:
+                        raise _malformed(self.name, f"row {number:,} has more than {MOST_CELLS:,} cells")
+                    column = _column_of(element, column)
+                    if (found := self._cell(element, column, number)) is not None:
+                        cells.append(found)
+                    continue
                 if cells:
-                    yield SheetRow(number, cells)
-
-    def _cells(self, row: Any, number: int) -> Iterator[Cell]:
-        column = -1
-        for cell in row:
-            if _local(cell) != "c":
-                continue
-            reference = cell.get("r")
-            match = _REFERENCE.fullmatch(reference) if reference else None
-            column = column_number(match[1]) if match else column + 1
-            if (found := self._cell(cell, column, number)) is not None:
-                yield found
+                    yield SheetRow(number, tuple(cells))
+                cells, is_open, count, column = [], False, 0, -1
 
     def _cell(self, cell: Any, column: int, row: int) -> Cell | None:
         kind, where = cell.get("t", "n"), f"{column_letters(column)}{row}"
@@ -224,6 +239,12 @@ def _text_of(element: Any) -> str:
         elif _local(child) == "r":
             parts += [one.text or "" for one in child if _local(one) == "t"]
     return text_without_escapes("".join(parts))
+
+
+def _column_of(cell: Any, before: int) -> int:
+    """Return the column of a cell; without a reference it is the one after the cell `before`."""
+    match = _REFERENCE.fullmatch(cell.get("r", ""))
+    return column_number(match[1]) if match else before + 1
 
 
 def _at(values: list[_Value], place: str) -> _Value:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from executors.api import GivenSettings
 from flowapp.starting.answers import Answers, Choice, Setting, make_setting
 from ir.annotations import tag_of
-from ir.formats import ENCODINGS, READABLE, Delimited, Format
+from ir.formats import ENCODINGS, READABLE, Delimited, Format, Xlsx
 
 TYPES = tuple(Choice(tag_of(kind, "type"), kind.label) for kind in READABLE)
 DELIMITERS = (
@@ -45,6 +45,7 @@ def given_settings(answers: Answers) -> GivenSettings:
         encoding=answers.given("encoding"),
         header=None if header is None else header == "true",
         null_values=None if nulls is None else split_words(nulls),
+        sheet=(answers.given("sheet") or "").strip() or None,
     )
 
 
@@ -54,7 +55,12 @@ def split_words(text: str) -> tuple[str, ...]:
 
 def list_settings(answers: Answers, fmt: Format | None) -> Iterator[Setting]:
     """Yield the fields of a format; without a detected format, those of delimited text with the user's choices."""
-    yield make_setting(answers, "type", "Format", fmt.type if fmt else answers.text("type", "csv"), TYPES)
+    kind = fmt.type if fmt else answers.text("type", "xlsx" if answers.given("sheet") else "csv")
+    yield make_setting(answers, "type", "Format", kind, TYPES)
+    if kind == "xlsx":
+        sheet = fmt.sheet or "" if isinstance(fmt, Xlsx) else answers.given("sheet") or ""
+        yield make_setting(answers, "sheet", "Sheet", sheet, help="Empty for the first one with cells.")
+        return
     if fmt is not None and not isinstance(fmt, Delimited):
         return
     values = _values(fmt) if isinstance(fmt, Delimited) else {}

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import gzip
+import io
+import os
 import re
 from pathlib import Path
 
+import fastavro
+import openpyxl
 import pytest
 from playwright.sync_api import Page, expect
 
@@ -101,4 +106,49 @@ def test_the_pages_are_for_everybody(connected: Page, orders: Path, colours: str
     page.get_by_role("link", name=re.compile("^auftraege")).first.click()
     expect(page.get_by_role("heading", name="Detected settings")).to_be_visible()
     assert (find_barriers(page), sideways(page)) == ([], 0)
+    assert complaints == []
+
+
+def of_format(name: str) -> bytes:
+    """Return two rows in the format of a file name."""
+    rows = [{"id": 1, "name": "Žižek"}, {"id": 2, "name": "Bob"}]
+    out = io.BytesIO()
+    if name.endswith(".xlsx"):
+        book = openpyxl.Workbook()
+        book.active.append(["notes"])
+        sheet = book.create_sheet("People")
+        for row in (["id", "name"], *([*one.values()] for one in rows)):
+            sheet.append(row)
+        book.save(out)
+    elif name.endswith(".avro"):
+        fields = [{"name": "id", "type": "long"}, {"name": "name", "type": "string"}]
+        fastavro.writer(out, fastavro.parse_schema({"type": "record", "name": "r", "fields": fields}), rows)
+    elif name.endswith(".gz"):
+        out.write(gzip.compress("id,name\n1,Žižek\n2,Bob\n".encode()))
+    else:
+        out.write("id   name \n   1 Žižek\n   2 Bob  \n".encode())
+    return out.getvalue()
+
+
+@pytest.mark.slow
+@in_all_looks
+@pytest.mark.parametrize("name", ["a.xlsx", "a.avro", "a.csv.gz", "a.txt"])
+def test_a_file_of_every_format_becomes_a_pipeline(
+    connected: Page, tmp_path: Path, colours: str, width: int, name: str
+) -> None:
+    page, complaints = connected, Complaints(connected)
+    show_as(page, colours, width)
+    (tmp_path / name).write_bytes(of_format(name))
+    choose(page, tmp_path / name)
+    if name == "a.xlsx":
+        page.get_by_label("Sheet").fill("Third")
+        page.get_by_label("Sheet").press("Tab")
+        expect(page.get_by_role("alert")).to_contain_text("it has 'Sheet', 'People'")
+        page.get_by_label("Sheet").fill("People")
+        page.get_by_label("Sheet").press("Tab")
+    expect(page.get_by_label("Type of id")).to_be_visible()
+    expect(page.get_by_text("Žižek").first).to_be_visible()
+    assert (find_barriers(page), sideways(page)) == ([], 0)
+    if folder := os.environ.get("FLOW_TEST_SHOTS"):
+        page.screenshot(path=f"{folder}/{name}-{colours}-{width}.png", full_page=True)
     assert complaints == []

@@ -12,7 +12,7 @@ import openpyxl
 import pytest
 from openpyxl.utils.datetime import CALENDAR_MAC_1904
 
-from executors.detection import detect
+from executors.detection import GivenSettings, detect
 from executors.errors import Terminal
 from executors.formats import xlsx, xlsx_workbook
 from executors.formats.xlsx_cells import BadCellError, style_of, text_of_number
@@ -334,3 +334,13 @@ def test_the_table_and_its_types_are_detected() -> None:
     ]
     assert [problem.code for problem in found.problems] == ["sheet.chosen"]
     assert [problem.code for problem in detect(content[:900], "x", is_whole=False).problems] == ["columns.not_read"]
+
+
+def test_a_sheet_that_is_chosen_is_detected() -> None:
+    content = content_of(["x"], [1], Other=[["y"], [2.5]])
+    found = detect(content, "x.xlsx", is_whole=True, given=GivenSettings(sheet="Other"))
+    assert found.format.to_document() == {"type": "xlsx", "sheet": "Other", "header": True}
+    assert ([column.name for column in found.columns], found.problems) == (["y"], ())
+    with pytest.raises(Terminal, match="'Third'; it has 'Sheet', 'Other'") as refused:
+        detect(content, "x.xlsx", is_whole=True, given=GivenSettings(sheet="Third"))
+    assert refused.value.code == "source.sheet_unknown"
