@@ -25,13 +25,19 @@ class ClaimedFile(NamedTuple):
 
 
 def archive_discarded(
-    pipeline: Pipeline, source: Source, folder: Path, store: StoreConnection | None, files: Collection[ClaimedFile]
+    pipeline: Pipeline,
+    tenant: str,
+    source: Source,
+    folder: Path,
+    store: StoreConnection | None,
+    files: Collection[ClaimedFile],
 ) -> None:
     """Move these claimed files to the folder of failed files, so that the next run does not read them again. Files that
-    are read in place are not moved. `store` is the store of the source, if it has one. Raises Failure."""
+    are read in place are not moved. `store` is the store of the source, if it has one, `tenant` the UUID of the
+    workspace. Raises Failure."""
     if CONNECTORS[source.connector].reads != "files":
         return
-    handler = load_file_source(source, SourceContext(folder, Claimant.of(pipeline), store=store))
+    handler = load_file_source(source, SourceContext(folder, Claimant.of(pipeline, tenant), store=store))
     for file in handler.list_claimed(time.time()):
         if ClaimedFile(file.name, file.size, file.mtime_ns) in files:
             handler.archive(file, succeeded=False)

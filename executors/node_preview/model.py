@@ -23,7 +23,7 @@ Result = Literal["passed", "warned", "rejected", "filtered", "stops"]
 @dataclass(frozen=True, slots=True)
 class NodePreviewJob:
     """One preview. `pipeline` has one target, which is after the node. If that target is a stand-in, `without_target`
-    contains the reason. `seed` selects the random rows."""
+    contains the reason. `seed` selects the random rows. `tenant` is the UUID of the workspace."""
 
     id: str
     pipeline: Pipeline
@@ -35,6 +35,7 @@ class NodePreviewJob:
     seed: int = 0
     stores: Mapping[str, StoreConnection] = field(default_factory=dict)
     modules: Mapping[str, ModuleCode] = field(default_factory=dict)
+    tenant: str = ""
 
 
 @dataclass(frozen=True, slots=True)

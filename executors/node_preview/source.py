@@ -67,7 +67,7 @@ def read_references(
 def _context(job: NodePreviewJob, source: Source, limit: RowLimit | None = None) -> SourceContext:
     return SourceContext(
         folder=job.files_folder,
-        claimant=Claimant.of(job.pipeline, job.id),
+        claimant=Claimant.of(job.pipeline, job.tenant, job.id),
         connection=job.connections.get(source.connection or ""),
         store=job.stores.get(source.connection or ""),
         most_seconds=MOST_SECONDS,

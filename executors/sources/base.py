@@ -24,18 +24,20 @@ from ir.pipeline import Pipeline
 class Claimant:
     """The claimant of files: an attempt of a run, identified by its fence token. Without a token it only reads.
 
-    `sources` are the source nodes of the current pipeline.
+    `sources` are the source nodes of the current pipeline. `tenant` is the UUID of its workspace: several workspaces
+    can read one bucket, and their pipelines can have the same name.
     """
 
     pipeline: str
     sources: frozenset[str]
     run_id: str = ""
     token: int | None = None
+    tenant: str = ""
 
     @classmethod
-    def of(cls, pipeline: Pipeline, run_id: str = "", token: int | None = None) -> Claimant:
+    def of(cls, pipeline: Pipeline, tenant: str, run_id: str = "", token: int | None = None) -> Claimant:
         sources = {source.id for target in pipeline.targets() for source in pipeline.sources_of(target)}
-        return cls(pipeline.id, frozenset(sources), run_id, token)
+        return cls(pipeline.id, frozenset(sources), run_id, token, tenant)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +70,7 @@ class SourceContext:
         """Return the context of an attempt. If `read_only` is true, it has no token and claims nothing."""
         return cls(
             folder=job.files_folder,
-            claimant=Claimant.of(job.pipeline, job.run_id, None if read_only else job.token),
+            claimant=Claimant.of(job.pipeline, job.tenant, job.run_id, None if read_only else job.token),
             connection=job.connections.get(source.connection or ""),
             store=job.stores.get(source.connection or ""),
             most_seconds=job.pipeline.error_handling.max_minutes * 60,

@@ -72,8 +72,9 @@ class ObjectStore(FileSource):
         return tuple(entry.as_file(self._shown(entry.name)) for entry in entries if entry is not None)
 
     def claimed_by(self, now: float) -> tuple[str, ...]:
-        who = self.context.claimant.pipeline
-        return tuple(sorted({claim.pipeline for _, claim in self._claimed(now) if claim.pipeline != who}))
+        who = self.context.claimant
+        others = {(claim.tenant, claim.pipeline) for _, claim in self._claimed(now)} - {(who.tenant, who.pipeline)}
+        return tuple(sorted(name if of == who.tenant else f"{name} of another workspace" for of, name in others))
 
     def _matching(self, now: float) -> Iterator[Entry]:
         matches = compile_pattern(self._config.pattern, datetime.fromtimestamp(now, UTC))

@@ -19,9 +19,13 @@ other."""
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A claim by a source of a pipeline. `file_version` is the version of the file that was claimed, `to` the path that
-    the file is being archived to. `version` is that of the stored claim itself."""
+    """A claim by a source of a pipeline in a workspace (`tenant`).
 
+    `file_version` is the version of the file that was claimed, `to` the path that the file is being archived to.
+    `version` is that of the stored claim itself.
+    """
+
+    tenant: str
     pipeline: str
     source: str
     token: int
@@ -68,14 +72,14 @@ class Claims:
         try:
             return replace(Claim(**json.loads(content)), version=version)
         except (ValueError, TypeError):
-            return Claim("", "", 0, "", None, version=version)
+            return Claim("", "", "", 0, "", None, version=version)
 
     def take(self, name: str, file_version: str | None) -> bool:
         """Claim a file for this attempt; take over a claim of an earlier attempt. Return False if another owner has
         it."""
         self._require_exclusive()
         who = self._who
-        own = Claim(who.pipeline, self._node, who.token or 0, who.run_id, file_version)
+        own = Claim(who.tenant, who.pipeline, self._node, who.token or 0, who.run_id, file_version)
         while not self._store.create(self._path(name), own.to_bytes()):
             held = self.get(name)
             if held is None:  # it was released in between
@@ -118,7 +122,9 @@ class Claims:
         attempts have increasing tokens. Claims of a source that the pipeline no longer has belong to the source whose
         pattern matches."""
         who = self._who
-        if claim.pipeline != who.pipeline or (claim.source != self._node and claim.source in who.sources):
+        if (claim.tenant, claim.pipeline) != (who.tenant, who.pipeline) or (
+            claim.source != self._node and claim.source in who.sources
+        ):
             return False
         return who.token is None or claim.token <= who.token
 

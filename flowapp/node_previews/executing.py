@@ -76,6 +76,7 @@ def make_job(request: PreviewRequest) -> NodePreviewJob:
     document, workspace = read_document(request.document), Workspace.objects.get(pk=UUID(request.owner.workspace))
     return NodePreviewJob(
         id=request.id,
+        tenant=str(workspace.pk),
         pipeline=document,
         node=request.node,
         sample=request.sample,

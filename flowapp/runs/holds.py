@@ -201,9 +201,9 @@ def _clean_up(run: Run, hold: HeldLoad) -> None:
         document = read_document(run.document)
         target = next(target for target in document.targets() if target.id == hold.node)
         folder, files = settings.FILES_ROOT / run.workspace.slug, _files_of(run, hold)
-        stores = resolve_stores(run.workspace, document)
+        stores, tenant = resolve_stores(run.workspace, document), str(run.workspace_id)
         for source in document.sources_of(target):
-            archive_discarded(document, source, folder, stores.get(source.connection or ""), files)
+            archive_discarded(document, tenant, source, folder, stores.get(source.connection or ""), files)
         drop_staged(run, hold)
     except FlowError as trouble:
         logger.warning("Run %s was discarded, but cleanup is incomplete: %s", run.pk, trouble)

@@ -37,6 +37,7 @@ def source_of(
     pipeline: str = "orders",
     connection: StoreConnection | None = None,
     run: str = "run",
+    tenant: str = "a",
     **config: Any,
 ) -> ObjectStore:
     settings = {
@@ -47,7 +48,7 @@ def source_of(
         **config,
     }
     node = Source(id="src", kind="source", connector="s3", connection="files", config=settings)
-    claimant = Claimant(pipeline, frozenset(["src"]), run, token)
+    claimant = Claimant(pipeline, frozenset(["src"]), run, token, tenant)
     return ObjectStore(node, SourceContext(Path(), claimant, store=connection or storage.connection))
 
 
@@ -72,6 +73,19 @@ def test_a_claim_names_its_owner_and_hides_the_file_from_others(storage: S3Stora
     assert second.claimed_by(LATER) == ("orders",)
     first.requeue(only(first))
     assert second.claim(only(second))
+
+
+def test_a_pipeline_of_the_same_name_in_another_workspace_takes_no_claim_over(storage: S3Storage) -> None:
+    storage.write("a.csv", b"id\n1\n")
+    ours, theirs = source_of(storage), source_of(storage, token=99, tenant="b")
+    claimed = ours.claim(only(ours))
+    assert claimed
+    assert theirs.claim(claimed) is None
+    assert list(theirs.find_files(LATER)) == []
+    assert theirs.list_claimed(LATER) == ()
+    assert theirs.claimed_by(LATER) == ("orders of another workspace",)
+    ours.archive(claimed, succeeded=True)
+    assert storage.exists(".done/a.csv")
 
 
 def test_of_many_claimants_one_gets_the_file(storage: S3Storage) -> None:
