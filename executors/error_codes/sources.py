@@ -166,4 +166,9 @@ CODES = (
         "A file or folder cannot be read.",
         "Give the user that runs the worker the right to read it.",
     ),
+    ErrorCode(
+        "source.value_cut",
+        "The server of a source cut values of a query.",
+        "Raise group_concat_max_len or max_allowed_packet of the server, or select shorter values.",
+    ),
 )

@@ -18,7 +18,7 @@ import asyncmy
 from asyncmy.converters import conversions
 from asyncmy.cursors import SSCursor
 
-from executors.errors import Failure
+from executors.errors import Failure, Terminal
 from executors.formats.files import BLOCK_BYTES
 from executors.model import Connection, StoreConnection
 from executors.mysql.failures import connect_failure, failure_of
@@ -34,6 +34,12 @@ ends."""
 
 _LIMITS = {True: "SET SESSION max_statement_time = {seconds}", False: "SET SESSION max_execution_time = {seconds}000"}
 """By whether the server is MariaDB."""
+
+_CUT = (b"1260", b"1301")
+"""The warnings for results of GROUP_CONCAT that were cut, and for results of functions that became NULL."""
+
+_MOST_WARNINGS = 65_535
+"""The most that servers store. Other warnings of the statement must not crowd those out."""
 
 _FIRST_ROWS = 64
 _MOST_ROWS = 16_384
@@ -95,6 +101,16 @@ class Session:
                 size = sum(len(value) for row in rows for value in row if value is not None) + len(rows)
                 most = max(1, min(_MOST_ROWS, most * 4, BLOCK_BYTES * len(rows) // size))
 
+    def require_whole(self) -> None:
+        """Raise Terminal `source.value_cut` if the server cut values of the statement before to its limits or replaced
+        them by NULL, which it only says in a warning."""
+        if any(code in _CUT for _, code, _ in self.rows("SHOW WARNINGS")):
+            raise Terminal(
+                "source.value_cut",
+                "The server cut values of the query or replaced them by NULL, because they exceed its limits.",
+                hint="Raise group_concat_max_len or max_allowed_packet of the server, or select shorter values.",
+            )
+
     @contextmanager
     def _cursor(self, statement: str) -> Iterator[Any]:
         cursor = self._conn.cursor(cursor=SSCursor)
@@ -138,7 +154,7 @@ def connect(connection: Connection, *, seconds: int = _MOST_SECONDS, timeout: in
         try:
             for statement in (
                 _LIMITS[session.is_mariadb].format(seconds=min(seconds, _MOST_SECONDS)),
-                f"SET SESSION sql_mode = '{_SQL_MODE}', time_zone = '+00:00'",
+                f"SET SESSION sql_mode = '{_SQL_MODE}', time_zone = '+00:00', max_error_count = {_MOST_WARNINGS}",
                 "START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY",
             ):
                 session.rows(statement)

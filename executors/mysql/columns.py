@@ -28,7 +28,7 @@ _UNSIGNED_BIGINT = ColumnType("decimal", 20, 0)
 @dataclass(frozen=True, slots=True)
 class Column:
     """A column of the source. `expression` selects its value, where `{}` is the column of the row `q`; `suffix`
-    completes the text of each value."""
+    completes the text of each value. Values of type `binary` arrive as bytes."""
 
     field: SourceField
     expression: str
@@ -63,7 +63,7 @@ def column_of(found: ResultColumn, name: str) -> Column:
 
 def _text(found: ResultColumn) -> Column:
     if found.charset == _BYTES and not found.flags & (_ENUM | _SET):
-        return Column(SourceField(found.name, ColumnType("binary"), as_text=True), r"CONCAT('\\x', HEX({}))")
+        return Column(SourceField(found.name, ColumnType("binary"), as_text=True), "{}")
     return Column(SourceField(found.name, STRING), "{}")
 
 
@@ -129,7 +129,10 @@ def schema_of(fields: Sequence[SourceField]) -> pa.Schema:
 
 
 def array_of(values: Sequence[bytes | None], column: Column) -> pa.Array:
-    """Return the values of a column that are valid UTF-8 as an array. Raises ArrowInvalid for others."""
+    """Return the values of a column as an array. Raises ArrowInvalid for texts that are not valid UTF-8."""
+    if column.field.type.kind == "binary":
+        # HEX() of the server returns NULL for values of more than half of its max_allowed_packet.
+        return pa.array((None if value is None else "\\x" + value.hex().upper() for value in values), pa.string())
     text = pa.array(values, pa.binary()).cast(pa.string())
     if column.suffix:
         return pc.binary_join_element_wise(text, column.suffix, "")

@@ -41,6 +41,7 @@ class MysqlReader:
             for rows in session.stream(part.statement):
                 yield _batch(rows, count + 1, self.columns, schema)
                 count += len(rows)
+            session.require_whole()
         yield trailer(schema, count)
 
 

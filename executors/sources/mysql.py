@@ -31,20 +31,24 @@ _LONGEST_SECONDS = 2_000_000
 @dataclass(frozen=True, slots=True)
 class _Compared:
     """The type of a column that can be compared with a watermark, the texts of watermarks that MySQL has, and how it
-    writes them."""
+    writes them. `unknown` is the condition for values that have no place in the order, which are read like those above
+    the watermark, so that they are reported."""
 
     kind: str
     values: re.Pattern[str]
     literal: str
+    unknown: str = "{0} IS NULL"
 
 
+_NO_DAY = "{0} IS NULL OR {0} < DATE'0001-01-01'"
+"""NULL and the zero date. Dates such as 2024-00-10 are not found: an index could not be used."""
 _WHOLE, _DAY = re.compile(r"-?[0-9]{1,19}"), r"[1-9][0-9]{3}-[0-9]{2}-[0-9]{2}"
 _COMPARED = {
     "integer": _Compared("integer", _WHOLE, "{}"),
     "bigint": _Compared("bigint", _WHOLE, "{}"),
-    "date": _Compared("date", re.compile(_DAY), "DATE'{}'"),
+    "date": _Compared("date", re.compile(_DAY), "DATE'{}'", _NO_DAY),
     "timestamp without time zone": _Compared(
-        "timestamp", re.compile(_DAY + r" [0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,6})?"), "TIMESTAMP'{}'"
+        "timestamp", re.compile(_DAY + r" [0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,6})?"), "TIMESTAMP'{}'", _NO_DAY
     ),
 }
 """By the type of a watermark in PostgreSQL: those whose values MySQL compares in the same way."""
@@ -126,7 +130,8 @@ class MysqlSource(SnapshotSource):
         if field is None or known is None or known.kind != field.type.kind or not known.values.fullmatch(bound.value):
             return None
         column, value = Name("q", field.name), sql.SQL(known.literal.format(bound.value))
-        return sql.SQL("({} >= {} OR {} IS NULL)").format(column, value, column)
+        unknown = sql.SQL(known.unknown).format(column)
+        return sql.SQL("({} >= {} OR {})").format(column, value, unknown)
 
     def _is_empty(self) -> bool:
         with self._session() as session:

@@ -15,7 +15,8 @@ from executors.errors import Failure
 from executors.model import StoreConnection
 from executors.mysql.client import connect, database_of
 from executors.mysql.probing import probe_database
-from executors.reading import Reading
+from executors.postgres.watermark_types import WatermarkType
+from executors.reading import Bound, Reading
 from executors.sources import load_snapshot_source
 from executors.sources.base import Claimant, RowLimit, SourceContext
 from ir.nodes import Source
@@ -37,6 +38,19 @@ def read(
         rows = [row for batch in reading.reader.read(part, reading.fields) for row in batch.to_pylist()]
     assert rows[-1]["_flow_record"] == -len(rows)  # the trailer: minus one, minus the number of rows
     return reading, rows[:-1]
+
+
+def past(connection: StoreConnection, table: str, bound: Bound) -> list[int]:
+    """Return the ids of the rows that a source reads for a bound."""
+    source = Source(id="src", kind="source", connector="mysql", connection="shop", config={"table": {"name": table}})
+    handler = load_snapshot_source(
+        source, SourceContext(Path(), Claimant("p", frozenset({"src"}), "run-4"), store=connection)
+    )
+    with ExitStack() as stack:
+        handler.open(stack)
+        bounded = handler.reading(is_last=True).with_bound(bound)
+        rows = [row for batch in bounded.reader.read(bounded.parts[0], bounded.fields) for row in batch.to_pylist()]
+    return values_of(rows[:-1], "id")
 
 
 def values_of(rows: Sequence[Mapping[str, Any]], column: str) -> list[Any]:
@@ -90,6 +104,53 @@ def test_every_type_arrives_exactly(mariadb: MariaDB) -> None:
     reading, (row,) = read(mariadb.connection(), {"table": {"name": "kinds"}})
     found = [(str(field.type), row[field.name]) for field in reading.fields]
     assert found == [(kind, value) for _, _, kind, value in TYPES]
+
+
+def test_a_binary_value_of_more_than_half_a_packet_arrives(mariadb: MariaDB) -> None:
+    size = 9 << 20  # the server's packets have 16 MiB
+    mariadb.run(
+        "CREATE OR REPLACE TABLE large (id int, value longblob)",
+        f"INSERT INTO large VALUES (1, repeat('a', {size})), (2, NULL), (3, 'b')",
+    )
+    _, rows = read(mariadb.connection(), {"table": {"name": "large"}})
+    assert values_of(rows, "value") == ["\\x" + "61" * size, None, "\\x62"]
+
+
+@pytest.mark.parametrize(
+    "expression",
+    ["group_concat(text)", "concat(repeat('x', 9000000), repeat(max(text), 900000))"],
+    ids=["rows", "text"],
+)
+def test_a_query_whose_values_the_server_cuts_fails(mariadb: MariaDB, expression: str) -> None:
+    mariadb.run(
+        "CREATE OR REPLACE TABLE parts AS SELECT seq AS id, 'abcdefghij' AS text FROM seq_1_to_1000",
+        "SET GLOBAL group_concat_max_len = 1024",
+    )
+    try:
+        with pytest.raises(Failure) as cut:
+            read(
+                mariadb.connection(),
+                {"query": f"SELECT id % 1 AS one, {expression} AS all_of_it FROM parts GROUP BY 1"},
+            )
+    finally:
+        mariadb.run("SET GLOBAL group_concat_max_len = DEFAULT")
+    assert (cut.value.code, cut.value.node) == ("source.value_cut", "src")
+
+
+@pytest.mark.parametrize(("kind", "declared"), [("datetime(6)", "timestamp without time zone"), ("date", "date")])
+def test_a_bound_leaves_out_no_value_that_is_no_date(mariadb: MariaDB, kind: str, declared: str) -> None:
+    mariadb.run(
+        f"CREATE OR REPLACE TABLE dated (id int, at {kind})",
+        "INSERT INTO dated VALUES (1, '2024-01-01'), (2, '2024-03-01'), (3, NULL)",
+        "INSERT INTO dated VALUES (4, '0000-00-00'), (7, '0000-05-05')",
+    )
+    value = "2024-03-01" if kind == "date" else "2024-03-01 00:00:00"
+    assert past(mariadb.connection(), "dated", Bound("at", WatermarkType("time", declared, declared), value)) == [
+        2,
+        3,
+        4,
+        7,
+    ]
 
 
 def test_values_do_not_depend_on_the_servers_settings(mariadb: MariaDB) -> None:
