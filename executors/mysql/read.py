@@ -19,7 +19,7 @@ _LONGEST_SHOWN = 10_000
 
 @dataclass(frozen=True, slots=True)
 class QueryPart:
-    """All rows of the source: one statement is one consistent moment."""
+    """All rows of the source: one statement is one consistent moment. The first value of each row is not read."""
 
     statement: str
     start: int = 0
@@ -38,7 +38,8 @@ class MysqlReader:
     def read(self, part: QueryPart, fields: Sequence[SourceField]) -> Batches:
         schema, count = schema_of(fields), 0
         with of_node(self.node), connect(decrypt(self.encrypted_connection), seconds=self.seconds) as session:
-            for rows in session.stream(part.statement):
+            for found in session.stream(part.statement):
+                rows = [row[1:] for row in found]
                 yield _batch(rows, count + 1, self.columns, schema)
                 count += len(rows)
             session.require_whole()

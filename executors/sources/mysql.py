@@ -119,9 +119,11 @@ class MysqlSource(SnapshotSource):
         return text_of(statement, self._tag)
 
     def _select(self, bound: Bound | None) -> str:
+        """Return the statement of the rows. Each begins with a short value, because the driver takes a row that begins
+        with a value of 16 MiB or more for the end of the result."""
         columns = sql.SQL(", ").join(column.selected for column in self._opened.columns)
         where = (self._past(bound) if bound is not None else None) or sql.SQL("true")
-        return self._text(sql.SQL("SELECT {} FROM {} AS q WHERE {}").format(columns, self._opened.rows, where))
+        return self._text(sql.SQL("SELECT 0, {} FROM {} AS q WHERE {}").format(columns, self._opened.rows, where))
 
     def _past(self, bound: Bound) -> sql.Composable | None:
         """Return the condition for a bound, only if MySQL compares the values as the target does."""

@@ -116,6 +116,21 @@ def test_a_binary_value_of_more_than_half_a_packet_arrives(mariadb: MariaDB) -> 
     assert values_of(rows, "value") == ["\\x" + "61" * size, None, "\\x62"]
 
 
+def test_a_first_column_of_more_than_16_mb_ends_no_result(mariadb: MariaDB) -> None:
+    """The driver takes a row that begins with such a value for the end of the rows."""
+    size = 16 << 20
+    mariadb.run("SET GLOBAL max_allowed_packet = 67108864")
+    try:
+        mariadb.run(
+            "CREATE OR REPLACE TABLE longest (value longtext, id int)",
+            f"INSERT INTO longest VALUES ('a', 1), (repeat('x', {size}), 2), ('b', 3)",
+        )
+        _, rows = read(mariadb.connection(), {"table": {"name": "longest"}})
+    finally:
+        mariadb.run("SET GLOBAL max_allowed_packet = DEFAULT")
+    assert [(row["id"], len(row["value"])) for row in rows] == [(1, 1), (2, size), (3, 1)]
+
+
 @pytest.mark.parametrize(
     "expression",
     ["group_concat(text)", "concat(repeat('x', 9000000), repeat(max(text), 900000))"],
