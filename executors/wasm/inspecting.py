@@ -14,7 +14,7 @@ from executors.wasm.code import compiled
 from executors.wasm.component_guest import EXPORTS as COMPONENT_EXPORTS
 from executors.wasm.core_guest import EXPORTS, OPTIONAL
 from executors.wasm.engine import get_engine
-from executors.wasm.wasi import MODULE, PROVIDED
+from executors.wasm.wasi import MODULE, is_provided
 
 _NEEDS = {"clock": ("clock_time_get", "clock_res_get"), "random": ("random_get",)}
 
@@ -38,8 +38,8 @@ def _kind(made: wasmtime.Module | component.Component) -> str:
 
 def _check_core(module: wasmtime.Module) -> tuple[str, ...]:
     for needed in module.imports:
-        is_provided = needed.module == MODULE and needed.name in PROVIDED
-        if not is_provided or not isinstance(needed.type, wasmtime.FuncType):
+        asked, name = needed.type, str(needed.name)
+        if needed.module != MODULE or not isinstance(asked, wasmtime.FuncType) or not is_provided(name, asked):
             raise _import_refused(f"{needed.module}.{needed.name}")
     exports = {one.name: one.type for one in module.exports}
     if not isinstance(exports.get("memory"), wasmtime.MemoryType):
@@ -66,7 +66,9 @@ def _check_component(made: component.Component) -> tuple[str, ...]:
 
 
 def _import_refused(name: str) -> Terminal:
-    return Terminal("custom.import_refused", f"The module imports {name}, which Flow does not provide.")
+    return Terminal(
+        "custom.import_refused", f"The module imports {name}, which Flow does not provide with these types."
+    )
 
 
 def _export_missing(name: str, what: str) -> Terminal:

@@ -136,7 +136,25 @@ _REFUSED = (
 )
 """The other functions. They report that they are not allowed."""
 
-PROVIDED = frozenset([*_KNOWN, *_REFUSED])
+_PARAMETERS: dict[str, tuple[str, ...]] = {
+    "sched_yield": (),
+    **dict.fromkeys(("fd_close", "proc_exit"), ("i32",)),
+    **dict.fromkeys(("environ_sizes_get", "args_sizes_get", "environ_get", "args_get"), ("i32", "i32")),
+    **dict.fromkeys(("random_get", "clock_res_get", "fd_prestat_get", "fd_fdstat_get"), ("i32", "i32")),
+    "fd_prestat_dir_name": ("i32", "i32", "i32"),
+    "clock_time_get": ("i32", "i64", "i32"),
+    "fd_write": ("i32", "i32", "i32", "i32"),
+}
+"""Of the functions with a meaning."""
+
+
+def is_provided(name: str, kind: wasmtime.FuncType) -> bool:
+    """Return whether a module may import this function with these types."""
+    if name not in _KNOWN and name not in _REFUSED:
+        return False
+    results = () if name == "proc_exit" else ("i32",)
+    given = tuple(map(str, kind.params))
+    return tuple(map(str, kind.results)) == results and _PARAMETERS.get(name, given) == given
 
 
 def _memory(caller: wasmtime.Caller) -> Any:

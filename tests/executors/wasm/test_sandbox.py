@@ -247,6 +247,15 @@ def test_what_a_module_prints_explains_its_failure():
         (echo(imports='(import "env" "socket" (func))'), "custom.import_refused"),
         (echo(imports='(import "wasi_snapshot_preview1" "no_such" (func))'), "custom.import_refused"),
         (echo(imports='(import "env" "table" (table 1 funcref))'), "custom.import_refused"),
+        (
+            echo(imports='(import "wasi_snapshot_preview1" "fd_write" (func (param i64) (result i32)))'),
+            "custom.import_refused",
+        ),
+        (
+            echo(imports='(import "wasi_snapshot_preview1" "sched_yield" (func (result i32 i32)))'),
+            "custom.import_refused",
+        ),
+        (echo(imports='(import "wasi_snapshot_preview1" "path_open" (func (result f64)))'), "custom.import_refused"),
         (b"\0asm\x01\0\0\0", "custom.export_missing"),
         (b"\0asm\x0d\0\x01\0", "custom.export_missing"),
         (bytes(30 << 20), "custom.too_large"),

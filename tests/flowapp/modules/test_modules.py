@@ -157,7 +157,7 @@ def test_only_admins_upload_and_remove(workspace, as_, add, role):
 def test_a_refused_upload_says_why_at_the_field(workspace, as_):
     answer = upload(as_("admin"), echo(imports='(import "env" "socket" (func))'))
     assert answer.status_code == 422
-    assert "The module imports env.socket, which Flow does not provide." in words(answer)
+    assert "The module imports env.socket, which Flow does not provide with these types." in words(answer)
 
 
 def test_the_api_lists_adds_and_removes(workspace, as_):
