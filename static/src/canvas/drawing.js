@@ -3,6 +3,7 @@ import { branchTo } from "./branches.js";
 import { kindsBetween } from "./model.js";
 import { NODE, SIDESTEP, STEP } from "./layout.js";
 import { spoken } from "./node.jsx";
+import { rowsBetween } from "./numbers.js";
 
 const DOWN = { sourcePosition: "bottom", targetPosition: "top" };
 const RIGHT = { sourcePosition: "right", targetPosition: "left" };
@@ -26,12 +27,11 @@ export function asFlowNodes(drawn, { places, isDown, numbers, old, chosen }) {
 export function asFlowEdges(links, { drawn, kinds, numbers, old }) {
   const byKey = new Map(drawn.map((node) => [node.key, node]));
   return links.map((link) => {
-    const { key, source, target } = link;
+    const { key, source, target, isReference } = link;
     const [from, to] = [byKey.get(source), byKey.get(target)];
     const between = kindsBetween(kinds, from, to).map(({ kind }) => kind);
-    const isReference = link.index > 0;
     const label = isReference ? "" : branchTo(from, to.id);
-    const data = { ...link, kinds: between, label, rows: isReference ? undefined : numbers?.[from.id] && numbers[to.id]?.in };
+    const data = { ...link, kinds: between, label, rows: isReference ? undefined : rowsBetween(numbers, from, to) };
     const selected = old.some((edge) => edge.id === key && edge.selected);
     const looks = isReference ? { className: "is-reference", ariaLabel: `${target} looks rows up in ${source}` } : {};
     return { id: key, type: "flow", source, target, data, selected, markerEnd: ARROW, ...looks };

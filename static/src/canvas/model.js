@@ -30,12 +30,15 @@ export function drawnNodes(document, diagnostics = []) {
   });
 }
 
-/** Return the edges that can be drawn: [{key, source, target, index}]; `index` is the position in the target's `inputs`. */
+/**
+ * Return the edges that can be drawn: [{key, source, target, index, isReference}]. `index` is the position in the target's `inputs`;
+ * the rows of a reference do not pass through the target.
+ */
 export function drawnEdges(nodes) {
   const known = new Set(nodes.map((node) => node.key));
   return nodes.flatMap((node) =>
     node.inputs
-      .map((id, index) => ({ key: `${id}>${node.key}:${index}`, source: id, target: node.key, index }))
+      .map((id, index) => ({ key: `${id}>${node.key}:${index}`, source: id, target: node.key, index, isReference: index > 0 && !node.unites }))
       .filter((edge) => known.has(edge.source)),
   );
 }

@@ -170,6 +170,14 @@ test("a second edge to a transform that unites rows is a further input", () => {
   assert.deepEqual(apply(after, patch).nodes[1].inputs, ["files", id]);
 });
 
+test("further inputs are references, except those of a transform that unites rows", () => {
+  const references = (document) => drawnEdges(drawnNodes(document)).map(({ source, isReference }) => isReference && source).filter(Boolean);
+  const document = joined();
+  assert.deepEqual(references(document), ["names"]);
+  document.nodes[1].ops = [{ op: "union" }];
+  assert.deepEqual(references(document), []);
+});
+
 test("a join goes with its edge, or with the node that it looks rows up in", () => {
   const before = flow().nodes[1];
   const edge = { source: "names", target: "shape", index: 1 };

@@ -20,6 +20,13 @@ export function countsOf(kind, numbers) {
   return all.filter(({ name, number }) => number !== null && number !== undefined && (name !== "rejected" || number > 0));
 }
 
+/** Return the number of rows that went along an edge, or undefined. Of an edge to a node that unites rows, these are the rows of its start. */
+export function rowsBetween(numbers, from, to) {
+  const [before, after] = [numbers?.[from.id], numbers?.[to.id]];
+  if (!before || !after) return undefined;
+  return to.unites ? before.out : after.in;
+}
+
 export function spokenCounts(counts) {
   return counts.map(({ name, number }) => `${exact.format(number)} rows ${name}`).join(", ");
 }
