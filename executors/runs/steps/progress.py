@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from executors.load_record import LoadCommit
 from executors.ports import Events
 from executors.reading import Origin, Reading
-from executors.runs.names import CHECK, LOAD, PASS, SCAN
+from executors.runs.names import CHECK, LOAD, PASS
 from executors.runs.state import LoadState, RunContext
 from ir.nodes import Source
 from ir.words import counted
@@ -20,7 +20,6 @@ def log_source(context: RunContext, source: Source, reading: Reading) -> None:
     """Log what the target will load, as far as it is known before the rows are read."""
     found = f" with {counted(reading.records, 'row')}" if reading.records is not None else ""
     context.ports.events.log("info", f"To load: {_named(reading.origins)}{found}.", source.id)
-    context.ports.events.step_rows(SCAN.name, reading.records or 0)
 
 
 def _named(origins: Sequence[Origin]) -> str:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from executors.commit_report import add_warnings
 from executors.errors import Terminal
 from executors.reading import Reading
+from executors.runs.names import SCAN
 from executors.runs.state import Inputs, Run
 from executors.runs.steps.progress import log_source
 from executors.runs.target_run import TargetRun
@@ -44,6 +45,9 @@ def _read(run: Run, target: TargetRun, source: Source, *, again: bool = False) -
     reader = run.context.source_reader
     reading = reader.read(source, target, run.targets_of(source), again=again)
     add_warnings(run.context.report, reader.warnings_of(source))
+    if reading is not None and not again:
+        # Now, because the scan of the next source is another step.
+        run.context.ports.events.step_rows(SCAN.name, reading.records or 0)
     return reading
 
 

@@ -575,3 +575,12 @@ def test_a_restored_table_knows_the_files_of_each_source(world: World) -> None:
     (world.folder / "south" / "s.csv").write_text(SAME)
     world.run(document)
     assert world.rows("id") == [(1,), (1,), (6,)]
+
+
+@pytest.mark.slow
+def test_the_rows_of_a_source_are_counted_in_its_own_step(world: World) -> None:
+    world.create_table(TABLE)
+    counted: dict[tuple[str, str | None], list[tuple[str, int]]] = {}
+    world.memory.on_step = lambda step, node: counted.setdefault((step, node), []).extend(world.memory.rows)
+    world.run(shops(world))
+    assert counted["scan", "south"] == [("scan", 2)]
