@@ -185,6 +185,7 @@ SPECTACULAR_SETTINGS = {
         "ConnectionKind": "flowapp.connections.kind_names.CONNECTION_KINDS",
         "ScheduleKind": ["cron", "every"],
         "SampleKind": ["source", "load"],
+        "RowUnit": ["record", "row"],
     },
     "SERVE_INCLUDE_SCHEMA": False,
 }

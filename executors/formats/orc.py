@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pyarrow as pa
-from pyarrow import dataset
 
 from executors.errors import Transient
 from executors.formats.arrow_types import column_type
@@ -125,6 +124,8 @@ def _rows_for(footer: Footer, columns: int, block_bytes: int, name: str) -> int:
 
 
 def _fragment(stream: Any, file: SourceFile) -> Any:
+    from pyarrow import dataset  # It loads pandas, which processes that read no ORC do not need.
+
     stream.seek(0)
     try:
         fragment = dataset.OrcFileFormat().make_fragment(pa.PythonFile(stream, mode="r"))

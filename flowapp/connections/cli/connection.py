@@ -14,7 +14,6 @@ from flowapp.cli.exits import FAILED, show_error
 from flowapp.cli.outcome import Outcome, listed, minute, show_lines, stderr, text_outcome
 from flowapp.cli.parser import add_command, add_group
 from flowapp.cli.secret_input import read_secret
-from ir.manifests.stores import STORE_KINDS
 
 if TYPE_CHECKING:
     from flowapp.connections.fields import ConnectionFields
@@ -42,7 +41,7 @@ def add_parser(commands: Any) -> None:
     )
     address.add_argument(
         "--kind",
-        choices=sorted(STORE_KINDS),
+        metavar="KIND",
         help="another kind of connection than PostgreSQL, with --set for its fields",
     )
     add.add_argument(
@@ -113,7 +112,10 @@ def add_connection(args: Namespace) -> Outcome:
 def _store_fields(args: Namespace) -> StoreFields:
     """Return the fields of `--set` and the secret. Raises InvalidConnection for an unknown field."""
     from flowapp.connections.store_fields import InvalidFields, StoreFields
+    from ir.manifests.stores import STORE_KINDS
 
+    if args.kind not in STORE_KINDS:
+        raise InvalidFields("kind", f"{args.kind!r} is not a kind of connection. Known: {', '.join(STORE_KINDS)}.")
     known = {field.name: field for field in STORE_KINDS[args.kind].fields()}
     settings: dict[str, Any] = {}
     for given in args.set:
