@@ -147,7 +147,7 @@ class AvroSchema:
         return to_json
 
     def _union_to_json(self, schema: Sequence[Schema], column: str) -> ToJson:
-        """Values of named types come with their name if there are several; others are told apart by their type."""
+        """Values of named types come with their name if there are several; others are distinguished by their type."""
         branches = [self._resolved(branch) for branch in schema]
         functions = [self._to_json(branch, column) for branch in branches]
         named: dict[str, ToJson] = {}
@@ -159,7 +159,7 @@ class AvroSchema:
                 continue
             python = _PYTHON["record" if _type_of(branch) == "error" else _type_of(branch)]
             if typed.setdefault(python, function) is not function:
-                raise self._unsupported(f"Column {column!r}", "a union of types that cannot be told apart")
+                raise self._unsupported(f"Column {column!r}", "a union of types that cannot be distinguished")
 
         def convert(value: Any) -> Any:
             if isinstance(value, tuple):

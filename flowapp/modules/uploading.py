@@ -17,7 +17,7 @@ def read_module(file: UploadedFile[Any]) -> bytes:
 
 
 def read_module_file(path: Path) -> bytes:
-    """Return the bytes of a file of this machine, likewise. Raises FlowError `custom.file_unreadable`."""
+    """Return the bytes of a file of this machine. Raises FlowError `custom.file_unreadable`."""
     try:
         with path.open("rb") as file:
             return file.read(MODULE_BYTES + 1)
