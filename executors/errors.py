@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from executors.error_codes import ERROR_CODES as ERROR_CODES
@@ -66,3 +68,13 @@ class WaitForFiles(Failure):
     def __init__(self, code: str, message: str, *, minutes: float, node: str) -> None:
         super().__init__(code, message, node=node)
         self.minutes = minutes
+
+
+@contextmanager
+def of_node(node: str) -> Iterator[None]:
+    """Report failures as those of a source node."""
+    try:
+        yield
+    except Failure as failure:
+        failure.node = failure.node or node
+        raise

@@ -217,13 +217,3 @@ def interrupt(connection: Connection, tag: str) -> None:
             if statement is not None and tag.encode() in statement:
                 with suppress(Failure):  # It has ended.
                     session.rows(f"KILL QUERY {int(number or 0)}")
-
-
-@contextmanager
-def of_node(node: str) -> Iterator[None]:
-    """Report failures as those of a source node."""
-    try:
-        yield
-    except Failure as failure:
-        failure.node = failure.node or node
-        raise

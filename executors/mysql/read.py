@@ -8,9 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
+from executors.errors import of_node
 from executors.formats.batches import BadRecords, Batches, sparse, trailer
 from executors.model import SourceField
-from executors.mysql.client import Row, connect, of_node
+from executors.mysql.client import Row, connect
 from executors.mysql.columns import Column, array_of, schema_of
 from executors.secrets import decrypt
 

@@ -16,6 +16,8 @@ SOURCES: KindTable[str] = KindTable(
         ("s3", "executors.sources.object_store:ObjectStore"),
         ("postgres", "executors.sources.postgres:PostgresSource"),
         ("mysql", "executors.sources.mysql:MysqlSource"),
+        ("sqlite", "executors.sources.database_file:DatabaseFile"),
+        ("duckdb", "executors.sources.database_file:DatabaseFile"),
     ),
 )
 

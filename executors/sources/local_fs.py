@@ -124,16 +124,7 @@ class LocalFs(FileSource):
     # --- folders ----------------------------------------------------------------------------------------------
 
     def _inside(self, path: Path) -> Path:
-        """Return the path with links resolved. Raises Terminal if it is outside the workspace's folder."""
-        real = Path(os.path.realpath(path))  # unlike `resolve`, it accepts links that form a loop
-        if not real.is_relative_to(self._root):
-            raise Terminal(
-                "source.path_outside",
-                f"{path.relative_to(self._root)} leads outside the workspace's folder.",
-                hint="Put files into the workspace's folder. Links must not lead outside it.",
-                node=self.node,
-            )
-        return real
+        return inside(self._root, path, self.node)
 
     def _expanded(self, folder: str) -> Path:
         moment = datetime.now(timezone(self._config.pattern.timezone))
@@ -221,3 +212,16 @@ class LocalFs(FileSource):
         if not stat.S_ISREG(status.st_mode):
             return None
         return SourceFile.found(0, str(real), shown, status)
+
+
+def inside(root: Path, path: Path, node: str) -> Path:
+    """Return the path with links resolved. Raises Terminal if it is outside the workspace's folder `root`."""
+    real = Path(os.path.realpath(path))  # unlike `resolve`, it accepts links that form a loop
+    if not real.is_relative_to(root):
+        raise Terminal(
+            "source.path_outside",
+            f"{path.relative_to(root)} leads outside the workspace's folder.",
+            hint="Put files into the workspace's folder. Links must not lead outside it.",
+            node=node,
+        )
+    return real

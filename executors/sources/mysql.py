@@ -10,9 +10,9 @@ from dataclasses import dataclass
 
 from psycopg import sql
 
-from executors.errors import Terminal
+from executors.errors import Terminal, of_node
 from executors.formats.columns import require_columns
-from executors.mysql.client import Session, connect, database_of, interrupt, of_node
+from executors.mysql.client import Session, connect, database_of, interrupt
 from executors.mysql.columns import Column, column_of
 from executors.mysql.read import MysqlReader, QueryPart
 from executors.mysql.statements import Name, text_of

@@ -10,7 +10,7 @@ from jsonschema.protocols import Validator
 from pydantic import ValidationError
 
 from ir.config_schema import check_config
-from ir.connectors import local_fs, mysql, postgres, s3
+from ir.connectors import duckdb, local_fs, mysql, postgres, s3, sqlite
 from ir.connectors.base import Connector, SourceConfig, TargetConnector
 from ir.diagnostics import Diagnostic, diagnose
 from ir.json_schema import schema_of, validator_for
@@ -30,6 +30,8 @@ CONNECTOR_KINDS = (
     Connector("http_pull", "A file fetched over https."),
     postgres.CONNECTOR,
     mysql.CONNECTOR,
+    sqlite.CONNECTOR,
+    duckdb.CONNECTOR,
 )
 CONNECTORS: KindTable[Connector] = KindTable("source connector", ((kind.name, kind) for kind in CONNECTOR_KINDS))
 

@@ -1,0 +1,64 @@
+"""Reads rows of a database file. Runs inside Spark's tasks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+
+from executors.database_files import engine_of
+from executors.database_files.base import Column, Rows, Stamp
+from executors.errors import Transient, of_node
+from executors.formats.batches import Batches, sparse, text_schema, trailer
+from executors.model import SourceField
+from ir.file_queries import Grammar
+
+
+@dataclass(frozen=True, slots=True)
+class QueryPart:
+    """All rows of the source: one statement is one moment."""
+
+    statement: str
+    start: int = 0
+    end: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class DatabaseFileReader:
+    """Reads the rows of one statement, which end with a trailer that holds their number. With `stamp`, the file must be
+    the one that was opened first."""
+
+    grammar: Grammar
+    path: str
+    stamp: Stamp | None
+    columns: tuple[Column, ...]
+    seconds: float
+    node: str
+
+    def read(self, part: QueryPart, fields: Sequence[SourceField]) -> Batches:
+        schema, count = text_schema(fields), 0
+        engine, path = engine_of(self.grammar), Path(self.path)
+        with of_node(self.node), engine.connect(path, self.seconds) as session:
+            if self.stamp is not None and Stamp.of(path, engine.log_suffix) != self.stamp:
+                raise Transient(
+                    "source.changed",
+                    f"{path.name} was replaced during the run.",
+                    hint="The next attempt reads the new file.",
+                )
+            for rows in session.rows(part.statement, self.columns):
+                yield _batch(rows, count + 1, schema)
+                count += rows.size
+        yield trailer(schema, count)
+
+
+def _batch(rows: Rows, first: int, schema: pa.Schema) -> pa.RecordBatch:
+    hidden = [
+        pa.array(np.zeros(rows.size, dtype=np.int32)),
+        pa.array(np.arange(first, first + rows.size, dtype=np.int64)),
+        sparse(rows.size, rows.bad.reasons),
+        sparse(rows.size, rows.bad.raw),
+    ]
+    return pa.RecordBatch.from_arrays([*hidden, *rows.arrays], schema=schema)
