@@ -85,7 +85,7 @@ def find_faults(page: Page, looks: Iterable[tuple[str, tuple[int, str]]]) -> lis
     return faults + [complaint for complaint in complaints if "Failed to load resource" not in complaint]
 
 
-@pytest.mark.parametrize("state", ["full", "empty"], indirect=True)
+@pytest.mark.parametrize("state", ["full", pytest.param("empty", marks=pytest.mark.slow)], indirect=True)
 def test_no_page_has_a_fault_in_one_of_the_looks(page: Page, state: dict[str, object]) -> None:
     assert find_faults(page, zip(addresses(state), cycle(LOOKS))) == []
 

@@ -97,6 +97,7 @@ def loaded_orders(warehouse: Connection, schema: str) -> Any:
     return read
 
 
+@pytest.mark.slow
 def test_a_file_is_loaded_its_rejected_row_fixed_and_its_loads_scheduled(
     page: Page, spark: None, team: None, desktop: Path, schema: str, loaded_orders: Any
 ) -> None:

@@ -94,7 +94,7 @@ UNUSED_CAST = [{"name": "amount", "type": "integer"}]
     [
         {"ops": OPS, "rules": RULES},
         {"ops": [*OPS, DERIVED_BY_SPARK], "rules": RULES},
-        {"ops": [*OPS, {"op": "deduplicate", "keys": ["name"]}], "rules": RULES},
+        pytest.param({"ops": [*OPS, {"op": "deduplicate", "keys": ["name"]}], "rules": RULES}, marks=pytest.mark.slow),
         {"ops": [{"op": "drop", "columns": ["amount"]}], "columns": UNUSED_CAST},
         {"ops": OPS, "rules": [{"type": "expression", "field": "id", "expression": "id % 2 = 0", "onFail": "skip"}]},
     ],

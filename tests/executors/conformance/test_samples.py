@@ -102,6 +102,7 @@ def reads_server_files(server: Connection, warehouse: Connection) -> Iterator[No
 
 
 @pytest.mark.usefixtures("reads_server_files")
+@pytest.mark.slow
 def test_as_a_role_with_rights_over_the_server_tables_are_loaded_and_not_shown(world: World) -> None:
     world.sql("create table s (id int primary key)")
     world.sql("insert into s values (1)")

@@ -107,7 +107,9 @@ def refuse(read: Callable[[], Any]) -> None:
     assert failure.value.code == "source.changed"
 
 
-@pytest.mark.parametrize("change", [overwritten, replaced, truncated, appended])
+@pytest.mark.parametrize(
+    "change", [overwritten, *(pytest.param(c, marks=pytest.mark.slow) for c in (replaced, truncated)), appended]
+)
 def test_a_file_that_changed_after_the_scan_is_not_read(reader: FileReader, case: Any, change: Any) -> None:
     fmt, one, other = case
     scan = reader.scan(one, fmt)
@@ -115,7 +117,9 @@ def test_a_file_that_changed_after_the_scan_is_not_read(reader: FileReader, case
     refuse(lambda: reader.read(scan, fmt))
 
 
-@pytest.mark.parametrize("change", [overwritten, truncated, appended])
+@pytest.mark.parametrize(
+    "change", [overwritten, *(pytest.param(c, marks=pytest.mark.slow) for c in (truncated, appended))]
+)
 def test_a_file_that_changes_while_it_is_read_never_gives_other_rows(
     reader: FileReader, case: Any, change: Any
 ) -> None:

@@ -152,6 +152,7 @@ def test_a_row_whose_wrong_value_becomes_null_is_evaluated(
     assert "trailed.csv record 3" in failed(run_session, warehouse, path, [trailed]).message
 
 
+@pytest.mark.slow
 def test_the_reported_row_is_one_that_was_evaluated(
     run_session: RunSession, warehouse: Connection, trailed: Path
 ) -> None:

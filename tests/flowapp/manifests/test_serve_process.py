@@ -92,6 +92,7 @@ def test_invalid_files_are_named_with_their_lines(start: Start, project: Project
     assert seconds < 2
 
 
+@pytest.mark.slow
 def test_when_the_process_is_killed_the_waiting_one_continues(
     start: Start, project: ProjectFiles, tmp_path: Path
 ) -> None:
