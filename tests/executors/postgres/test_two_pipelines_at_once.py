@@ -62,7 +62,7 @@ class Loader:
 
     def _wait(self, step: str, node: str | None) -> None:
         if step == "load":
-            self._ready.wait(30)
+            self._ready.wait(90)
             self._world.memory.on_step = lambda step, node: None
 
     def run(self) -> RunReport:
@@ -93,7 +93,7 @@ def test_it_ends_as_if_one_had_loaded_after_the_other(world: World, one: str, ot
         # The first pipeline has written everything except its marker when the other one starts.
         holder.execute("LOCK TABLE flow_meta.load_commits IN SHARE ROW EXCLUSIVE MODE")
         reports = [pool.submit(loader.run) for loader in loaders]
-        assert wait_until(lambda: world.sql(WAITING, [f"flow run {loader.run_id}" for loader in loaders]) == [(2,)], 30)
+        assert wait_until(lambda: world.sql(WAITING, [f"flow run {loader.run_id}" for loader in loaders]) == [(2,)], 90)
         holder.rollback()
     rows: list[tuple[Any, ...]] = world.rows("id, name")
     assert rows in [sorted(end.items()) for end in in_some_order(loaders)]
