@@ -177,7 +177,8 @@ class SourceFile:
     `path` is its address for the connector. `inode` and `ctime_ns` distinguish the file from a later file at the same
     path. `version` is the store's version of the content, such as an ETag; None if the connector has none. A scan sets
     `records`, and `first_line` (the line of record 1) if every record takes exactly one line; else `first_line` is
-    None.
+    None. It also sets `columns`: the name and type of each column, in the order of the file. The type is "" if no
+    value determines it.
     """
 
     seq: int
@@ -190,6 +191,7 @@ class SourceFile:
     inode: int | None = None
     ctime_ns: int | None = None
     version: str | None = None
+    columns: tuple[tuple[str, str], ...] | None = None
 
     @classmethod
     def found(cls, seq: int, path: str, name: str, status: os.stat_result) -> SourceFile:
@@ -265,7 +267,14 @@ class FileScan:
 
     def scanned_file(self) -> SourceFile:
         """Return the file with the results of the scan."""
-        return replace(self.file, records=self.records, first_line=self.first_line)
+        return replace(self.file, records=self.records, first_line=self.first_line, columns=self.columns)
+
+    @property
+    def columns(self) -> tuple[tuple[str, str], ...] | None:
+        """The columns of the file as in `SourceFile`; None for a blank file, which has none."""
+        if self.is_blank:
+            return None
+        return tuple((field.name, "" if field.only_null else str(field.type)) for field in self.fields)
 
     def with_checksums(self, checksums: bytes | None) -> FileScan:
         """Return the file marked so that readers verify every byte, or none."""

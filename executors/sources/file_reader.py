@@ -19,6 +19,7 @@ from executors.runs.names import LIST, SCAN
 from executors.runs.target_run import TargetRun
 from executors.sources import load_file_source
 from executors.sources.base import FileSource, Listing, SourceContext
+from executors.sources.file_columns import columns_of, scanned_file
 from ir.connectors import config_of
 from ir.connectors.files import FilesConfig
 from ir.load_modes import load_mode
@@ -180,7 +181,7 @@ class FileSourceReader:
 
     def _want(self, opened: _Opened, scans: Sequence[FileScan]) -> None:
         """Mark the files that a target has to load as being processed. The state of other files does not change."""
-        fresh = {scan.sha256: scan.scanned_file() for scan in scans if scan.sha256 not in opened.wanted}
+        fresh = {scan.sha256: scanned_file(opened.source, scan) for scan in scans if scan.sha256 not in opened.wanted}
         if fresh:
             opened.warnings += warn_of_late(opened.source, scans, self._ports.units)
             self._ports.units.claim(opened.source.id, fresh)
@@ -215,11 +216,12 @@ class FileSourceReader:
         """Return the open files by hash; if the scan was incomplete, they are read once more. A file that is missing or
         unreadable has no hash, and may be the reason for the failure, which is the error to report."""
         if opened.scans:
-            return {scan.sha256: scan.file for scan in opened.scans}
+            return {scan.sha256: scanned_file(opened.source, scan) for scan in opened.scans}
         found: dict[str, SourceFile] = {}
+        store = opened.handler.store
         for file in opened.claimed:
             with suppress(Failure):
-                found[sha256_of(file, opened.handler.store)] = file
+                found[sha256_of(file, store)] = replace(file, columns=columns_of(opened.source, file, store))
         return found
 
     def _load(self, source: Source) -> FileSource:

@@ -11,6 +11,7 @@ from django.conf import settings
 from django.db.models import Exists, OuterRef, QuerySet
 
 from flowapp.accounts.models import Workspace
+from flowapp.runs.load_units.headers import Comparison, compare_with_previous
 from flowapp.runs.load_units.models import LoadUnit, UnitRun, UnitState
 from flowapp.runs.load_units.selectors import NEWEST_FIRST, rows_read
 from flowapp.uploads.heads import open_inside
@@ -39,7 +40,8 @@ def first_unit_of(upload: Upload) -> LoadUnit | None:
 
 @dataclass(frozen=True, slots=True)
 class FileDetail:
-    """A file and what pipelines have done with its bytes. `units` have the numbers of their newest runs.
+    """A file and what pipelines have done with its bytes. `units` have the numbers of their newest runs. `comparison`
+    says how its columns differ from those of the previous file.
 
     `is_there` means that a file exists at the path, `is_unchanged` that its size and time are the recorded ones."""
 
@@ -51,6 +53,7 @@ class FileDetail:
     units: list[tuple[LoadUnit, dict[str, Any] | None]]
     is_there: bool
     is_unchanged: bool
+    comparison: Comparison | None
 
     @property
     def is_loaded(self) -> bool:
@@ -72,13 +75,14 @@ def file_of_unit(unit: LoadUnit) -> FileDetail:
     """Return the file under the name under which a pipeline found it."""
     uploads = Upload.objects.filter(workspace=unit.workspace, sha256=unit.sha256, path=unit.name)
     upload = uploads.select_related("user").order_by("-at", "id").first()
-    return _detail(unit.workspace, unit.name, unit, unit.state, upload)
+    return _detail(unit.workspace, unit.name, unit, unit.state, upload, unit)
 
 
 def file_of_upload(upload: Upload) -> FileDetail:
     seen = LoadUnit.objects.filter(workspace=upload.workspace, sha256=upload.sha256, name=upload.path)
     unit = seen.order_by(*NEWEST_FIRST).first()
-    return _detail(upload.workspace, upload.path, upload, unit.state if unit else UnitState.PENDING, upload)
+    state = unit.state if unit else UnitState.PENDING
+    return _detail(upload.workspace, upload.path, upload, state, upload, unit)
 
 
 def get_upload(workspace: Workspace, upload_id: UUID) -> Upload:
@@ -91,13 +95,16 @@ def get_upload(workspace: Workspace, upload_id: UUID) -> Upload:
         ) from None
 
 
-def _detail(workspace: Workspace, path: str, noted: LoadUnit | Upload, state: str, upload: Upload | None) -> FileDetail:
+def _detail(
+    workspace: Workspace, path: str, noted: LoadUnit | Upload, state: str, upload: Upload | None, unit: LoadUnit | None
+) -> FileDetail:
     same = LoadUnit.objects.filter(workspace=workspace, sha256=noted.sha256).select_related("pipeline", "run")
     units = list(same.order_by(*NEWEST_FIRST)[:MOST_UNITS])
     read = rows_read(units)
     is_there, is_unchanged = _look(workspace, path, noted)
     numbered = [(unit, read.get(unit.run_id) if unit.run_id else None) for unit in units]
-    return FileDetail(path, noted.sha256, noted.size, state, upload, numbered, is_there, is_unchanged)
+    comparison = compare_with_previous(unit) if unit else None
+    return FileDetail(path, noted.sha256, noted.size, state, upload, numbered, is_there, is_unchanged, comparison)
 
 
 def _look(workspace: Workspace, path: str, noted: LoadUnit | Upload) -> tuple[bool, bool]:

@@ -31,6 +31,7 @@ from flowapp.files.services import delete_upload, send_file
 from flowapp.lists.services import filter_query
 from flowapp.pipelines.models import Pipeline
 from flowapp.pipelines.selectors import get_pipeline, list_pipeline_names
+from flowapp.runs.load_units.headers import differing, with_previous_header
 from flowapp.runs.load_units.models import UnitState
 from flowapp.runs.load_units.selectors import COLUMNS, get_unit, is_to_be_loaded_again, list_units, rows_read
 from flowapp.runs.load_units.services import leave_out, load_again, load_file_again
@@ -56,7 +57,7 @@ def list_page(request: HtmxRequest) -> HttpResponse:
     if run := request.GET.get("run"):
         filters["run"] = get_run(request.workspace, run)
     sorting = read_sorting(request.GET.get("sort", ""), COLUMNS)
-    units = form.apply(list_units(request.workspace, **filters))
+    units = with_previous_header(form.apply(list_units(request.workspace, **filters)))
     found = take_page(units, request.GET.get("cursor", ""), sorting.order)
     read = rows_read(found.rows)
     is_first = form.is_valid() and not {"pipeline", "run"} & filters.keys() and not request.GET.get("cursor")
@@ -75,6 +76,7 @@ def list_page(request: HtmxRequest) -> HttpResponse:
         "rows": [
             (unit, read.get(unit.run_id) if unit.run_id else None, is_to_be_loaded_again(unit)) for unit in found.rows
         ],
+        "differing": differing(found.rows),
         "names": list_pipeline_names(request.workspace),
     }
     return render_page(request, "files/list.html", context, fragment="files/_rows.html")

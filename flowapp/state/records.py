@@ -35,7 +35,7 @@ _LEFT_OUT: dict[type[models.Model], frozenset[str]] = {
     NodeRun: frozenset(("id", "workspace", "run")),
     RuleCount: frozenset(("id", "workspace", "run")),
     CommitRecord: frozenset(("id", "workspace", "pipeline", "run", "statements")),
-    LoadUnit: frozenset(("workspace", "pipeline", "run")),
+    LoadUnit: frozenset(("workspace", "pipeline", "run", "header")),
 }
 
 

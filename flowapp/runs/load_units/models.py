@@ -15,6 +15,23 @@ class UnitState(models.TextChoices):
     SKIPPED = "skipped"
 
 
+class FileHeader(models.Model):
+    """The columns of files of a pipeline: `[name, type]` of each, in the order of the file. `total` is their number, of
+    which a very wide file stores the first ones only. All files with the same columns share one row."""
+
+    workspace = models.ForeignKey("accounts.Workspace", models.PROTECT, related_name="+")
+    pipeline = models.ForeignKey("pipelines.Pipeline", models.CASCADE, related_name="+")
+    digest = models.CharField(max_length=64)
+    columns = models.JSONField()
+    total = models.PositiveIntegerField()
+
+    class Meta:
+        constraints = (models.UniqueConstraint(fields=["pipeline", "digest"], name="header_once"),)
+
+    def __str__(self) -> str:
+        return f"{self.total} columns"
+
+
 class LoadUnit(models.Model):
     """A file by SHA-256: one row for its bytes, plus one for each other name under which the same bytes were skipped.
 
@@ -34,6 +51,8 @@ class LoadUnit(models.Model):
     rows = models.BigIntegerField(null=True)
     # The line of its first record, if every record is one line.
     first_line = models.PositiveSmallIntegerField(null=True)
+    # Its columns, once the file was scanned.
+    header = models.ForeignKey(FileHeader, models.SET_NULL, null=True, related_name="+", db_index=False)
     state = models.CharField(max_length=12, choices=UnitState.choices, default=UnitState.PENDING)
     reason = models.TextField(blank=True)
     attempt = models.PositiveIntegerField(default=0)
@@ -58,6 +77,7 @@ class LoadUnit(models.Model):
             models.Index(fields=["workspace", "name", "id"], name="unit_by_name"),
             models.Index(fields=["workspace", "size", "id"], name="unit_by_size"),
             models.Index(fields=["pipeline", "-changed_at", "id"], name="unit_of_pipeline"),
+            models.Index(fields=["pipeline", "node", "-created_at"], name="unit_of_source"),
             models.Index(fields=["run", "state"], name="unit_of_run"),
             models.Index(fields=["workspace", "sha256"], name="unit_by_bytes"),
         )

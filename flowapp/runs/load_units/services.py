@@ -12,6 +12,7 @@ from django.db.models.functions import Now
 from executors.model import SourceFile
 from flowapp.batches import in_batches
 from flowapp.pipelines.models import Pipeline
+from flowapp.runs.load_units.headers import store_headers
 from flowapp.runs.load_units.models import LoadUnit, UnitRun, UnitState
 from flowapp.runs.load_units.selectors import loaded_unit_of
 from flowapp.runs.models import CommitRecord, Run
@@ -36,28 +37,31 @@ def forgotten(pipeline: Pipeline, hashes: Iterable[str]) -> dict[str, int]:
     return found
 
 
-SEEN = ("name", "mtime_ns", "rows", "first_line")
+SEEN = ("name", "mtime_ns", "rows", "first_line", "header_id")
+Headers = Mapping[tuple[tuple[str, str], ...], int]
 
 
-def _seen_of(file: SourceFile) -> dict[str, object]:
+def _seen_of(file: SourceFile, headers: Headers) -> dict[str, object]:
     """Return the fields that may change when the same bytes are seen again."""
-    return dict(zip(SEEN, (file.name, file.mtime_ns, file.records, file.first_line), strict=True))
+    header = headers.get(file.columns) if file.columns else None
+    return dict(zip(SEEN, (file.name, file.mtime_ns, file.records, file.first_line, header), strict=True))
 
 
 def claim_units(run: Run, node: str, files: Mapping[str, SourceFile], attempt: int) -> None:
     """Mark files as being processed by a run."""
     for batch in in_batches(files.items()):
         hashes = [sha256 for sha256, _ in batch]
+        headers = store_headers(run, [file for _, file in batch])
         seen = units_of(run.pipeline_id, hashes).values_list("sha256", *SEEN)
         known = {sha256: tuple(values) for sha256, *values in seen}
         units_of(run.pipeline_id, hashes).update(
             state=UnitState.PROCESSING, run=run, node=node, attempt=attempt, reason="", changed_at=Now()
         )
         for sha256, file in batch:
-            if sha256 in known and known[sha256] != tuple((now := _seen_of(file)).values()):
+            if sha256 in known and known[sha256] != tuple((now := _seen_of(file, headers)).values()):
                 units_of(run.pipeline_id, [sha256]).update(**now)
         LoadUnit.objects.bulk_create(
-            _unit(run, node, file, sha256, state=UnitState.PROCESSING, attempt=attempt)
+            _unit(run, node, file, sha256, headers, state=UnitState.PROCESSING, attempt=attempt)
             for sha256, file in batch
             if sha256 not in known
         )
@@ -84,8 +88,9 @@ def fail_units(run: Run, node: str, files: Mapping[str, SourceFile], reason: str
         units = units_of(run.pipeline_id, hashes)
         known = set(units.values_list("sha256", flat=True))
         units.exclude(state=UnitState.COMMITTED).update(run=run, changed_at=Now(), **failed)
+        headers = store_headers(run, [file for _, file in batch])
         LoadUnit.objects.bulk_create(
-            _unit(run, node, file, sha256, **failed) for sha256, file in batch if sha256 not in known
+            _unit(run, node, file, sha256, headers, **failed) for sha256, file in batch if sha256 not in known
         )
         _note_tries(run, hashes, UnitState.FAILED, reason)
 
@@ -98,7 +103,7 @@ def skip_unit(run: Run, node: str, file: SourceFile, sha256: str, reason: str) -
         pipeline_id=run.pipeline_id, sha256=sha256, name=file.name, state=UnitState.SKIPPED
     )
     if not skipped.update(run=run, reason=reason, changed_at=Now()):
-        _unit(run, node, file, sha256, state=UnitState.SKIPPED, reason=reason).save(force_insert=True)
+        _unit(run, node, file, sha256, {}, state=UnitState.SKIPPED, reason=reason).save(force_insert=True)
 
 
 def release_units(run: Run, state: str, reason: str) -> None:
@@ -189,7 +194,7 @@ def has_gone_back(pipeline: Pipeline) -> bool:
     return ended.order_by("-queued_at", "-number").values_list("error_code", flat=True).first() == "target.went_back"
 
 
-def _unit(run: Run, node: str, file: SourceFile, sha256: str, **more: object) -> LoadUnit:
+def _unit(run: Run, node: str, file: SourceFile, sha256: str, headers: Headers, **more: object) -> LoadUnit:
     return LoadUnit(
         workspace_id=run.workspace_id,
         pipeline_id=run.pipeline_id,
@@ -198,6 +203,6 @@ def _unit(run: Run, node: str, file: SourceFile, sha256: str, **more: object) ->
         size=file.size,
         run=run,
         changed_at=Now(),
-        **_seen_of(file),
+        **_seen_of(file, headers),
         **more,
     )

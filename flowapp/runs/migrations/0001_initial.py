@@ -238,6 +238,30 @@ class Migration(migrations.Migration):
             ],
         ),
         migrations.CreateModel(
+            name="FileHeader",
+            fields=[
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                ("digest", models.CharField(max_length=64)),
+                ("columns", models.JSONField()),
+                ("total", models.PositiveIntegerField()),
+                (
+                    "pipeline",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE, related_name="+", to="pipelines.pipeline"
+                    ),
+                ),
+                (
+                    "workspace",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT, related_name="+", to="accounts.workspace"
+                    ),
+                ),
+            ],
+            options={
+                "constraints": [models.UniqueConstraint(fields=("pipeline", "digest"), name="header_once")],
+            },
+        ),
+        migrations.CreateModel(
             name="LoadUnit",
             fields=[
                 ("id", models.UUIDField(default=uuid.uuid4, editable=False, primary_key=True, serialize=False)),
@@ -248,6 +272,16 @@ class Migration(migrations.Migration):
                 ("mtime_ns", models.BigIntegerField(null=True)),
                 ("rows", models.BigIntegerField(null=True)),
                 ("first_line", models.PositiveSmallIntegerField(null=True)),
+                (
+                    "header",
+                    models.ForeignKey(
+                        db_index=False,
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        related_name="+",
+                        to="runs.fileheader",
+                    ),
+                ),
                 (
                     "state",
                     models.CharField(
@@ -483,6 +517,10 @@ class Migration(migrations.Migration):
         migrations.AddIndex(
             model_name="loadunit",
             index=models.Index(fields=["pipeline", "-changed_at", "id"], name="unit_of_pipeline"),
+        ),
+        migrations.AddIndex(
+            model_name="loadunit",
+            index=models.Index(fields=["pipeline", "node", "-created_at"], name="unit_of_source"),
         ),
         migrations.AddIndex(
             model_name="loadunit",

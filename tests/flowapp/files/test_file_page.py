@@ -155,3 +155,18 @@ def test_all_runs_that_tried_to_load_a_file_are_listed_by_pages(as_, pipeline, m
     )
     assert "Run 1 of" not in newest
     assert "Loaded Run 1 of numbers" in older
+
+
+def test_columns_that_differ_from_the_previous_file_are_shown_and_marked(as_, pipeline):
+    run = queue_run(pipeline, Trigger.MANUAL, send=False)
+    for number, names in enumerate([("id", "name"), ("id", "<b>", "total")], 1):
+        file = SourceFile(0, "/in/a.csv", f"in/{number}.csv", 9, 1, columns=tuple((name, "string") for name in names))
+        claim_units(run, "files", {str(number) * 64: file}, 1)
+    changed = LoadUnit.objects.get(sha256="2" * 64)
+
+    page = as_("viewer").get(f"{FILES}{changed.pk}/")
+
+    assert "It has 2 columns, this file 3." in words(page)
+    assert "Added – <b> column 2 Added – total column 3 Dropped name column 2 –" in words(page)
+    assert "&lt;b&gt;" in page.content.decode()
+    assert words(as_("viewer").get(FILES)).count("Columns differ") == 1
