@@ -45,6 +45,7 @@ from executors.runs.restore import UNDONE, hooks_not_run
 from executors.runs.step import Step
 from executors.sources.peek import peek_columns, peek_files, peek_head
 from executors.spark.address import server_name
+from executors.stores.host_keys import read_host_key
 from executors.stores.probing import StoreProbe, list_store, probe_store, read_head
 from executors.suggestions import LEAST_ROWS, Proposal, Trial, propose, try_rule
 from executors.target_database.commits import note_hook_done
@@ -107,6 +108,7 @@ __all__ = [
     "probe_store",
     "propose",
     "read_head",
+    "read_host_key",
     "report_commits",
     "require_replayable",
     "rerun_hook",

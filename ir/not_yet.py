@@ -3,7 +3,6 @@
 NOT_YET: tuple[tuple[str, str], ...] = (
     ("source connector", "gcs"),
     ("source connector", "azure_blob"),
-    ("source connector", "sftp"),
     ("source connector", "http_pull"),
     ("format", "xml"),
 )

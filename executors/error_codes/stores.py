@@ -14,6 +14,17 @@ CODES = (
         "Replace the secret of the connection. A key may have been revoked or have expired.",
     ),
     ErrorCode(
+        "source.host_key_changed",
+        "The SFTP server does not show the confirmed host key.",
+        "Ask the operator of the server whether its key was replaced. If it was, confirm the new key on the page of "
+        "the connection. Otherwise another machine answers in its place.",
+    ),
+    ErrorCode(
+        "source.host_key_unconfirmed",
+        "The host key of an SFTP server is not confirmed.",
+        "Test the connection, compare the fingerprint with that of the server, and confirm it.",
+    ),
+    ErrorCode(
         "source.no_ranges",
         "The server does not return the requested part of a file.",
         "Flow reads files in parts, so the server must support range requests. A proxy may remove them.",
@@ -21,7 +32,8 @@ CODES = (
     ErrorCode(
         "source.not_exclusive",
         "The store cannot ensure that only one run claims a file.",
-        "Remove atomicity from the source, or use a server that supports conditional writes (If-None-Match).",
+        "Remove atomicity from the source, or use a server that supports conditional writes (If-None-Match) or, for "
+        "SFTP, posix-rename@openssh.com.",
     ),
     ErrorCode(
         "source.permission_denied",
@@ -35,7 +47,7 @@ CODES = (
     ),
     ErrorCode(
         "source.store_missing",
-        "The bucket or container does not exist.",
+        "The bucket, container or folder of a connection does not exist.",
         "Check the name, the region and the address of the connection.",
     ),
     ErrorCode(

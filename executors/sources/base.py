@@ -39,6 +39,14 @@ class Claimant:
         sources = {source.id for target in pipeline.targets() for source in pipeline.sources_of(target)}
         return cls(pipeline.id, frozenset(sources), run_id, token, tenant)
 
+    def may_take_over(self, node: str, pipeline: str, source: str, token: int) -> bool:
+        """Return whether a claim belongs to the source `node`: to this attempt or to an earlier one, which has ended
+        because attempts have increasing tokens. Claims of a source that the pipeline no longer has belong to the source
+        whose pattern matches. The caller compares workspaces."""
+        if pipeline != self.pipeline or (source != node and source in self.sources):
+            return False
+        return self.token is None or token <= self.token
+
 
 @dataclass(frozen=True, slots=True)
 class RowLimit:

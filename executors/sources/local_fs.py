@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import os
-import re
 import stat
 from collections.abc import Iterator
 from contextlib import suppress
@@ -17,6 +16,7 @@ from executors.errors import Terminal, Transient
 from executors.formats.files import LOCAL_FILES, FileStore
 from executors.model import SourceFile
 from executors.sources.base import FileSource, SourceContext
+from executors.sources.claim_folders import ClaimFolder
 from executors.sources.moving import in_folder, move_if_free, move_to_first_free, take, with_suffix
 from ir.connectors import config_of
 from ir.connectors.files import Atomicity
@@ -24,9 +24,6 @@ from ir.connectors.local_fs import LocalFsConfig
 from ir.nodes import Source
 from ir.patterns import compile_pattern, expand_tokens
 from ir.timezones import timezone
-
-_CLAIMS = re.compile(r"(?P<pipeline>[a-z][a-z0-9_-]*)\.(?P<source>[a-z][a-z0-9_-]*)\.(?P<token>[0-9]+)\..+")
-"""The name of a folder of claimed files, which identifies the claimant."""
 
 
 class LocalFs(FileSource):
@@ -71,9 +68,9 @@ class LocalFs(FileSource):
     def claimed_by(self, now: float) -> tuple[str, ...]:
         matches = compile_pattern(self._config.pattern, datetime.fromtimestamp(now, UTC))
         owners = {
-            claims["pipeline"]
+            claims.pipeline
             for folder, claims in self._claims()
-            if claims["pipeline"] != self.context.claimant.pipeline and any(map(matches, self._entries(folder)))
+            if claims.pipeline != self.context.claimant.pipeline and any(map(matches, self._entries(folder)))
         }
         return tuple(sorted(owners))
 
@@ -138,32 +135,22 @@ class LocalFs(FileSource):
         return atomicity is not None and self._staging(atomicity) in path.parents
 
     def _own_claims(self, atomicity: Atomicity) -> Path:
-        who = self.context.claimant
-        return self._inside(self._staging(atomicity) / f"{who.pipeline}.{self.node}.{who.token}.{who.run_id}")
+        return self._inside(self._staging(atomicity) / ClaimFolder.of(self.context.claimant, self.node).name)
 
-    def _claims(self) -> Iterator[tuple[Path, re.Match[str]]]:
+    def _claims(self) -> Iterator[tuple[Path, ClaimFolder]]:
         """Yield every folder of claimed files, of any claimant."""
         if self._config.atomicity is not None:
             staging = self._staging(self._config.atomicity)
             for name in self._entries(staging):
-                if match := _CLAIMS.fullmatch(name):
-                    yield staging / name, match
-
-    def _may_take_over(self, claims: re.Match[str]) -> bool:
-        """Return whether claims belong to this source: to this attempt or to an earlier one, which has ended because
-        attempts have increasing tokens. Claims of a source that the pipeline no longer has belong to the source whose
-        pattern matches."""
-        who, node = self.context.claimant, claims["source"]
-        if claims["pipeline"] != who.pipeline or (node != self.node and node in who.sources):
-            return False
-        return who.token is None or int(claims["token"]) <= who.token
+                if (claims := ClaimFolder.parse(name)) is not None:
+                    yield staging / name, claims
 
     # --- listing ----------------------------------------------------------------------------------------------
 
     def _folders(self) -> Iterator[Path]:
         yield self._path
         for folder, claims in self._claims():
-            if self._may_take_over(claims):
+            if self.context.claimant.may_take_over(self.node, claims.pipeline, claims.source, claims.token):
                 yield from self._with_numbered(folder)
 
     def _with_numbered(self, folder: Path) -> Iterator[Path]:

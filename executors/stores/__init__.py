@@ -11,7 +11,13 @@ from executors.secrets import decrypt_store
 from executors.stores.base import Store
 from ir.kinds import KindTable
 
-STORES: KindTable[str] = KindTable("kind of store", (("s3", "executors.stores.s3:open_store"),))
+STORES: KindTable[str] = KindTable(
+    "kind of store",
+    (
+        ("s3", "executors.stores.s3:open_store"),
+        ("sftp", "executors.stores.sftp:open_store"),
+    ),
+)
 
 MOST_OPEN = 8
 """The number of clients that a process caches."""

@@ -13,12 +13,13 @@ from executors.model import SourceFile
 @dataclass(frozen=True, slots=True)
 class Entry:
     """A file or folder of a store. `path` is relative to the root of the connection; that of a folder ends with `/`.
-    `version` changes with every write of the file."""
+    `version` changes with every write of the file. A link has neither size nor time."""
 
     path: str
     size: int = 0
     mtime_ns: int = 0
     version: str | None = None
+    is_link: bool = False
 
     @property
     def is_folder(self) -> bool:
@@ -81,6 +82,41 @@ class WritableStore(Store):
     @abstractmethod
     def delete(self, path: str) -> None:
         """Delete a file, if it exists."""
+
+
+class RenamingStore(Store):
+    """A store that moves a file in one step. Folders end with `/`."""
+
+    @abstractmethod
+    def has_folder(self, folder: str) -> bool:
+        """Return whether the folder exists."""
+
+    @abstractmethod
+    def exists(self, path: str) -> bool:
+        """Return whether there is anything at this path."""
+
+    @abstractmethod
+    def make_folder(self, folder: str) -> None:
+        """Create a folder and those above it, if they are missing."""
+
+    @abstractmethod
+    def remove_folder(self, folder: str) -> bool:
+        """Remove an empty folder; return whether it was removed."""
+
+    @abstractmethod
+    def take(self, path: str, to: str) -> bool:
+        """Move a file to a free path in an existing folder. Of several callers one gets True. Raises Terminal
+        `source.not_exclusive` if the server cannot do that."""
+
+    @abstractmethod
+    def move_if_free(self, path: str, to: str) -> bool:
+        """Move a file into an existing folder unless its destination exists; return whether it was moved. Raises
+        Transient `source.changed` if the file is missing."""
+
+    @abstractmethod
+    def moves_exclusively(self, folder: str) -> bool:
+        """Return whether the server moves files in one step and replaces no file unasked. Creates two empty files in
+        the folder and deletes them."""
 
 
 def unreachable(name: str, what: str) -> Transient:

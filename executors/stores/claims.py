@@ -118,15 +118,9 @@ class Claims:
         self._store.delete(self._path(name))
 
     def may_take_over(self, claim: Claim) -> bool:
-        """Return whether a claim belongs to this source: to this attempt or to an earlier one, which has ended because
-        attempts have increasing tokens. Claims of a source that the pipeline no longer has belong to the source whose
-        pattern matches."""
+        """Return whether a claim belongs to this source (`Claimant.may_take_over`)."""
         who = self._who
-        if (claim.tenant, claim.pipeline) != (who.tenant, who.pipeline) or (
-            claim.source != self._node and claim.source in who.sources
-        ):
-            return False
-        return who.token is None or claim.token <= who.token
+        return claim.tenant == who.tenant and who.may_take_over(self._node, claim.pipeline, claim.source, claim.token)
 
     def _path(self, name: str) -> str:
         return f"{self._folder}{FOLDER}{name}"

@@ -9,7 +9,7 @@ from uuid import uuid4
 from executors.errors import Failure
 from executors.model import SourceFile, StoreConnection
 from executors.stores import open_store
-from executors.stores.base import Entry, Store, WritableStore
+from executors.stores.base import Entry, RenamingStore, Store, WritableStore
 from executors.stores.claims import FOLDER, creates_exclusively
 
 MOST_LISTED = 1000
@@ -50,12 +50,16 @@ def _reads(store: Store, files: list[Entry], notes: list[str]) -> bool | None:
 
 
 def _moves(store: Store, notes: list[str]) -> bool:
-    if not isinstance(store, WritableStore):
-        return False
     try:
-        if creates_exclusively(store, f"{FOLDER}test/{uuid4()}"):
+        if isinstance(store, WritableStore):
+            is_safe = creates_exclusively(store, f"{FOLDER}test/{uuid4()}")
+        elif isinstance(store, RenamingStore):
+            is_safe = store.moves_exclusively("")
+        else:
+            return False
+        if is_safe:
             return True
-        notes.append("The server replaces files that must not exist, so sources cannot archive files.")
+        notes.append("The server does not exclude that two runs claim one file, so sources cannot archive files.")
     except Failure as failure:
         notes.append(
             f"Files cannot be written and deleted, which only sources that archive files need: {failure.message}"

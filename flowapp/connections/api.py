@@ -16,6 +16,7 @@ from flowapp.accounts.permissions import workspace_role
 from flowapp.accounts.requests import Request
 from flowapp.connections.allowing import allow
 from flowapp.connections.fields import ConnectionFields, parse_connection_url
+from flowapp.connections.host_keys import confirm_host_key
 from flowapp.connections.selectors import list_connections
 from flowapp.connections.serializers import (
     AddedConnectionSerializer,
@@ -23,6 +24,7 @@ from flowapp.connections.serializers import (
     ConnectionListSerializer,
     ConnectionRequest,
     ConnectionSerializer,
+    HostKeyRequest,
 )
 from flowapp.connections.services import POSTGRES, add_connection, probe_connection
 from flowapp.connections.store_fields import StoreFields
@@ -101,8 +103,21 @@ class TestConnection(APIView):
         return Response(ConnectionSerializer(probe_connection(request.workspace, name)).data)
 
 
+class ConfirmHostKey(APIView):
+    permission_classes = ADMIN_WRITES
+
+    @extend_schema(request=HostKeyRequest, responses=ConnectionSerializer)
+    def post(self, request: Request, name: str) -> Response:
+        """Trust the host key that the last test of an SFTP server has shown."""
+        body = HostKeyRequest(data=request.data)
+        body.is_valid(raise_exception=True)
+        confirmed = confirm_host_key(request.workspace, name, body.validated_data["fingerprint"])
+        return Response(ConnectionSerializer(confirmed).data)
+
+
 urlpatterns = [
     path("connections/", Connections.as_view(), name="connections"),
     path("connections/<slug:name>/", OneConnection.as_view(), name="connection"),
     path("connections/<slug:name>/test/", TestConnection.as_view(), name="test_connection"),
+    path("connections/<slug:name>/host-key/", ConfirmHostKey.as_view(), name="confirm_host_key"),
 ]

@@ -27,7 +27,7 @@ LONGEST_PATH = 1024
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A file or folder of the page. `size` is in bytes."""
+    """A file or folder of the page. `size` is in bytes. `path` is empty if no link can lead there."""
 
     name: str
     path: str
@@ -58,8 +58,8 @@ def _found(store: StoreConnection, folder: str, after: str, file: str) -> dict[s
     shown = list_store(store, folder, after, MOST_SHOWN)
     rows = [
         Row(
-            entry.name,
-            entry.path,
+            _readable(entry.name),
+            entry.path if entry.path == _readable(entry.path) else "",
             entry.is_folder,
             entry.size,
             datetime.fromtimestamp(entry.mtime_ns / 1e9, UTC) if entry.mtime_ns else None,
@@ -68,7 +68,18 @@ def _found(store: StoreConnection, folder: str, after: str, file: str) -> dict[s
     ]
     head = read_head(store, file, HEAD_BYTES) if file else None
     text = head[1].decode(errors="replace").replace("\0", "\ufffd") if head else ""
-    return {"rows": rows, "after": shown.after, "file": head[0] if head else None, "head": text, "asked": file}
+    return {
+        "rows": rows,
+        "after": _readable(shown.after),
+        "file": head[0] if head else None,
+        "head": text,
+        "asked": file,
+    }
+
+
+def _readable(path: str) -> str:
+    """Return a path without bytes that are not UTF-8, which neither a page nor a link can contain."""
+    return path.encode(errors="replace").decode()
 
 
 def _parents(folder: str) -> list[tuple[str, str]]:

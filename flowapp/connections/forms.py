@@ -239,3 +239,9 @@ class AllowanceForm(StyledForm):
 
 class PasswordForm(StyledForm):
     password = _password("New password", "Leave it empty if the server needs no password.")
+
+    def take_lines(self) -> None:
+        """Accept a secret of several lines, such as a private key."""
+        self.fields["password"].widget = UnrepeatedLines(
+            attrs={"rows": 4, "autocomplete": "off", "spellcheck": "false", "class": "form-control"}
+        )

@@ -41,6 +41,9 @@ class ConnectionTestSerializer(WireSerializer[Any]):
     can_move = serializers.BooleanField(
         required=False, help_text="Of a store: whether files can be created exclusively and deleted."
     )
+    host_key = serializers.CharField(required=False, help_text="The public key that an SFTP server has shown.")
+    host_key_fingerprint = serializers.CharField(required=False, help_text="Its SHA-256 fingerprint.")
+    host_key_confirmed = serializers.BooleanField(required=False, help_text="Whether runs connect to this key.")
     notes = serializers.ListField(
         child=serializers.CharField(), help_text="Rights that the role or key lacks or should not have."
     )
@@ -123,6 +126,12 @@ class ConnectionRequest(CamelSerializer[Any]):
         if "url" not in given and missing:
             raise serializers.ValidationError(dict.fromkeys(missing, "Give this value or a url."))
         return given
+
+
+class HostKeyRequest(CamelSerializer[Any]):
+    """The host key of an SFTP server that a person has compared with that of the server."""
+
+    fingerprint = serializers.CharField(max_length=100, help_text="As the last test shows it: `SHA256:…`.")
 
 
 class AllowanceRequest(CamelSerializer[Any]):

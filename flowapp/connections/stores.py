@@ -8,6 +8,7 @@ from typing import Any
 from django.views.decorators.debug import sensitive_variables
 
 from executors.model import StoreConnection
+from flowapp.connections.host_keys import shown_key
 from flowapp.connections.models import Connection
 from flowapp.connections.probes import Report
 from flowapp.connections.secrets import decrypt, encrypt
@@ -58,11 +59,14 @@ def probe(connection: Connection) -> Report:
     title, part = STORE_KINDS[connection.kind].title, f" {connection.database}" if connection.database else ""
     tried = f"{title}{part} at {connection.host}:{connection.port}"
     tried += f", as {connection.user}" if connection.user else ""
+    key: dict[str, Any] = {}
     try:
-        facts, notes = _PROBES[STORE_KINDS[connection.kind].holds](resolve_store(connection))
+        resolved = resolve_store(connection)
+        key = shown_key(resolved)
+        facts, notes = _PROBES[STORE_KINDS[connection.kind].holds](resolved)
     except FlowError as error:
-        return Report(tried, error.to_json())
-    return Report(tried, None, facts, notes)
+        return Report(tried, error.to_json(), key)
+    return Report(tried, None, {**facts, **key}, notes)
 
 
 def _probe_files(connection: StoreConnection) -> tuple[dict[str, Any], tuple[str, ...]]:

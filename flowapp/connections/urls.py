@@ -18,6 +18,7 @@ urlpatterns = [
     path("named/<slug:name>/", views.detail, name="detail"),
     path("named/<slug:name>/files/", browsing.files, name="files"),
     path("named/<slug:name>/test/", views.test, name="test"),
+    path("named/<slug:name>/host-key/", views.host_key, name="host_key"),
     path("named/<slug:name>/password/", views.password, name="password"),
     path("named/<slug:name>/allow/", views.allowance, name="allow"),
     path("named/<slug:name>/remove/", views.remove, name="remove"),

@@ -20,6 +20,7 @@ from flowapp.connections.allowing import allow
 from flowapp.connections.embedded import NAME, connect_warehouse, offers_warehouse
 from flowapp.connections.fields import InvalidConnection
 from flowapp.connections.forms import AllowanceForm, ConnectionForm, PasswordForm, StoreForm, WebhookForm
+from flowapp.connections.host_keys import confirm_host_key
 from flowapp.connections.models import Connection
 from flowapp.connections.secrets import SecretUnreadable
 from flowapp.connections.selectors import get_connection, list_connections
@@ -138,6 +139,9 @@ def _show(
     form.fields["password"].label = f"New {_secret_word(connection)}"
     if connection.kind in STORE_KINDS:
         form.fields["password"].help_text = ""
+        with suppress(SecretUnreadable):
+            if replaceable(connection).type == "lines":
+                form.take_lines()
     used_by = pipelines_using(request.workspace, connection.name)
     context = {
         "connection": connection,
@@ -212,6 +216,18 @@ def test(request: HtmxRequest, name: str) -> HttpResponse:
     if not request.htmx:
         return redirect("connections:detail", request.workspace.slug, name)
     return render_page(request, "connections/_test.html", {"connection": connection})
+
+
+@require_POST
+@page(role="admin")
+def host_key(request: HtmxRequest, name: str) -> HttpResponse:
+    """Trust the host key that the last test has shown."""
+    try:
+        confirm_host_key(request.workspace, name, request.POST.get("fingerprint", ""))
+        messages.success(request, f"The host key of {name} is confirmed. Test the connection again.")
+    except InvalidConnection as error:
+        messages.error(request, f"{error.message} {error.hint}")
+    return redirect("connections:detail", request.workspace.slug, name)
 
 
 @never_cache

@@ -88,6 +88,11 @@ CODES = (
         "Write it without port, user or slashes, such as db.example.com or 10.0.0.5.",
     ),
     ErrorCode(
+        "connection.host_key_differs",
+        "The last test of the connection has not shown a host key with this fingerprint.",
+        "Test the connection, compare the fingerprint with that of the server, and confirm it.",
+    ),
+    ErrorCode(
         "connection.is_control",
         "The connection leads to Flow's control database.",
         "Load into another database (it may be on the same server), with a separate role.",

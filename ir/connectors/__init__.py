@@ -10,7 +10,7 @@ from jsonschema.protocols import Validator
 from pydantic import ValidationError
 
 from ir.config_schema import check_config
-from ir.connectors import duckdb, local_fs, mysql, postgres, s3, sqlite
+from ir.connectors import duckdb, local_fs, mysql, postgres, s3, sftp, sqlite
 from ir.connectors.base import Connector, SourceConfig, TargetConnector
 from ir.diagnostics import Diagnostic, diagnose
 from ir.json_schema import schema_of, validator_for
@@ -26,7 +26,7 @@ CONNECTOR_KINDS = (
     s3.CONNECTOR,
     Connector("gcs", "Objects in a Google Cloud Storage bucket."),
     Connector("azure_blob", "Blobs in an Azure container."),
-    Connector("sftp", "Files on an SFTP server."),
+    sftp.CONNECTOR,
     Connector("http_pull", "A file fetched over https."),
     postgres.CONNECTOR,
     mysql.CONNECTOR,

@@ -15,6 +15,7 @@ from ir.manifests.diagnostics import fault
 from ir.manifests.stores import STORE_KINDS
 from ir.manifests.stores.mysql import DeclaredMysql
 from ir.manifests.stores.s3 import DeclaredS3
+from ir.manifests.stores.sftp import DeclaredSftp
 from ir.pointers import Pointer
 
 
@@ -49,7 +50,7 @@ class DeclaredWebhook(DeclaredConnection):
     secret: EnvSecret | None = Field(None, description="The environment variable with the secret that signs requests.")
 
 
-AnyConnection = Annotated[DeclaredPostgres | DeclaredWebhook | DeclaredS3 | DeclaredMysql, ByTag("kind")]
+AnyConnection = Annotated[DeclaredPostgres | DeclaredWebhook | DeclaredS3 | DeclaredMysql | DeclaredSftp, ByTag("kind")]
 _KINDS: Mapping[str, type[DeclaredConnection]] = {
     "postgres": DeclaredPostgres,
     "webhook": DeclaredWebhook,

@@ -12,6 +12,8 @@ import pytest
 from executors.model import StoreConnection
 from tests.connectors.s3.server import shared_server
 from tests.connectors.s3.storage import S3Storage
+from tests.connectors.sftp.server import shared_server as sftp_server
+from tests.connectors.sftp.storage import SftpStorage
 from tests.connectors.zip_archive import storage as zip_archive
 
 
@@ -87,5 +89,6 @@ STORAGES: dict[str, Callable[[Path, pytest.MonkeyPatch], Storage]] = {
     "local_fs": lambda folder, monkeypatch: Folder(folder),
     "zip_archive": _zip_archive,
     "s3": lambda folder, monkeypatch: S3Storage(shared_server()),
+    "sftp": lambda folder, monkeypatch: SftpStorage(sftp_server()),
 }
 """By connector."""

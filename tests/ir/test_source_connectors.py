@@ -57,6 +57,7 @@ def test_its_settings_stand_in_the_schema() -> None:
     [
         ("local_fs", {"path": "in/", **FILES}, "in/"),
         ("s3", {"path": "in/", **FILES}, "in/"),
+        ("sftp", {"path": "in/", **FILES}, "in/"),
         ("postgres", {"table": {"schema": "public", "name": "orders"}}, "public.orders"),
         ("postgres", {"query": "SELECT 1"}, "SELECT 1"),
     ],

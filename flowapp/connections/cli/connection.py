@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from argparse import BooleanOptionalAction, Namespace
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -82,6 +83,9 @@ def add_parser(commands: Any) -> None:
         help="whether queries run as a role that is a superuser, or may run programs or read or write files of the "
         "database server",
     )
+    confirming = add_command(group, "confirm", confirm, "trust the host key that the last test showed")
+    confirming.add_argument("name", metavar="NAME")
+    confirming.add_argument("fingerprint", metavar="SHA256:…", help="the fingerprint, which you have compared")
     for name, handler, summary in (
         ("test", test_connection, "test a connection and show what its role may do"),
         ("remove", remove_connection, "remove a connection and its password"),
@@ -124,9 +128,17 @@ def _store_fields(args: Namespace) -> StoreFields:
             names = ", ".join(field.name for field in known.values() if not field.is_secret)
             raise InvalidFields(name, f"{name!r} is not a field of the kind {args.kind}. Known: {names}.")
         settings[name] = _value_of(known[name], value)
-    secret = args.secret or next(field.name for field in known.values() if field.is_secret)
-    password = _given_password(from_stdin=args.password_stdin)
-    return StoreFields(args.kind, settings, {secret: password} if password else {})
+    secrets = {name: value for name in known if known[name].is_secret and (value := os.environ.get(_variable(name)))}
+    main = args.secret or next(field.name for field in known.values() if field.is_secret)
+    has_lines = main in known and known[main].type == "lines"
+    if password := _given_password(from_stdin=args.password_stdin, has_lines=has_lines):
+        secrets[main] = password
+    return StoreFields(args.kind, settings, secrets)
+
+
+def _variable(field: str) -> str:
+    """Return the environment variable of a secret that is given besides the main one."""
+    return f"FLOW_CONNECTION_{re.sub('(?=[A-Z])', '_', field).upper()}" if field != "password" else ""
 
 
 def _value_of(field: StoreField, text: str) -> object:
@@ -148,8 +160,10 @@ def _with_password(fields: ConnectionFields, *, from_stdin: bool) -> ConnectionF
     return replace(fields, password=given) if given else fields
 
 
-def _given_password(*, from_stdin: bool) -> str | None:
-    return read_secret("--password-stdin") if from_stdin else os.environ.get("FLOW_CONNECTION_PASSWORD")
+def _given_password(*, from_stdin: bool, has_lines: bool = False) -> str | None:
+    if from_stdin:
+        return read_secret("--password-stdin", has_lines=has_lines)
+    return os.environ.get("FLOW_CONNECTION_PASSWORD")
 
 
 def list_connections(args: Namespace) -> Outcome:
@@ -190,6 +204,17 @@ def allow(args: Namespace) -> Outcome:
     )
 
 
+def confirm(args: Namespace) -> Outcome:
+    from flowapp.connections.host_keys import confirm_host_key
+    from flowapp.connections.serializers import ConnectionSerializer
+
+    connection = confirm_host_key(current_workspace(), args.name, args.fingerprint)
+    return text_outcome(
+        ConnectionSerializer(connection).data,
+        f"The host key of {connection.name} is confirmed. Test it: flow connection test {connection.name}",
+    )
+
+
 def test_connection(args: Namespace) -> Outcome:
     from flowapp.connections import services
 
@@ -199,7 +224,7 @@ def test_connection(args: Namespace) -> Outcome:
 
 
 def _show_test(console: Console, result: dict[str, Any]) -> None:
-    show_lines(console, [f"Tried {result['tried']}."])
+    show_lines(console, [f"Tried {result['tried']}.", *_host_key(result)])
     if result["error"]:
         show_error(console, result["error"])
         return
@@ -210,6 +235,19 @@ def _show_test(console: Console, result: dict[str, Any]) -> None:
         show_lines(console, [f"The receiver returned {result['status']}."])
         return
     show_lines(console, [*_server(result), *(f"Note: {note}" for note in result["notes"])])
+
+
+def _host_key(result: dict[str, Any]) -> list[str]:
+    if "hostKey" not in result:
+        return []
+    state = "confirmed" if result["hostKeyConfirmed"] else "not confirmed"
+    lines = [f"The host key is {result['hostKeyFingerprint']} ({state}):", result["hostKey"]]
+    if not result["hostKeyConfirmed"]:
+        lines += [
+            "Compare it with the key of the server. If they are equal:",
+            f"flow connection confirm {result['name']} {result['hostKeyFingerprint']}",
+        ]
+    return lines
 
 
 def _server(result: dict[str, Any]) -> list[str]:

@@ -7,6 +7,7 @@ from ir.kinds import KindTable
 from ir.manifests.stores.base import DeclaredStore
 from ir.manifests.stores.mysql import DeclaredMysql
 from ir.manifests.stores.s3 import DeclaredS3
+from ir.manifests.stores.sftp import DeclaredSftp
 
-_KINDS: tuple[type[DeclaredStore], ...] = (DeclaredS3, DeclaredMysql)
+_KINDS: tuple[type[DeclaredStore], ...] = (DeclaredS3, DeclaredMysql, DeclaredSftp)
 STORE_KINDS: KindTable[type[DeclaredStore]] = KindTable("kind of store", ((kind.name(), kind) for kind in _KINDS))

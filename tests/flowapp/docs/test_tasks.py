@@ -18,6 +18,9 @@ from executors.postgres.client import connect
 from flowapp.accounts.services import ensure_workspace
 from tests.connectors.s3.server import BUCKET, shared_server
 from tests.connectors.s3.storage import S3Storage
+from tests.connectors.sftp.server import PASSWORD
+from tests.connectors.sftp.server import shared_server as sftp_server
+from tests.connectors.sftp.storage import SftpStorage
 from tests.flowapp.cli.conftest import Flow
 from tests.flowapp.docs.examples import Block, is_printed, list_tasks, read_blocks
 from tests.flowapp.quarantine.keeping import connect_to
@@ -34,6 +37,7 @@ ALONE = (
     "load-totals",
     "join-with-a-table",
     "read-files-from-a-bucket",
+    "read-files-over-sftp",
     "select-with-sql",
     "go-to-production",
     "use-a-custom-transform",
@@ -140,6 +144,25 @@ def test_the_files_of_a_bucket_are_loaded_and_archived(follow, monkeypatch):
         "accessKey=AKIAIOSFODNN7EXAMPLE": f"accessKey={server.connection().settings['accessKey']}",
     }
     reader = follow("read-files-from-a-bucket", values=values)
+
+    assert reader.query("SELECT id, customer FROM public.orders ORDER BY id") == [(1, "Ann"), (2, "Bob")]
+    assert (storage.exists("2026-03-01.csv"), storage.exists("loaded/2026-03-01.csv")) == (False, True)
+
+
+@pytest.mark.slow
+def test_the_files_of_an_sftp_server_are_loaded_and_archived(follow, monkeypatch):
+    server = sftp_server()
+    storage = SftpStorage(server, path="orders/")
+    storage.make()
+    (rows,) = [block for block in read_blocks("read-files-over-sftp") if block.language == "csv"]
+    storage.write("2026-03-01.csv", rows.text.encode())
+    monkeypatch.setenv("FLOW_CONNECTION_PASSWORD", PASSWORD)
+    values = {
+        "host=sftp.example.com": "host=127.0.0.1",
+        "port=22": f"port={server.port}",
+        "hostKey=ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAI…": f"hostKey={server.public_key}",
+    }
+    reader = follow("read-files-over-sftp", values=values)
 
     assert reader.query("SELECT id, customer FROM public.orders ORDER BY id") == [(1, "Ann"), (2, "Bob")]
     assert (storage.exists("2026-03-01.csv"), storage.exists("loaded/2026-03-01.csv")) == (False, True)

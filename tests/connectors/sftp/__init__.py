@@ -1,0 +1,1 @@
+"""An SFTP server for the tests, and how they put files onto it."""
