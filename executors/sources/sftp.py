@@ -124,7 +124,9 @@ class SftpFiles(FileSource):
         if taken is None:
             return None
         now = self._client.stat(taken)
-        if now is None or not file.is_same(now.as_file(file.name)):
+        if now is None:
+            raise changed(file, "is no longer claimed by this run")
+        if not file.is_same(now.as_file(file.name)):
             raise changed(file, "changed after it was listed")
         return replace(file, path=taken)
 

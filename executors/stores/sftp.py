@@ -25,7 +25,14 @@ BATCH = 1000
 """The number of entries of a folder that are fetched at once."""
 
 _MISSING = (asyncssh.SFTPNoSuchFile, asyncssh.SFTPNoSuchPath)
-_LOST = (asyncssh.SFTPConnectionLost, asyncssh.SFTPNoConnection, asyncssh.DisconnectError, asyncssh.ChannelOpenError)
+_LOST = (
+    asyncssh.SFTPConnectionLost,
+    asyncssh.SFTPNoConnection,
+    asyncssh.DisconnectError,
+    asyncssh.ChannelOpenError,
+    BrokenPipeError,
+    ConnectionResetError,
+)
 Result = TypeVar("Result")
 Action = Callable[[asyncssh.SFTPClient], Awaitable[Result]]
 

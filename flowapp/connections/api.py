@@ -17,7 +17,7 @@ from flowapp.accounts.requests import Request
 from flowapp.connections.allowing import allow
 from flowapp.connections.fields import ConnectionFields, parse_connection_url
 from flowapp.connections.host_keys import confirm_host_key
-from flowapp.connections.selectors import list_connections
+from flowapp.connections.selectors import get_connection, list_connections
 from flowapp.connections.serializers import (
     AddedConnectionSerializer,
     AllowanceRequest,
@@ -109,6 +109,7 @@ class ConfirmHostKey(APIView):
     @extend_schema(request=HostKeyRequest, responses=ConnectionSerializer)
     def post(self, request: Request, name: str) -> Response:
         """Trust the host key that the last test of an SFTP server has shown."""
+        get_connection(request.workspace, name)  # before the body: a connection of others does not exist
         body = HostKeyRequest(data=request.data)
         body.is_valid(raise_exception=True)
         confirmed = confirm_host_key(request.workspace, name, body.validated_data["fingerprint"])

@@ -91,7 +91,17 @@ class SftpServer:
     _connections: list[asyncssh.SSHServerConnection] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        threading.Thread(target=self._loop.run_forever, name="sftp server", daemon=True).start()
+        self._thread = threading.Thread(target=self._serve, name="sftp server", daemon=True)
+        self._thread.start()
+
+    def _serve(self) -> None:
+        asyncio.set_event_loop(self._loop)
+        self._loop.run_forever()
+        left = asyncio.all_tasks(self._loop)
+        for task in left:
+            task.cancel()
+        self._loop.run_until_complete(asyncio.gather(*left, return_exceptions=True))
+        self._loop.close()
 
     def connection(self, **settings: object) -> StoreConnection:
         public = {"host": LOOPBACK, "port": self.port, "user": USER, "folder": "", "hostKey": self.public_key}
@@ -149,6 +159,7 @@ class SftpServer:
     def end(self) -> None:
         self.stop()
         self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join(10)
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
