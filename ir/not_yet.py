@@ -1,8 +1,6 @@
 """Features that this release can parse but not run. Documents that use them are refused."""
 
 NOT_YET: tuple[tuple[str, str], ...] = (
-    ("source connector", "gcs"),
-    ("source connector", "azure_blob"),
     ("source connector", "http_pull"),
     ("format", "xml"),
 )

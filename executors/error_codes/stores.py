@@ -30,6 +30,16 @@ CODES = (
         "Flow reads files in parts, so the server must support range requests. A proxy may remove them.",
     ),
     ErrorCode(
+        "source.name_unusable",
+        "The name of a file in the store cannot be used.",
+        "Rename the file, or change the pattern so that it does not match.",
+    ),
+    ErrorCode(
+        "source.no_versions",
+        "The store has no versions (ETags) of its files.",
+        "Remove atomicity from the source, or use a server that returns ETags. A proxy may remove them.",
+    ),
+    ErrorCode(
         "source.not_exclusive",
         "The store cannot ensure that only one run claims a file.",
         "Remove atomicity from the source, or use a server that supports conditional writes (If-None-Match) or, for "

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import ssl
 import threading
 from collections.abc import Mapping
@@ -17,11 +16,10 @@ from ssrfguard.httpx import Client
 
 from executors.connection_failures import describe_connection_failure
 from executors.errors import Failure, Terminal, Transient
+from executors.http_logs import hide_requests
 from ir.webhook_addresses import public_policy
 
-# Both log the full URL of each request, and many receivers have a secret in their URL.
-for _name in ("httpx", "httpcore"):
-    logging.getLogger(_name).setLevel(logging.WARNING)
+hide_requests()
 
 TOTAL_SECONDS = 10.0
 SILENT_SECONDS = 5.0

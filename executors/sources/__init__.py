@@ -15,6 +15,8 @@ SOURCES: KindTable[str] = KindTable(
         ("local_fs", "executors.sources.local_fs:LocalFs"),
         ("s3", "executors.sources.object_store:ObjectStore"),
         ("sftp", "executors.sources.sftp:SftpFiles"),
+        ("gcs", "executors.sources.object_store:ObjectStore"),
+        ("azure_blob", "executors.sources.object_store:ObjectStore"),
         ("postgres", "executors.sources.postgres:PostgresSource"),
         ("mysql", "executors.sources.mysql:MysqlSource"),
         ("sqlite", "executors.sources.database_file:DatabaseFile"),

@@ -23,6 +23,7 @@ from executors.sources.moving import with_suffix
 from executors.stores import open_encrypted
 from executors.stores.base import Entry, WritableStore
 from executors.stores.claims import Claim, Claims
+from executors.stores.failures import name_unusable
 from executors.stores.files import StoreFiles
 from ir.connectors import config_of
 from ir.connectors.objects import ObjectsConfig
@@ -80,6 +81,8 @@ class ObjectStore(FileSource):
         matches = compile_pattern(self._config.pattern, datetime.fromtimestamp(now, UTC))
         for entry in self._client.list(self._folder):
             if not entry.is_folder and matches(entry.name):
+                if not self._client.is_exact(entry.path):
+                    raise name_unusable(self._client.name, entry.path)
                 yield entry
 
     def _claimed(self, now: float) -> Iterator[tuple[str, Claim]]:

@@ -16,6 +16,8 @@ STORES: KindTable[str] = KindTable(
     (
         ("s3", "executors.stores.s3:open_store"),
         ("sftp", "executors.stores.sftp:open_store"),
+        ("gcs", "executors.stores.gcs:open_store"),
+        ("azure_blob", "executors.stores.azure_blob:open_store"),
     ),
 )
 

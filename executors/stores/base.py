@@ -6,7 +6,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from executors.errors import Transient
 from executors.model import SourceFile
 
 
@@ -49,6 +48,10 @@ class Store(ABC):
         """Yield the files and folders directly in a folder, page by page. `folder` is empty or ends with `/`. With
         `after`, start behind this path. Pages have an order, in pages of `page` entries; the entries of a page have
         none."""
+
+    def is_exact(self, path: str) -> bool:
+        """Return whether the other methods use the file with exactly this path, and no other one."""
+        return True
 
     @abstractmethod
     def stat(self, path: str) -> Entry | None:
@@ -117,12 +120,3 @@ class RenamingStore(Store):
     def moves_exclusively(self, folder: str) -> bool:
         """Return whether the server moves files in one step and replaces no file unasked. Creates two empty files in
         the folder and deletes them."""
-
-
-def unreachable(name: str, what: str) -> Transient:
-    """Return the failure for a store that does not respond. `what` is the failed operation, such as `listing`."""
-    return Transient(
-        "source.store_unreachable",
-        f"{name} does not respond while {what}.",
-        hint="Check the address of the connection, the network, and whether the server runs.",
-    )

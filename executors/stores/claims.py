@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field, replace
 from uuid import uuid4
 
-from executors.errors import Terminal
+from executors.errors import Terminal, Transient
 from executors.sources.base import Claimant
 from executors.stores.base import WritableStore
 
@@ -40,11 +40,20 @@ class Claim:
         return json.dumps(stored).encode()
 
 
+MOST_TRIES = 20
+"""How often a run tries to take a claim that others take and release meanwhile."""
+_NO_VERSION = "1"
+"""The version of no object."""
+
+
 def creates_exclusively(store: WritableStore, path: str) -> bool:
-    """Return whether only the first of two writes that must create a file succeeds. The file is deleted."""
+    """Return whether the store obeys conditions: only the first of two writes that must create a file succeeds, and
+    none that must replace another version. The file is deleted. Raises Terminal `source.no_versions`."""
     if not store.create(path, b"1"):
         return False
     is_exclusive = not store.create(path, b"2")
+    store.read_small(path)
+    is_exclusive = is_exclusive and not store.replace(path, b"3", _NO_VERSION)
     store.delete(path)
     return is_exclusive
 
@@ -76,11 +85,14 @@ class Claims:
 
     def take(self, name: str, file_version: str | None) -> bool:
         """Claim a file for this attempt; take over a claim of an earlier attempt. Return False if another owner has
-        it."""
+        it. Raises Terminal `source.not_exclusive`, and Transient `source.changed` if others take and release it all
+        the time."""
         self._require_exclusive()
         who = self._who
         own = Claim(who.tenant, who.pipeline, self._node, who.token or 0, who.run_id, file_version)
-        while not self._store.create(self._path(name), own.to_bytes()):
+        for _ in range(MOST_TRIES):
+            if self._store.create(self._path(name), own.to_bytes()):
+                return True
             held = self.get(name)
             if held is None:  # it was released in between
                 continue
@@ -91,7 +103,12 @@ class Claims:
                 return True
             if self._store.replace(self._path(name), replace(own, to=to).to_bytes(), held.version):
                 return True
-        return True
+        raise Transient(
+            "source.changed",
+            f"The claim of {name} changed {MOST_TRIES} times while this run tried to take it.",
+            hint="Other runs take and release it. The next attempt tries again.",
+            node=self._node,
+        )
 
     def _require_exclusive(self) -> None:
         """Refuse servers on which two runs could claim one file. Raises Terminal `source.not_exclusive`."""

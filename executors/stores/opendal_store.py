@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, NoReturn
 
@@ -16,19 +17,32 @@ from opendal.exceptions import (
     PermissionDenied,
     RangeNotSatisfied,
     RateLimited,
+    Unexpected,
 )
 from opendal.layers import RetryLayer, TimeoutLayer
 
 from executors.errors import Failure, Terminal
 from executors.formats.files import changed
 from executors.model import SourceFile
-from executors.stores.base import Entry, WritableStore, unreachable
+from executors.stores.base import Entry, WritableStore
+from executors.stores.failures import (
+    credentials_refused,
+    no_ranges,
+    no_versions,
+    permission_denied,
+    store_failed,
+    store_missing,
+    unreachable,
+)
 
 RETRIES = 2
 REQUEST_SECONDS, TRANSFER_SECONDS = 10.0, 60.0
 """The limits of a request without a body, and of one block of a transfer."""
 CHUNK_BYTES, AT_ONCE = 4 << 20, 4
 """A large read is split into requests of this size, of which so many run at once."""
+
+BATCH_ENTRIES = 1000
+"""The number of entries of a listing that are in memory."""
 
 # They have no common class but Exception.
 _ERRORS: tuple[type[Exception], ...] = tuple(
@@ -47,6 +61,9 @@ _WRONG_KEYS = frozenset(
         "TokenRefreshRequired",
     }
 )
+_WRONG_SIZE = re.compile(
+    r"reader got (?:too much data|unexpected data size).*?expect: (\d+)\s+actual: (\d+)", re.DOTALL
+)
 _NO_CONTAINER = frozenset({"NoSuchBucket", "ContainerNotFound", "PermanentRedirect"})
 
 
@@ -58,44 +75,56 @@ def operator(service: str, **settings: str) -> opendal.Operator:
 
 
 class OpendalStore(WritableStore):
-    """The objects of one bucket or container. `name` is displayed."""
+    """The objects of one bucket or container. `name` is displayed. `connect` returns the current client."""
 
-    def __init__(self, name: str, client: opendal.Operator) -> None:
-        self._name, self._client = name, client
+    def __init__(self, name: str, connect: Callable[[], opendal.Operator]) -> None:
+        self._name, self._connect = name, connect
+
+    @property
+    def _client(self) -> opendal.Operator:
+        return self._connect()
 
     @property
     def name(self) -> str:
         return self._name
 
     def list(self, folder: str, after: str = "", page: int | None = None) -> Iterator[Entry]:
-        with self._translated(f"listing {folder or '/'!r}"):
-            for found in self._client.list(folder or "/", start_after=after or None, limit=page):
-                entry = _entry(found.path, found.metadata)
-                if found.path != (folder or "/") and entry.path > after:
-                    yield entry
+        try:
+            with self._translated(f"listing {folder or '/'!r}"):
+                for found in _listed(self._client, folder or "/", start_after=after or None, limit=page):
+                    entry = self._entry(found.path, found.metadata)
+                    if found.path != (folder or "/") and entry.path > after:
+                        yield entry
+        except NotFound:  # Folders always exist.
+            raise store_missing(self._name) from None
+
+    def is_exact(self, path: str) -> bool:
+        """The driver trims paths, and URLs have no parts that are empty or dots."""
+        return path == path.strip() and not {"", ".", ".."} & set(path.split("/"))
 
     def stat(self, path: str) -> Entry | None:
         try:
             with self._translated(f"reading {path!r}"):
-                return _entry(path, self._client.stat(path))
+                return self._entry(path, self._client.stat(path))
         except NotFound:
             return None
 
     def read(self, file: SourceFile, start: int, size: int) -> bytes:
+        return self._read_part(file, start, size, _quoted(file.version))
+
+    def _read_part(self, file: SourceFile, start: int, size: int, if_match: str | None) -> bytes:
+        options: dict[str, Any] = {"chunk": CHUNK_BYTES, "concurrent": AT_ONCE} if size > CHUNK_BYTES else {}
         try:
             with self._translated(f"reading {file.name!r}"):
-                data: bytes = self._client.read(
-                    file.path,
-                    offset=start,
-                    size=size,
-                    if_match=_quoted(file.version),
-                    chunk=CHUNK_BYTES if size > CHUNK_BYTES else None,
-                    concurrent=AT_ONCE if size > CHUNK_BYTES else None,
-                )
+                data: bytes = self._client.read(file.path, offset=start, size=size, if_match=if_match, **options)
         except (ConditionNotMatch, RangeNotSatisfied):
             raise changed(file, "was replaced while it was read") from None
         except NotFound:
             raise changed(file, "was deleted") from None
+        except Unexpected as error:
+            if not _has_more_than_asked(error):
+                raise
+            raise no_ranges(self._name, file) from None
         if len(data) != size:
             raise no_ranges(self._name, file)
         return data
@@ -118,8 +147,10 @@ class OpendalStore(WritableStore):
 
     def read_small(self, path: str) -> tuple[bytes, str] | None:
         entry = self.stat(path)
-        if entry is None or entry.version is None:
+        if entry is None:
             return None
+        if entry.version is None:
+            raise no_versions(self._name)
         try:
             with self._translated(f"reading {path!r}"):
                 return self._client.read(path, if_match=_quoted(entry.version)), entry.version
@@ -137,9 +168,21 @@ class OpendalStore(WritableStore):
         with self._translated(f"deleting {path!r}"):
             self._client.delete(path)
 
+    def _entry(self, path: str, metadata: Any) -> Entry:
+        if path.endswith("/"):
+            return Entry(path)
+        modified = metadata.last_modified
+        stamp = int(modified.timestamp()) * 10**9 + modified.microsecond * 1000 if modified else 0
+        return Entry(path, metadata.content_length, stamp, self._version_of(metadata))
+
+    def _version_of(self, metadata: Any) -> str | None:
+        """Return what changes with every write of an object."""
+        etag = metadata.etag
+        return etag.strip('"') if etag else None
+
     @contextmanager
     def _translated(self, what: str) -> Iterator[None]:
-        """Translate the errors of the driver, but not those of missing or changed objects."""
+        """Translate the errors of the driver, but not those of missing or changed objects and of wrong parts."""
         try:
             yield
         except (NotFound, ConditionNotMatch, RangeNotSatisfied) as error:
@@ -147,45 +190,47 @@ class OpendalStore(WritableStore):
                 raise self._failure(error, what) from None
             raise
         except _ERRORS as error:
+            if _has_more_than_asked(error):
+                raise
             # The driver's text has addresses and headers of the request; no cause, so that no log shows it.
             raise self._failure(error, what) from None
 
     def _failure(self, error: Exception, what: str) -> Failure:
         code, text = _code(error), str(error)
         if code in _NO_CONTAINER or (isinstance(error, ConfigInvalid) and not code):
-            return Terminal(
-                "source.store_missing",
-                f"{self._name} does not exist at this address{_said(code)}.",
-                hint="Check the name, the region and the address of the connection.",
-            )
+            return store_missing(self._name, _said(code))
         if code in _WRONG_KEYS:
-            return Terminal(
-                "source.credentials_refused",
-                f"{self._name} refuses the credentials{_said(code)}.",
-                hint="Replace the secret of the connection. A key may have been revoked or have expired.",
-            )
+            return credentials_refused(self._name, _said(code))
         if isinstance(error, PermissionDenied):
-            return Terminal(
-                "source.permission_denied",
-                f"{self._name} does not permit {what}{_said(code)}.",
-                hint="Give the key of the connection this permission. Test the connection to see which ones it has.",
-            )
+            return permission_denied(self._name, what, _said(code))
         if isinstance(error, RateLimited) or " (temporary)" in text or " (persistent)" in text:
             return unreachable(self._name, what)
-        return Terminal(
-            "source.store_failed",
-            f"{self._name} fails while {what}: {type(error).__name__}{_said(code)}.",
-            hint="Check the address of the connection and its TLS certificate. Test the connection.",
-        )
+        return store_failed(self._name, what, f"{type(error).__name__}{_said(code)}")
 
 
-def no_ranges(name: str, file: SourceFile) -> Terminal:
-    """Return the failure for a server that does not return the requested part of a file."""
-    return Terminal(
-        "source.no_ranges",
-        f"{name} did not return the requested part of {file.name}.",
-        hint="Flow reads files in parts, so the server must support range requests. A proxy may remove them.",
-    )
+def _listed(client: opendal.Operator, folder: str, **options: Any) -> Iterator[Any]:
+    """Yield the entries of a folder, with the asynchronous client: the other one keeps all threads of the process from
+    running while it waits for the server."""
+    loop = asyncio.new_event_loop()
+    try:
+        entries = loop.run_until_complete(_start(client.to_async_operator(), folder, options))
+        while batch := loop.run_until_complete(_next(entries)):
+            yield from batch
+    finally:
+        loop.close()
+
+
+async def _start(client: opendal.AsyncOperator, folder: str, options: Mapping[str, Any]) -> AsyncIterator[Any]:
+    return aiter(await client.list(folder, **options))
+
+
+async def _next(entries: AsyncIterator[Any]) -> list[Any]:
+    batch: list[Any] = []
+    async for entry in entries:
+        batch.append(entry)
+        if len(batch) == BATCH_ENTRIES:
+            break
+    return batch
 
 
 def raise_unusable(name: str) -> NoReturn:
@@ -197,21 +242,14 @@ def raise_unusable(name: str) -> NoReturn:
     ) from None
 
 
-def _entry(path: str, metadata: Any) -> Entry:
-    if path.endswith("/"):
-        return Entry(path)
-    modified = metadata.last_modified
-    stamp = int(modified.timestamp()) * 10**9 + modified.microsecond * 1000 if modified else 0
-    return Entry(path, metadata.content_length, stamp, _version(metadata))
-
-
-def _version(metadata: Any) -> str | None:
-    etag = metadata.etag
-    return etag.strip('"') if etag else None
-
-
 def _quoted(version: str | None) -> str | None:
     return f'"{version}"' if version else None
+
+
+def _has_more_than_asked(error: Exception) -> bool:
+    """Return whether the server returned more than the requested part of an object."""
+    found = _WRONG_SIZE.search(str(error))
+    return bool(found and int(found[2]) > int(found[1]))
 
 
 def _code(error: Exception) -> str:

@@ -26,4 +26,4 @@ def open_store(connection: StoreConnection) -> Store:
         )
     except Exception:  # noqa: BLE001 - the driver's text may repeat a key
         raise_unusable(connection.name)
-    return OpendalStore(f"Bucket {settings['bucket']}", client)
+    return OpendalStore(f"Bucket {settings['bucket']}", lambda: client)

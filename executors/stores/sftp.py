@@ -17,7 +17,8 @@ import asyncssh
 from executors.errors import Failure, Terminal
 from executors.formats.files import changed
 from executors.model import SourceFile, StoreConnection
-from executors.stores.base import Entry, RenamingStore, unreachable
+from executors.stores.base import Entry, RenamingStore
+from executors.stores.failures import unreachable
 from executors.stores.host_keys import HostKey
 from executors.stores.ssh import HostKeyChanged, SftpSession, offered_key
 

@@ -27,7 +27,7 @@ class StoreFields:
     secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
 
 
-@sensitive_variables("fields")
+@sensitive_variables()
 def require_store(fields: StoreFields) -> dict[str, Any]:
     """Return the public fields with defaults. Raises InvalidConnection, which names the first wrong field."""
     spec = STORE_KINDS[fields.kind]
@@ -36,9 +36,15 @@ def require_store(fields: StoreFields) -> dict[str, Any]:
     if unknown := sorted(fields.secrets.keys() - known):
         raise _invalid(unknown[0], "is not a secret of this kind of connection")
     if missing := spec.missing_secret(tuple(secrets)):
-        raise _invalid(missing, "is missing")
+        others = [name for name in spec.one_of if name != missing] if missing in spec.one_of else []
+        raise _invalid(missing, " ".join(["is missing", *(f"(or {name})" for name in others)]))
+    if surplus := spec.surplus_secret(tuple(secrets)):
+        raise _invalid(surplus, f"cannot be combined with {' or '.join(n for n in spec.one_of if n != surplus)}")
     if too_long := [name for name, value in secrets.items() if len(value) > LONGEST_SECRET or "\0" in value]:
         raise _invalid(too_long[0], f"is longer than {LONGEST_SECRET:,} characters, or contains a NUL character")
+    for name, value in secrets.items():
+        if why := spec.unusable_secret(name, value):
+            raise _invalid(name, why)
     if secret := sorted(fields.settings.keys() & known):
         raise _invalid(secret[0], "is a secret, and must be given as one")
     try:

@@ -10,7 +10,7 @@ from jsonschema.protocols import Validator
 from pydantic import ValidationError
 
 from ir.config_schema import check_config
-from ir.connectors import duckdb, local_fs, mysql, postgres, s3, sftp, sqlite
+from ir.connectors import azure_blob, duckdb, gcs, local_fs, mysql, postgres, s3, sftp, sqlite
 from ir.connectors.base import Connector, SourceConfig, TargetConnector
 from ir.diagnostics import Diagnostic, diagnose
 from ir.json_schema import schema_of, validator_for
@@ -24,8 +24,8 @@ Config = TypeVar("Config", bound=SourceConfig)
 CONNECTOR_KINDS = (
     local_fs.CONNECTOR,
     s3.CONNECTOR,
-    Connector("gcs", "Objects in a Google Cloud Storage bucket."),
-    Connector("azure_blob", "Blobs in an Azure container."),
+    gcs.CONNECTOR,
+    azure_blob.CONNECTOR,
     sftp.CONNECTOR,
     Connector("http_pull", "A file fetched over https."),
     postgres.CONNECTOR,

@@ -29,6 +29,7 @@ _CODES = (
         "Write it into the schedule itself, or write the schedule as text.",
     ),
     Code("manifest.secret_in_text", "error", 'Write { env = "NAME" } and set that variable where you apply.'),
+    Code("manifest.secret_choice", "error", "Declare the one that the connection uses, and remove the other."),
     Code("manifest.env_refused", "error", "Use a variable of your own. Those of Flow hold its keys."),
 )
 MANIFEST_CODES: KindTable[Code] = KindTable("manifest code", ((code.name, code) for code in _CODES))

@@ -13,6 +13,8 @@ from ir.manifests.declared import DeclaredConnection as DeclaredConnection
 from ir.manifests.declared import EnvSecret as EnvSecret
 from ir.manifests.diagnostics import fault
 from ir.manifests.stores import STORE_KINDS
+from ir.manifests.stores.azure_blob import DeclaredAzureBlob
+from ir.manifests.stores.gcs import DeclaredGcs
 from ir.manifests.stores.mysql import DeclaredMysql
 from ir.manifests.stores.s3 import DeclaredS3
 from ir.manifests.stores.sftp import DeclaredSftp
@@ -50,7 +52,10 @@ class DeclaredWebhook(DeclaredConnection):
     secret: EnvSecret | None = Field(None, description="The environment variable with the secret that signs requests.")
 
 
-AnyConnection = Annotated[DeclaredPostgres | DeclaredWebhook | DeclaredS3 | DeclaredMysql | DeclaredSftp, ByTag("kind")]
+AnyConnection = Annotated[
+    DeclaredPostgres | DeclaredWebhook | DeclaredS3 | DeclaredGcs | DeclaredAzureBlob | DeclaredMysql | DeclaredSftp,
+    ByTag("kind"),
+]
 _KINDS: Mapping[str, type[DeclaredConnection]] = {
     "postgres": DeclaredPostgres,
     "webhook": DeclaredWebhook,

@@ -10,8 +10,11 @@ from typing import Protocol
 import pytest
 
 from executors.model import StoreConnection
-from tests.connectors.s3.server import shared_server
-from tests.connectors.s3.storage import S3Storage
+from tests.connectors.azure_blob.server import AzureServer
+from tests.connectors.gcs.server import GcsServer
+from tests.connectors.object_storage import ObjectStorage
+from tests.connectors.s3.server import S3Server
+from tests.connectors.server import StoreServer, shared_server
 from tests.connectors.sftp.server import shared_server as sftp_server
 from tests.connectors.sftp.storage import SftpStorage
 from tests.connectors.zip_archive import storage as zip_archive
@@ -85,10 +88,19 @@ def _zip_archive(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Storage:
     return zip_archive.ZipStorage(folder)
 
 
+OBJECT_STORES: dict[str, type[StoreServer]] = {server.kind: server for server in (S3Server, GcsServer, AzureServer)}
+"""By connector."""
+
+
+def object_storage(connector: str) -> ObjectStorage:
+    """Return a folder of its own in the shared server of a kind."""
+    return ObjectStorage(shared_server(OBJECT_STORES[connector]))
+
+
 STORAGES: dict[str, Callable[[Path, pytest.MonkeyPatch], Storage]] = {
     "local_fs": lambda folder, monkeypatch: Folder(folder),
     "zip_archive": _zip_archive,
-    "s3": lambda folder, monkeypatch: S3Storage(shared_server()),
+    **{name: lambda folder, monkeypatch, name=name: object_storage(name) for name in OBJECT_STORES},
     "sftp": lambda folder, monkeypatch: SftpStorage(sftp_server()),
 }
 """By connector."""

@@ -67,9 +67,9 @@ def test_every_kind_that_runs_is_in_a_valid_document():
 @pytest.mark.parametrize(("family", "name"), NOT_YET)
 def test_every_kind_that_does_not_run_has_a_case_that_refuses_it(family, name):
     refused = [case for case in list_cases("invalid") if "kind.not_available" in {d["code"] for d in case.expected}]
-    if family == "source connector" and name != "gcs":
+    if family == "source connector" and name != "http_pull":
         refused = [case for case in refused if case.name == "kind.not_available--connector"]
-        name = "gcs"
+        name = "http_pull"
     if family == "format" and name != "xml":
         refused = [case for case in refused if case.name == "kind.not_available--format"]
         name = "xml"

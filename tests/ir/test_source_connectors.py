@@ -58,6 +58,8 @@ def test_its_settings_stand_in_the_schema() -> None:
         ("local_fs", {"path": "in/", **FILES}, "in/"),
         ("s3", {"path": "in/", **FILES}, "in/"),
         ("sftp", {"path": "in/", **FILES}, "in/"),
+        ("gcs", {"path": "in/", **FILES}, "in/"),
+        ("azure_blob", {"path": "in/", **FILES}, "in/"),
         ("postgres", {"table": {"schema": "public", "name": "orders"}}, "public.orders"),
         ("postgres", {"query": "SELECT 1"}, "SELECT 1"),
     ],
@@ -72,4 +74,4 @@ def test_settings_are_not_given_as_those_of_another_connector() -> None:
     with pytest.raises(TypeError, match="postgres are not FilesConfig"):
         config_of(source, FilesConfig)
     with pytest.raises(KeyError, match="have no type yet"):
-        config_of(source.model_copy(update={"connector": "gcs"}), SourceConfig)
+        config_of(source.model_copy(update={"connector": "http_pull"}), SourceConfig)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, get_args, get_origin
 
 from pydantic.fields import FieldInfo
 
+from ir.diagnostics import Diagnostic
 from ir.manifests.declared import DeclaredConnection, EnvSecret
+from ir.manifests.diagnostics import fault
+from ir.pointers import Pointer
 
 FieldType = Literal["text", "lines", "number", "flag", "choice"]
 
@@ -35,12 +38,19 @@ class DeclaredStore(DeclaredConnection):
     text.
 
     `title` names the kind for users, and `holds` what sources read from it. Secrets are sent only to an unchanged
-    `address`, which lists names of fields.
+    `address`, which lists names of fields. Exactly one of the secrets `one_of` must be given.
     """
 
     title: ClassVar[str]
     holds: ClassVar[Literal["files", "rows"]] = "files"
     address: ClassVar[tuple[str, ...]]
+    one_of: ClassVar[tuple[str, ...]] = ()
+
+    def check(self, at: Pointer) -> Iterator[Diagnostic]:
+        secrets = {field.name: field.attribute for field in self.fields() if field.is_secret}
+        given = [name for name in self.one_of if getattr(self, secrets[name]) is not None]
+        if self.one_of and len(given) != 1:
+            yield fault("manifest.secret_choice", at, f"Exactly one of {' and '.join(self.one_of)} must be given.")
 
     @classmethod
     def name(cls) -> str:
@@ -82,7 +92,19 @@ class DeclaredStore(DeclaredConnection):
     def missing_secret(cls, given: Sequence[str]) -> str:
         """Return the name of a secret that must be given besides `given`; empty if nothing is missing."""
         missing = (field.name for field in cls.fields() if field.is_secret and field.is_required)
+        if cls.one_of and not set(cls.one_of) & set(given):
+            return cls.one_of[0]
         return next((name for name in missing if name not in given), "")
+
+    @classmethod
+    def unusable_secret(cls, name: str, value: str) -> str:
+        """Return why the value of a secret cannot be used, without the value; empty if nothing is known."""
+        return ""
+
+    @classmethod
+    def surplus_secret(cls, given: Sequence[str]) -> str:
+        """Return the name of a given secret that another one excludes; empty if there is none."""
+        return next((name for name in [name for name in cls.one_of if name in given][1:]), "")
 
 
 def _field(attribute: str, info: FieldInfo) -> StoreField:

@@ -5,65 +5,30 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from pathlib import Path
-from typing import Any
 
 import pytest
 
 from executors.errors import Failure, Terminal, Transient
-from executors.model import SourceFile, StoreConnection
-from executors.sources.base import Claimant, SourceContext
-from executors.sources.object_store import ObjectStore
+from executors.model import StoreConnection
+from executors.sources.base import Claimant
 from executors.stores import open_store
 from executors.stores.claims import Claims
 from executors.stores.opendal_store import OpendalStore
 from executors.stores.probing import list_store, probe_store
-from ir.nodes import Source
-from tests.connectors.s3.server import S3Server, new_server, shared_server
-from tests.connectors.s3.storage import S3Storage
+from tests.connectors.object_sources import LATER, code_of, only, source_of
+from tests.connectors.object_storage import ObjectStorage
+from tests.connectors.server import StoreServer, new_server
+from tests.connectors.storages import OBJECT_STORES, object_storage
 
 pytestmark = pytest.mark.slow
-LATER = 4e9
 
 
-@pytest.fixture
-def storage() -> S3Storage:
-    return S3Storage(shared_server())
+@pytest.fixture(params=OBJECT_STORES)
+def storage(request: pytest.FixtureRequest) -> ObjectStorage:
+    return object_storage(request.param)
 
 
-def source_of(
-    storage: S3Storage,
-    token: int | None = 1,
-    pipeline: str = "orders",
-    connection: StoreConnection | None = None,
-    run: str = "run",
-    tenant: str = "a",
-    **config: Any,
-) -> ObjectStore:
-    settings = {
-        "path": storage.path,
-        "pattern": {"type": "glob", "value": "*.csv"},
-        "format": {"type": "csv"},
-        "atomicity": dict(storage.atomicity),
-        **config,
-    }
-    node = Source(id="src", kind="source", connector="s3", connection="files", config=settings)
-    claimant = Claimant(pipeline, frozenset(["src"]), run, token, tenant)
-    return ObjectStore(node, SourceContext(Path(), claimant, store=connection or storage.connection))
-
-
-def only(source: ObjectStore) -> SourceFile:
-    (file,) = source.find_files(LATER)
-    return file
-
-
-def code_of(action: Callable[[], object]) -> str:
-    with pytest.raises(Failure) as failure:
-        action()
-    return failure.value.code
-
-
-def test_a_claim_names_its_owner_and_hides_the_file_from_others(storage: S3Storage) -> None:
+def test_a_claim_names_its_owner_and_hides_the_file_from_others(storage: ObjectStorage) -> None:
     storage.write("a.csv", b"id\n1\n")
     first, second = source_of(storage), source_of(storage, pipeline="others")
     listed = only(second)
@@ -75,7 +40,7 @@ def test_a_claim_names_its_owner_and_hides_the_file_from_others(storage: S3Stora
     assert second.claim(only(second))
 
 
-def test_a_pipeline_of_the_same_name_in_another_workspace_takes_no_claim_over(storage: S3Storage) -> None:
+def test_a_pipeline_of_the_same_name_in_another_workspace_takes_no_claim_over(storage: ObjectStorage) -> None:
     storage.write("a.csv", b"id\n1\n")
     ours, theirs = source_of(storage), source_of(storage, token=99, tenant="b")
     claimed = ours.claim(only(ours))
@@ -88,7 +53,7 @@ def test_a_pipeline_of_the_same_name_in_another_workspace_takes_no_claim_over(st
     assert storage.exists(".done/a.csv")
 
 
-def test_of_many_claimants_one_gets_the_file(storage: S3Storage) -> None:
+def test_of_many_claimants_one_gets_the_file(storage: ObjectStorage) -> None:
     storage.write("a.csv", b"id\n1\n")
     sources = [source_of(storage, pipeline=f"p{i}", run=f"r{i}") for i in range(16)]
     files = [only(source) for source in sources]
@@ -106,7 +71,7 @@ def test_of_many_claimants_one_gets_the_file(storage: S3Storage) -> None:
     assert len(won) == 1
 
 
-def test_a_later_attempt_takes_over_and_an_earlier_one_cannot_archive(storage: S3Storage) -> None:
+def test_a_later_attempt_takes_over_and_an_earlier_one_cannot_archive(storage: ObjectStorage) -> None:
     storage.write("a.csv", b"id\n1\n")
     early, late = source_of(storage, token=1, run="r1"), source_of(storage, token=2, run="r2")
     held = early.claim(only(early))
@@ -119,7 +84,7 @@ def test_a_later_attempt_takes_over_and_an_earlier_one_cannot_archive(storage: S
     assert (storage.exists("a.csv"), storage.exists(".done/a.csv"), storage.claimed("a.csv")) == (False, True, False)
 
 
-def test_an_archive_replaces_no_other_file(storage: S3Storage) -> None:
+def test_an_archive_replaces_no_other_file(storage: ObjectStorage) -> None:
     for content in (b"id\n1\n", b"id\n2\n"):
         storage.write("a.csv", content)
         source = source_of(storage)
@@ -137,7 +102,7 @@ class PowerCut(BaseException):
 @pytest.mark.parametrize("step", ["create", "replace", "copy", "delete"])
 @pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
 def test_an_archive_that_was_cut_off_is_finished_once(
-    storage: S3Storage, monkeypatch: pytest.MonkeyPatch, step: str, after: bool
+    storage: ObjectStorage, monkeypatch: pytest.MonkeyPatch, step: str, after: bool
 ) -> None:
     storage.write("a.csv", b"id\n1\n")
     source = source_of(storage, token=1)
@@ -167,7 +132,7 @@ def test_an_archive_that_was_cut_off_is_finished_once(
     assert not storage.exists("a.csv")
 
 
-def test_an_object_that_replaces_a_claimed_one_stays(storage: S3Storage) -> None:
+def test_an_object_that_replaces_a_claimed_one_stays(storage: ObjectStorage) -> None:
     storage.write("a.csv", b"id\n1\n")
     source = source_of(storage)
     file = source.claim(only(source))
@@ -180,7 +145,7 @@ def test_an_object_that_replaces_a_claimed_one_stays(storage: S3Storage) -> None
     assert not storage.claimed("a.csv")
 
 
-def test_a_claim_of_a_replaced_object_is_refused_and_released(storage: S3Storage) -> None:
+def test_a_claim_of_a_replaced_object_is_refused_and_released(storage: ObjectStorage) -> None:
     storage.write("a.csv", b"id\n1\n")
     source = source_of(storage)
     listed = only(source)
@@ -189,7 +154,7 @@ def test_a_claim_of_a_replaced_object_is_refused_and_released(storage: S3Storage
     assert not storage.claimed("a.csv")
 
 
-def test_a_part_of_a_replaced_object_is_never_mixed(storage: S3Storage) -> None:
+def test_a_part_of_a_replaced_object_is_never_mixed(storage: ObjectStorage) -> None:
     storage.write("big.csv", b"a" * (20 << 20))
     source = source_of(storage)
     with source.store.open(only(source)) as stream:
@@ -201,18 +166,18 @@ def test_a_part_of_a_replaced_object_is_never_mixed(storage: S3Storage) -> None:
 
 
 def test_a_server_that_replaces_what_must_not_exist_is_refused(
-    storage: S3Storage, monkeypatch: pytest.MonkeyPatch
+    storage: ObjectStorage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     storage.write("a.csv", b"id\n1\n")
     source = source_of(storage)
     file = only(source)
     monkeypatch.setattr(
-        OpendalStore, "create", lambda self, path, content: bool(self._client.write(path, content)) or True
+        type(storage.client), "create", lambda self, path, content: bool(self._client.write(path, content)) or True
     )
     assert code_of(lambda: source.claim(file)) == "source.not_exclusive"
 
 
-def test_a_reader_cannot_claim_but_reads(storage: S3Storage) -> None:
+def test_a_reader_cannot_claim_but_reads(storage: ObjectStorage) -> None:
     storage.write("a.csv", b"id\n1\n")
     reader = source_of(storage, connection=storage.server.connection("reader"))
     file = only(reader)
@@ -225,14 +190,14 @@ def test_a_reader_cannot_claim_but_reads(storage: S3Storage) -> None:
     ("connection", "code", "kind"),
     [
         (lambda server: server.connection("stranger"), "source.permission_denied", Terminal),
-        (lambda server: server.connection(accessKey="nobody"), "source.credentials_refused", Terminal),
-        (lambda server: server.connection(bucket="missing-bucket"), "source.", Terminal),
+        (lambda server: server.connection("nobody"), "source.", Terminal),
+        (lambda server: server.connection(bucket="missing", container="missing"), "source.", Terminal),
         (lambda server: server.connection(endpoint="http://127.0.0.1:9"), "source.store_unreachable", Transient),
     ],
     ids=["no permission", "unknown key", "no bucket", "nothing listens"],
 )
 def test_a_store_that_cannot_be_used_says_why(
-    storage: S3Storage, connection: Callable[[S3Server], StoreConnection], code: str, kind: type[Failure]
+    storage: ObjectStorage, connection: Callable[[StoreServer], StoreConnection], code: str, kind: type[Failure]
 ) -> None:
     source = source_of(storage, connection=connection(storage.server))
     with pytest.raises(kind) as failure:
@@ -242,7 +207,7 @@ def test_a_store_that_cannot_be_used_says_why(
     assert failure.value.__cause__ is None
 
 
-def test_a_test_of_a_connection_finds_the_permissions(storage: S3Storage) -> None:
+def test_a_test_of_a_connection_finds_the_permissions(storage: ObjectStorage) -> None:
     storage.client.create("in-the-root.csv", b"id\n")
     writer = probe_store(storage.server.connection())
     assert (writer.can_read, writer.can_move) == (True, True)
@@ -251,7 +216,8 @@ def test_a_test_of_a_connection_finds_the_permissions(storage: S3Storage) -> Non
     assert "cannot be written" in reader.notes[-1]
 
 
-def test_a_folder_is_shown_in_pages(storage: S3Storage) -> None:
+@pytest.mark.parametrize("storage", sorted(OBJECT_STORES.keys() - {"gcs"}), indirect=True)  # It repeats folders.
+def test_a_folder_is_shown_in_pages(storage: ObjectStorage) -> None:
     for i in range(7):
         storage.write(f"{i}.csv", b"id\n")
     storage.write("sub/x.csv", b"id\n")
@@ -265,15 +231,15 @@ def test_a_folder_is_shown_in_pages(storage: S3Storage) -> None:
     assert seen == [*(f"{i}.csv" for i in range(7)), "sub"]
 
 
-@pytest.fixture
-def own_server() -> Iterator[S3Server]:
-    server = new_server()
+@pytest.fixture(params=OBJECT_STORES)
+def own_server(request: pytest.FixtureRequest) -> Iterator[StoreServer]:
+    server = new_server(OBJECT_STORES[request.param])
     yield server
     server.stop()
 
 
-def test_a_server_that_stops_and_returns_is_read_again(own_server: S3Server) -> None:
-    storage = S3Storage(own_server)
+def test_a_server_that_stops_and_returns_is_read_again(own_server: StoreServer) -> None:
+    storage = ObjectStorage(own_server)
     storage.write("a.csv", b"id\n1\n")
     source = source_of(storage)
     file = only(source)
@@ -284,7 +250,7 @@ def test_a_server_that_stops_and_returns_is_read_again(own_server: S3Server) -> 
         assert stream.read() == b"id\n1\n"
 
 
-def test_claims_of_an_unknown_form_belong_to_another(storage: S3Storage) -> None:
+def test_claims_of_an_unknown_form_belong_to_another(storage: ObjectStorage) -> None:
     storage.write("a.csv", b"id\n1\n")
     storage.write(".flow-claims/a.csv", b"not JSON")
     store = open_store(storage.connection)

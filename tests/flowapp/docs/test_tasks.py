@@ -16,8 +16,9 @@ import pytest
 from executors.model import Connection
 from executors.postgres.client import connect
 from flowapp.accounts.services import ensure_workspace
-from tests.connectors.s3.server import BUCKET, shared_server
-from tests.connectors.s3.storage import S3Storage
+from tests.connectors.object_storage import ObjectStorage
+from tests.connectors.s3.server import BUCKET, S3Server
+from tests.connectors.server import shared_server
 from tests.connectors.sftp.server import PASSWORD
 from tests.connectors.sftp.server import shared_server as sftp_server
 from tests.connectors.sftp.storage import SftpStorage
@@ -133,8 +134,8 @@ def test_a_copy_has_the_rows_of_its_source(follow):
 
 @pytest.mark.slow
 def test_the_files_of_a_bucket_are_loaded_and_archived(follow, monkeypatch):
-    server = shared_server()
-    storage = S3Storage(server, path="orders/")
+    server = shared_server(S3Server)
+    storage = ObjectStorage(server, path="orders/")
     (rows,) = [block for block in read_blocks("read-files-from-a-bucket") if block.language == "csv"]
     storage.write("2026-03-01.csv", rows.text.encode())
     monkeypatch.setenv("FLOW_CONNECTION_PASSWORD", server.connection().secrets["secretKey"])

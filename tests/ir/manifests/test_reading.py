@@ -106,6 +106,12 @@ def test_a_secret_in_text_is_refused_without_repeating_it() -> None:
 
 
 WEBHOOK = 'kind = "webhook"\nurl = { env = "URL" }\nheaders = { Authorization = "Bearer x" }\n'
+AZURE = """kind = "azure_blob"
+account = "acmelanding"
+container = "orders"
+accountKey = { env = "KEY" }
+sasToken = { env = "TOKEN" }
+"""
 CASES: dict[str, dict[str, str]] = {
     "manifest.project_missing": {"pipelines/a.toml": SHORT + TO_T},
     "manifest.too_many": {"flow.toml": MINIMAL} | {f"pipelines/{i}.json": "{}" for i in range(MAX_FILES)},
@@ -122,6 +128,7 @@ CASES: dict[str, dict[str, str]] = {
         "flow.toml": FLOW_TOML.replace('"every 15m"', '{ kind = "every", interval = "15m" }') + 'jitter = "1m"\n'
     },
     "manifest.secret_in_text": {"flow.toml": MINIMAL + "[connections.w]\n" + WEBHOOK},
+    "manifest.secret_choice": {"flow.toml": MINIMAL + "[connections.w]\n" + AZURE},
     "manifest.env_refused": {"flow.toml": FLOW_TOML.replace("SHOP_PASSWORD", "FLOW_SECRET_KEY")},
 }
 

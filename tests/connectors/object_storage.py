@@ -1,4 +1,4 @@
-"""How the tests put files where the connector `s3` finds them."""
+"""How the tests put files where the connectors of object stores find them."""
 
 from __future__ import annotations
 
@@ -10,32 +10,39 @@ from uuid import uuid4
 from executors.model import StoreConnection
 from executors.stores import open_store
 from executors.stores.opendal_store import OpendalStore
-from tests.connectors.s3.server import S3Server
+from tests.connectors.proxy import Proxy
+from tests.connectors.server import StoreServer
 
 
 @dataclass
-class S3Storage:
-    """A folder of its own in the bucket of a server."""
+class ObjectStorage:
+    """A folder of its own in the bucket or container of a server."""
 
-    server: S3Server
+    server: StoreServer
     path: str = field(default_factory=lambda: f"{uuid4()}/in/")
-    connector = "s3"
+    proxy: Proxy | None = None
+    """What the product has to go through."""
     atomicity: Mapping[str, str] = field(
         default_factory=lambda: {"successFolder": ".done/", "failureFolder": ".failed/"}
     )
 
     @property
+    def connector(self) -> str:
+        return self.server.kind
+
+    @property
     def connection(self) -> StoreConnection:
-        return self.server.connection()
+        return self.server.through(self.proxy) if self.proxy else self.server.connection()
 
     @property
     def client(self) -> OpendalStore:
-        store = open_store(self.connection)
+        """The client of the tests, which always reaches the server."""
+        store = open_store(self.server.connection())
         assert isinstance(store, OpendalStore)
         return store
 
     def make(self) -> None:
-        """A bucket has no folders."""
+        """Object stores have no folders."""
 
     def write(self, name: str, content: bytes) -> Path:
         self.client._client.write(self.path + name, content)

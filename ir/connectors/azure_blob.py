@@ -1,0 +1,14 @@
+"""The `azure_blob` connector: blobs in a container of Azure, or of a server that speaks its protocol."""
+
+from __future__ import annotations
+
+from ir.connectors.base import Connector
+from ir.connectors.objects import STARTS_WITH, ObjectsConfig
+
+CONNECTOR = Connector(
+    "azure_blob",
+    "Blobs in an Azure container.",
+    ObjectsConfig,
+    connection_kind="azure_blob",
+    starts_with=STARTS_WITH,
+)

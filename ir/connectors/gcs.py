@@ -1,0 +1,14 @@
+"""The `gcs` connector: objects in a bucket of Google Cloud Storage or of a server that speaks its protocol."""
+
+from __future__ import annotations
+
+from ir.connectors.base import Connector
+from ir.connectors.objects import STARTS_WITH, ObjectsConfig
+
+CONNECTOR = Connector(
+    "gcs",
+    "Objects in a Google Cloud Storage bucket.",
+    ObjectsConfig,
+    connection_kind="gcs",
+    starts_with=STARTS_WITH,
+)

@@ -1,0 +1,1 @@
+"""An Azure Blob server for the tests."""

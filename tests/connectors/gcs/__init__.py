@@ -1,0 +1,1 @@
+"""A server of Google Cloud Storage for the tests."""
