@@ -41,7 +41,7 @@ from executors.runs.kinds import RUNS, STEPS
 from executors.runs.names import LABELS as STEP_LABELS
 from executors.runs.names import may_commit
 from executors.runs.replay_path import require_replayable
-from executors.runs.restore import UNDONE, hooks_not_run
+from executors.runs.restore import DELETED, UNDONE, hooks_not_run
 from executors.runs.step import Step
 from executors.sources.peek import peek_columns, peek_files, peek_head
 from executors.spark.address import server_name
@@ -56,6 +56,7 @@ from ir.nodes import Target
 from ir.pipeline import Pipeline
 
 __all__ = [
+    "DELETED",
     "HEAD_BYTES",
     "LEAST_ROWS",
     "LONGEST_VALUE",
@@ -122,7 +123,7 @@ __all__ = [
     "warm_up_spark",
 ]
 
-RunKindName = Literal["load", "preview", "restore", "replay", "recheck", "fix", "sample"]
+RunKindName = Literal["load", "preview", "restore", "undo", "replay", "recheck", "fix", "sample"]
 
 
 def run(kind: RunKindName, job: RunJob, ports: Ports) -> RunReport:

@@ -26,18 +26,21 @@ class RunRef:
 
 
 class Loaded(NamedTuple):
-    """The newest commit that includes a file: its token and its node."""
+    """The newest commit that includes a file: its token and its node, and whether it has deleted the file's rows."""
 
     token: int
     node: str
+    is_undone: bool = False
 
 
 class LoadKind(StrEnum):
-    """The source of the rows of a load transaction: a source, the quarantine, or a backup."""
+    """The source of the rows of a load transaction: a source, the quarantine, or a backup. `undo` deletes the rows of a
+    file; its marker names the file as done, so that no run loads it again without a request."""
 
     LOAD = "load"
     REPLAY = "replay"
     RESTORE = "restore"
+    UNDO = "undo"
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +161,8 @@ class LoadFindings:
 @dataclass(frozen=True, slots=True)
 class RestoreRecord:
     """The result of a restore. `run_id` is the run that took the backup. Files in `undone` no longer count as loaded,
-    files in `redone` count as loaded again. `others` names other pipelines and targets whose rows the restore
+    files in `redone` count as loaded again. The rows of files in `deleted` were deleted before the backup, so they are
+    loaded on request only. `others` names other pipelines and targets whose rows the restore
     removed."""
 
     run_id: str
@@ -166,6 +170,20 @@ class RestoreRecord:
     undone: tuple[str, ...]
     redone: tuple[str, ...]
     others: tuple[str, ...]
+    deleted: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class UndoRecord:
+    """The file whose rows were deleted, and their numbers by the run that had written them."""
+
+    sha256: str
+    name: str
+    rows_of_runs: Mapping[str, int]
+
+    @property
+    def rows(self) -> int:
+        return sum(self.rows_of_runs.values())
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,6 +201,7 @@ class LoadRecord:
     superseded_entries: int = 0
     row_results: Mapping[str, int] = field(default_factory=dict)
     restore: RestoreRecord | None = None
+    undo: UndoRecord | None = None
     sources: tuple[LoadedSource, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
@@ -202,8 +221,9 @@ _FORMAT = StoredJson("record of a load in flow_meta.load_commits", LoadRecord, 1
 class LoadCommit:
     """The commit marker of one target, as stored in `flow_meta.load_commits` of the target database.
 
-    `load_mode` is None for a restore. `watermark` is the target's watermark after an incremental load or a restore,
-    `read_from` the bound from which the load read. `superseded_tables` contain rejected rows that the load superseded.
+    `load_mode` is None unless rows were loaded. `watermark` is the target's watermark after an incremental load or a
+    restore, `read_from` the bound from which the load read. `superseded_tables` contain rejected rows that the load
+    superseded.
     """
 
     run_id: str

@@ -77,6 +77,17 @@ class BackupRef:
 
 
 @dataclass(frozen=True, slots=True)
+class FileUndo:
+    """The file whose rows a run deletes. `rows` maps the target nodes to the numbers of rows that were shown to the
+    user, who confirmed them."""
+
+    sha256: str
+    name: str
+    reason: str
+    rows: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
 class Backup:
     """A snapshot of a target taken before a load, as the commit marker describes it."""
 
@@ -144,9 +155,9 @@ class RunJob:
     `connections` are databases, `stores` stores of files, both by the name that nodes refer to. `webhooks` are the
     connections that hooks refer to. `waited` counts how often the run has waited for files; None
     means that it cannot wait (inline runs). `backup` identifies the backup that a restore uses, `rows` the rejected
-    rows that the run works on. `approved` maps targets to loads that earlier attempts staged and a person has approved.
-    `only_targets` are the targets that a load is for; all if there are none. `modules` are those of custom transforms,
-    by the text with which documents name them.
+    rows that the run works on, `undo` the file whose rows it deletes. `approved` maps targets to loads that earlier
+    attempts staged and a person has approved. `only_targets` are the targets that a load is for; all if there are none.
+    `modules` are those of custom transforms, by the text with which documents name them.
     """
 
     run_id: str
@@ -161,6 +172,7 @@ class RunJob:
     webhooks: Mapping[str, WebhookConnection] = field(default_factory=dict)
     backup: BackupRef | None = None
     rows: RowsRef | None = None
+    undo: FileUndo | None = None
     approved: Mapping[str, StagedLoad] = field(default_factory=dict)
     only_targets: frozenset[str] = frozenset()
     stores: Mapping[str, StoreConnection] = field(default_factory=dict)

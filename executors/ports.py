@@ -51,6 +51,9 @@ class LoadUnits(Protocol):
     def undo(self, hashes: Iterable[str], reason: str) -> None:
         """Record that loads of these files are undone, so that the next run loads the files again."""
 
+    def mark_deleted(self, hashes: Iterable[str], reason: str) -> None:
+        """Record that the rows of these files were deleted: no run loads the files again without a request."""
+
     def fail(self, node: str, files: Mapping[str, SourceFile], reason: str) -> None:
         """Record that these files (by hash) failed to load, whether or not a target needed them. Earlier loads of the
         files stay recorded.

@@ -61,6 +61,7 @@ INSTALLED_APPS = [
     "flowapp.channels",
     "flowapp.runs",
     "flowapp.backups",
+    "flowapp.undos",
     "flowapp.manifests",
     "flowapp.watermarks",
     "flowapp.triggers",

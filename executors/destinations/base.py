@@ -23,7 +23,7 @@ from executors.destinations.rejected_rows import RejectedRowsHandler
 from executors.effects import Effect, NullRates
 from executors.errors import Terminal
 from executors.load_record import LoadCommit, Loaded, RunRef
-from executors.model import BackupRef, Connection, Destination, RunJob, SourceField, StageColumn, TaskCount
+from executors.model import BackupRef, Connection, Destination, FileUndo, RunJob, SourceField, StageColumn, TaskCount
 from executors.ports import LoadUnits
 from executors.reading import Reading
 from executors.report import CheckReport
@@ -50,7 +50,8 @@ class Capabilities:
 
     `checks` are dataset checks; `hooks` run before and after a load; `previews` report what a load would change, and
     `holds` compare that with limits. `quarantine` stores rejected rows, `rejected_rows` fixes and replays them,
-    `samples` are stored beside the target, and `undo` restores a table from the backup of a load. `unions` are loads of
+    `samples` are stored beside the target, and `undo` restores a table from the backup of a load or deletes
+    the rows of a file. `unions` are loads of
     the rows of several sources.
     """
 
@@ -98,16 +99,21 @@ class SampledRow(NamedTuple):
 
 
 class Undo(Protocol):
-    """A restore of a table from the backup of a load."""
+    """Undoes loads of a table: restores it from the backup of a load, or deletes the rows of a file."""
 
     def interrupt(self) -> None:
         """Cancel the current statement of the destination, from another thread."""
 
     def fence(self) -> None:
-        """Prevent older attempts from restoring. Raises LeaseLost if a newer attempt has done the same."""
+        """Prevent older attempts from changing the table. Raises LeaseLost if a newer attempt has done the same."""
 
     def restore(self, backup: BackupRef, units: LoadUnits) -> LoadCommit:
         """Restore the backup and write the returned marker in one transaction. It happens at most once."""
+
+    def delete_file(self, undo: FileUndo) -> LoadCommit:
+        """Delete the rows of a file and write the returned marker in one transaction. It happens at most once. Raises
+        Terminal if their number is not the given one, or if deleting them would not restore the table to its state
+        without the file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,8 +271,8 @@ class DestinationHandler(ABC):
     # --- undo -------------------------------------------------------------------------------------------------
 
     def open_undo(self, job: RunJob, run: RunRef, target: Target) -> AbstractContextManager[Undo]:
-        """Connect to a target whose table will be restored to its state before a load."""
-        raise self.unsupported("backups")
+        """Connect to a target whose loads will be undone."""
+        raise self.unsupported("undoing loads")
 
     # --- trace ------------------------------------------------------------------------------------------------
 

@@ -11,6 +11,60 @@ CODES = (
         "The pipeline asks for something that its destination cannot do.",
         "Remove this from the pipeline, or choose another destination.",
     ),
+    ErrorCode(
+        "undo.aggregated",
+        "A file with aggregated rows cannot be undone.",
+        "Restore a backup of the table, or load the other files into an empty table.",
+        status=409,
+    ),
+    ErrorCode(
+        "undo.cascades",
+        "Deleting the rows of the file would change other tables.",
+        "Restore a backup of the table, or change the foreign keys.",
+        status=409,
+    ),
+    ErrorCode(
+        "undo.columns_missing",
+        "The table does not record which file its rows came from.",
+        "Restore a backup of the table; add the columns for files that are loaded from now on.",
+        status=409,
+    ),
+    ErrorCode(
+        "undo.count_slow",
+        "The rows of the file could not be counted in time.",
+        "Create an index on _source_file_hash, then try again.",
+        status=409,
+    ),
+    ErrorCode("undo.done", "The file is undone already.", "To load it again, choose Load again.", status=409),
+    ErrorCode(
+        "undo.load_mode",
+        "The load mode does not allow a file to be undone.",
+        "Restore a backup of the table.",
+        status=409,
+    ),
+    ErrorCode("undo.not_loaded", "The pipeline has not loaded the file.", "There is nothing to undo.", status=409),
+    ErrorCode(
+        "undo.referenced",
+        "Rows of another table refer to rows of the file.",
+        "Delete the rows that refer to them first.",
+        status=409,
+    ),
+    ErrorCode(
+        "undo.rows_changed",
+        "The file has another number of rows than was shown.",
+        "Look at the numbers again, then undo the file.",
+        status=409,
+    ),
+    ErrorCode(
+        "undo.rows_survived",
+        "A trigger or a rule prevents rows from being deleted.",
+        "Check the DELETE triggers and rules of the table.",
+        status=409,
+    ),
+    ErrorCode("undo.table_gone", "The table does not exist any more.", "There is nothing to undo.", status=409),
+    ErrorCode(
+        "undo.target_gone", "The pipeline no longer has the target.", "Add it again, then undo the file.", status=409
+    ),
     ErrorCode("staging.lost", "The staged rows are gone.", "The source is read again.", status=503),
     ErrorCode(
         "staging.types_differ",

@@ -33,9 +33,10 @@ AND c.undone_by IS NOT NULL AND c.token < b.token AND c.run_id <> ALL (b.undone)
 RETURNING c.run_id, c.reject_tables || c.superseded_tables"""
 
 _HELD = """
-SELECT DISTINCT unnest(c.files_done) FROM flow_meta.load_commits c, flow_meta.backups b
+SELECT DISTINCT ON (f.sha256) f.sha256, c.kind = 'undo' FROM flow_meta.load_commits c
+CROSS JOIN unnest(c.files_done) AS f(sha256), flow_meta.backups b
 WHERE b.run_id = %(run)s AND b.node = %(node)s AND c.tenant = b.tenant AND c.pipeline = b.pipeline AND c.node = b.node
-AND c.undone_by IS NULL"""
+AND c.undone_by IS NULL ORDER BY f.sha256, c.token DESC"""
 
 _NEWEST = """
 SELECT f.sha256, max(c.token) FROM flow_meta.load_commits c CROSS JOIN unnest(c.files_done) AS f(sha256)
@@ -55,9 +56,12 @@ def keep_undone(conn: Conn, ref: BackupRef) -> None:
     conn.execute(_KEEP_UNDONE, _values(ref))
 
 
-def put_files_back(conn: Conn, run: RunRef, ref: BackupRef) -> tuple[set[str], set[str]]:
-    """Restore which loads count to the state at the time of the backup. Return the files that counted as loaded before,
-    and those that count now.
+Held = dict[str, bool]
+"""The files of commits that count, each with whether the newest of them has deleted its rows."""
+
+
+def put_files_back(conn: Conn, run: RunRef, ref: BackupRef) -> tuple[Held, Held]:
+    """Restore which loads count to the state at the time of the backup. Return the files before and after.
 
     Markers are not deleted: they record that their runs committed, and a later backup may be restored after an earlier
     one. The next run reads the rejected rows of undone loads again with their files.
@@ -86,8 +90,8 @@ def others_since(conn: Conn, ref: BackupRef, table: TableName) -> tuple[str, ...
     return tuple(words for (words,) in conn.execute(_OTHERS, {**_values(ref), **now}).fetchall())
 
 
-def _held(conn: Conn, ref: BackupRef) -> set[str]:
-    return {sha256 for (sha256,) in conn.execute(_HELD, _values(ref)).fetchall()}
+def _held(conn: Conn, ref: BackupRef) -> Held:
+    return dict(conn.execute(_HELD, _values(ref)).fetchall())
 
 
 def _values(ref: BackupRef) -> Mapping[str, str]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from psycopg import sql
@@ -102,7 +102,8 @@ def take_backup(conn: Conn, run: RunRef, table: TableName) -> Backup:
 @dataclass(frozen=True, slots=True)
 class Restored:
     """The result of a restore: the numbers of deleted and restored rows, the files that count as loaded now, and which
-    of them did not count before (`redone`) or do not count any more (`undone`). `others` names pipelines and targets
+    of them did not count before (`redone`) or do not count any more (`undone`). Files in `deleted` have no rows again,
+    because a user had deleted them. `others` names pipelines and targets
     whose rows the restore removed."""
 
     rows_before: int
@@ -110,6 +111,7 @@ class Restored:
     files: tuple[str, ...]
     undone: tuple[str, ...]
     redone: tuple[str, ...]
+    deleted: tuple[str, ...]
     others: tuple[str, ...]
 
 
@@ -130,8 +132,15 @@ def restore_backup(conn: Conn, run: RunRef, ref: BackupRef, table: TableName) ->
     rows_before = _replace_rows(conn, run, ref, table, columns, rows)
     restore_watermark(conn, run, ref)
     before, now = put_files_back(conn, run, ref)
-    files, undone, redone = (tuple(sorted(found)) for found in (now, before - now, now - before))
-    return Restored(rows_before, rows, files, undone, redone, others)
+    files, had = _with_rows(now), _with_rows(before)
+    deleted = (now.keys() - files) - (before.keys() - had)
+    sets = (files, before.keys() - now.keys(), files - had, deleted)
+    loaded, undone, redone, deleted_again = (tuple(sorted(found)) for found in sets)
+    return Restored(rows_before, rows, loaded, undone, redone, deleted_again, others)
+
+
+def _with_rows(held: Mapping[str, bool]) -> set[str]:
+    return {sha256 for sha256, is_deleted in held.items() if not is_deleted}
 
 
 @translate()

@@ -9,7 +9,7 @@ from psycopg import sql
 from psycopg.rows import dict_row
 
 from executors.errors import Transient
-from executors.load_record import LoadCommit, Loaded, RunRef, TableIdentity
+from executors.load_record import LoadCommit, Loaded, LoadKind, RunRef, TableIdentity
 from executors.postgres.client import translate
 from executors.postgres.commit_rows import commit_of, row_of
 from executors.postgres.ddl import Conn, body, create_table, ddl, ensure_schema, exists
@@ -77,7 +77,7 @@ _HAS_READ = """({commit}.kind <> 'restore' AND (
 """Whether a commit has read the file `f` from a source that is not among the given ones, or that is not known."""
 
 _FILES_LOADED = sql.SQL("""
-SELECT DISTINCT ON (f.sha256) f.sha256, c.token, c.node
+SELECT DISTINCT ON (f.sha256) f.sha256, c.token, c.node, c.kind = 'undo'
 FROM flow_meta.load_commits c CROSS JOIN unnest(c.files_done) AS f(sha256)
 WHERE c.tenant = %s AND c.pipeline = %s AND c.undone_by IS NULL AND f.sha256 = ANY(%s)
 AND (c.node = %s OR (c.node <> ALL(%s)
@@ -118,7 +118,7 @@ def files_loaded(
             _FILES_LOADED,
             [tenant, pipeline, list(hashes), node, list(others), *table, now.oid, *([list(other_sources)] * 3)],
         ).fetchall()
-    return {sha256: Loaded(token, by) for sha256, token, by in rows}
+    return {sha256: Loaded(token, by, is_undone) for sha256, token, by, is_undone in rows}
 
 
 @translate()
@@ -126,8 +126,8 @@ def last_files(
     conn: Conn, tenant: str, pipeline: str, node: str, source: str | None = None
 ) -> tuple[int, frozenset[str]] | None:
     """Return token and files of the newest commit of this node that no restore has undone; None before the first.
-    Commits of replays are ignored, because replayed rows have no file of their own. With a `source`, only its files are
-    returned."""
+    Commits of replays are ignored, because replayed rows have no file of their own. After a file was undone there are
+    no files: the table has not the rows of all of them. With a `source`, only its files are returned."""
     with conn.transaction(), conn.cursor(row_factory=dict_row) as cursor:
         row = cursor.execute(
             "SELECT * FROM flow_meta.load_commits WHERE tenant = %s AND pipeline = %s AND node = %s"
@@ -137,6 +137,8 @@ def last_files(
     if row is None:
         return None
     commit = commit_of(row)
+    if commit.kind is LoadKind.UNDO:
+        return commit.token, frozenset()
     return commit.token, frozenset(commit.files_done if source is None else commit.files_of(source))
 
 

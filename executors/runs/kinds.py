@@ -16,11 +16,13 @@ from executors.runs.replay import REPLAY_RUN, replay_rows
 from executors.runs.restore import RESTORE_RUN, restore_pipeline
 from executors.runs.sample import SAMPLE_RUN, sample_pipeline
 from executors.runs.step import Step
+from executors.runs.undo import UNDO_RUN, undo_file
 
 STEPS: Mapping[str, tuple[Step[Any], ...]] = {
     "load": LOAD_RUN.steps,
     "preview": PREVIEW_RUN.steps,
     "restore": RESTORE_RUN,
+    "undo": UNDO_RUN,
     "replay": REPLAY_RUN.steps,
     "recheck": RECHECK_RUN.steps,
     "fix": FIX_RUN.steps,
@@ -32,6 +34,7 @@ RUNS: Mapping[str, Callable[[RunJob, Ports], RunReport]] = {
     "load": run_pipeline,
     "preview": preview_pipeline,
     "restore": restore_pipeline,
+    "undo": undo_file,
     "replay": replay_rows,
     "recheck": recheck_rows,
     "fix": fix_rows,

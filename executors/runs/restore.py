@@ -19,6 +19,7 @@ from executors.runs.steps.progress import log_commit
 from ir.nodes import Target
 
 UNDONE = "A backup was restored; the next run loads it again."
+DELETED = "A backup was restored that was taken after its rows were deleted."
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +76,7 @@ def note_files(state: RestoreState) -> RestoreState:
     if (restore := state.committed.record.restore) is not None:
         state.ports.units.undo(restore.undone, UNDONE)
         state.ports.units.finish(restore.redone)
+        state.ports.units.mark_deleted(restore.deleted, DELETED)
     return state
 
 

@@ -27,13 +27,16 @@ from ir.nodes import Source, Target
 from ir.words import counted
 
 Scanner = Callable[[Source, Sequence[SourceFile], FileStore], list[FileScan]]
+LOADED = "The same content was already loaded."
+DELETED = "The same content was loaded and undone. To load it, choose Load again."
 
 
 @dataclass(slots=True)
 class _Opened:
     """The files of one source in one run. They are fixed, so that every target reads the same files.
 
-    `claimed` are the files that still need to be archived, `wanted` the hashes of files that some target had to load.
+    `claimed` are the files that still need to be archived, `wanted` the hashes of files that some target had to load,
+    `deleted` those whose rows a user has deleted from a target, so that they are not loaded again.
     """
 
     source: Source
@@ -42,6 +45,7 @@ class _Opened:
     scans: list[FileScan] = field(default_factory=list)
     warnings: list[RunWarning] = field(default_factory=list)
     wanted: set[str] = field(default_factory=set)
+    deleted: set[str] = field(default_factory=set)
     missed: bool = False
 
     @property
@@ -78,9 +82,10 @@ class FileSourceReader:
 
     def nothing_new(self, source: Source) -> str:
         opened = self._opened[source.id]
-        return (
-            "No file was found." if opened.missed else f"Every matching file ({len(opened.scans):,}) is loaded already."
-        )
+        if opened.missed:
+            return "No file was found."
+        text = f"Every matching file ({len(opened.scans):,}) is loaded already"
+        return f"{text}, or was undone ({len(opened.deleted):,})." if opened.deleted else f"{text}."
 
     def archive_loaded(self, source: Source, target_runs: Sequence[TargetRun]) -> None:
         commits = [set(target_run.commit.files_of(source.id)) for target_run in target_runs if target_run.commit]
@@ -138,6 +143,7 @@ class FileSourceReader:
             return [] if all(last[0] > token for token in forgotten.values()) else opened.scans
         loaded = self._loaded(target_run, opened)
         known = {sha256: by.node for sha256, by in loaded.items() if by.token > forgotten.get(sha256, -1)}
+        self._note_deleted(opened, {sha256 for sha256 in known if loaded[sha256].is_undone})
         if known and not target_run.table_exists:
             raise _table_gone(target_run.path.target, len(known))
         if known and (other := self._loaded_elsewhere(target_run)):
@@ -146,6 +152,13 @@ class FileSourceReader:
             target_run, opened, [node for node in known.values() if node != target_run.path.target.id]
         )
         return [scan for scan in opened.scans if scan.sha256 not in known]
+
+    def _note_deleted(self, opened: _Opened, hashes: Collection[str]) -> None:
+        for scan in opened.scans:
+            if scan.sha256 in hashes and scan.sha256 not in opened.deleted:
+                text = f"{scan.file.name} was undone and is not loaded. To load it, choose Load again."
+                self._ports.events.log("info", text, opened.source.id)
+        opened.deleted |= set(hashes)
 
     def _loaded(self, target_run: TargetRun, opened: _Opened) -> Mapping[str, Loaded]:
         return target_run.handler.find_loaded(self._job, target_run, opened.source.id, opened.hashes)
@@ -200,7 +213,8 @@ class FileSourceReader:
     def _skip_unwanted(self, opened: _Opened) -> None:
         for scan in opened.scans:
             if scan.sha256 not in opened.wanted:
-                self._ports.units.skip(opened.source.id, scan.file, scan.sha256, "The same content was already loaded.")
+                reason = DELETED if scan.sha256 in opened.deleted else LOADED
+                self._ports.units.skip(opened.source.id, scan.file, scan.sha256, reason)
 
     def _archive_unopened(self, source: Source, loaded: Collection[str]) -> None:
         """Archive files that an earlier attempt of this run had claimed and loaded before it ended."""

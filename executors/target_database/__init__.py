@@ -5,6 +5,7 @@ Every function takes a `Connection` and opens its own session; sessions, cursors
 `executors.api`.
 """
 
+from executors.postgres.file_rows import FileRows, RunRows
 from executors.postgres.first_rows import FirstRows
 from executors.postgres.moved_state import WrittenState
 from executors.postgres.plan import FILLED
@@ -37,6 +38,7 @@ from executors.rejected_rows import RejectedRow
 from executors.rejects import GROUP
 from executors.table_name import TableName
 from executors.target_database.commits import fence_and_find_commits
+from executors.target_database.file_rows import preview_undo
 from executors.target_database.first_rows import read_first_rows
 from executors.target_database.inspection import (
     ConnectionCheck,
@@ -100,6 +102,7 @@ __all__ = [
     "Entry",
     "EntryOrder",
     "EntryQuery",
+    "FileRows",
     "FirstRows",
     "Group",
     "LoadedRow",
@@ -111,6 +114,7 @@ __all__ = [
     "Row",
     "RowPreview",
     "RowSearch",
+    "RunRows",
     "SampleRow",
     "SearchResult",
     "ServerIdentity",
@@ -144,6 +148,7 @@ __all__ = [
     "plan_quarantine",
     "plan_structure",
     "plan_watermark_move",
+    "preview_undo",
     "read_first_rows",
     "read_identity",
     "read_moved_state",

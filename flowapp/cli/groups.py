@@ -22,6 +22,7 @@ GROUPS = (
     "flowapp.runs.cli.pipeline",
     "flowapp.watermarks.cli.watermark",
     "flowapp.triggers.cli.trigger",
+    "flowapp.files.cli.files",
     "flowapp.backups.cli.backups",
     "flowapp.connections.cli.connection",
     "flowapp.modules.cli.module",

@@ -64,6 +64,7 @@ CODES = (
         "Find out which installation is the right one before anything is loaded.",
     ),
     ErrorCode("file.unknown", "The file does not exist here.", "The Files page lists all files.", status=404),
+    ErrorCode("file.state_unknown", "Files do not have this state.", "Use a state that the message lists."),
     ErrorCode("file.unreadable", "A file cannot be read.", "Check the path and the permissions of the file."),
     ErrorCode(
         "transforms.node_missing",
@@ -102,6 +103,8 @@ CODES = (
     ErrorCode("leave_out.not_failed", "Only failed files can be skipped.", "Skip a file after it has failed."),
     ErrorCode("load_again.busy", "A run is loading the file.", "Wait for its run to end.", status=409),
     ErrorCode("load_again.never_loaded", "The pipeline has never loaded the file.", "Run the pipeline."),
+    ErrorCode("undo.busy", "A run is loading or undoing the file.", "Wait for its run to end.", status=409),
+    ErrorCode("undo.rows_unknown", "The number of rows to delete is missing.", "Look at it first."),
     ErrorCode("purge.days_invalid", "The number of days is too large.", "Use a smaller number of days."),
     ErrorCode(
         "purge.search",

@@ -20,11 +20,14 @@ from flowapp.accounts.roles import ROWS_VIEW
 from flowapp.api.bodies import Reason, read_reason
 from flowapp.api.paging import FlowCursorPagination
 from flowapp.api.queries import read_query
+from flowapp.api.serializers import QueuedRunSerializer
 from flowapp.files.serializers import (
     DetectionSerializer,
     DetectRequest,
     FileFilter,
     FileSerializer,
+    UndoPreviewSerializer,
+    UndoRequest,
     UploadedSerializer,
     UploadRequest,
 )
@@ -32,7 +35,9 @@ from flowapp.pipelines.selectors import get_pipeline
 from flowapp.runs.load_units.models import LoadUnit
 from flowapp.runs.load_units.selectors import NEWEST_FIRST, get_unit, list_units
 from flowapp.runs.load_units.services import leave_out, load_file_again
+from flowapp.runs.models import Trigger
 from flowapp.runs.selectors import get_run
+from flowapp.undos.services import preview, undo_file
 from flowapp.uploads.heads import read_head
 from flowapp.uploads.services import keep_upload, uploaded_file
 
@@ -99,10 +104,31 @@ class LeaveOut(APIView):
         return Response(FileSerializer(leave_out(found, read_reason(request))).data)
 
 
+class Undo(APIView):
+    permission_classes = (workspace_role(read="editor", write="editor"),)
+
+    @extend_schema(responses=UndoPreviewSerializer)
+    def get(self, request: Request, unit: UUID) -> Response:
+        """Count the rows that an undo of this file would delete. Changes nothing."""
+        return Response(UndoPreviewSerializer(preview(get_unit(request.workspace, unit))).data)
+
+    @extend_schema(request=UndoRequest, responses={202: QueuedRunSerializer})
+    def post(self, request: Request, unit: UUID) -> Response:
+        """Delete the rows that the pipeline has loaded from this file. `rows` is their number as GET returns it."""
+        asked = UndoRequest(data=request.data)
+        asked.is_valid(raise_exception=True)
+        found = get_unit(request.workspace, unit)
+        user = request.user if isinstance(request.user, User) else None
+        given = asked.validated_data
+        run = undo_file(found, given["reason"], given["rows"], Trigger.API, user=user)
+        return Response(QueuedRunSerializer(run).data, status.HTTP_202_ACCEPTED)
+
+
 urlpatterns = [
     path("files/", Files.as_view(), name="files"),
     path("files/upload/", UploadFile.as_view(), name="upload_file"),
     path("files/detect/", DetectSettings.as_view(), name="detect_settings"),
     path("files/<uuid:unit>/load-again/", LoadAgain.as_view(), name="load_again"),
+    path("files/<uuid:unit>/undo/", Undo.as_view(), name="undo_file"),
     path("files/<uuid:unit>/leave-out/", LeaveOut.as_view(), name="leave_out"),
 ]

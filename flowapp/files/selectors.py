@@ -12,7 +12,7 @@ from django.db.models import Exists, OuterRef, QuerySet
 
 from flowapp.accounts.models import Workspace
 from flowapp.runs.load_units.headers import Comparison, compare_with_previous
-from flowapp.runs.load_units.models import LoadUnit, UnitRun, UnitState
+from flowapp.runs.load_units.models import DONE, LoadUnit, UnitRun, UnitState
 from flowapp.runs.load_units.selectors import NEWEST_FIRST, rows_read
 from flowapp.uploads.heads import open_inside
 from flowapp.uploads.models import Upload
@@ -57,8 +57,8 @@ class FileDetail:
 
     @property
     def is_loaded(self) -> bool:
-        """Return whether a pipeline has loaded the bytes or is loading them."""
-        return any(unit.state in (UnitState.COMMITTED, UnitState.PROCESSING) for unit, _ in self.units)
+        """Return whether a pipeline has loaded the bytes, even if it was undone since, or is loading them."""
+        return any(unit.state in (*DONE, UnitState.PROCESSING) for unit, _ in self.units)
 
     @property
     def can_be_deleted(self) -> bool:

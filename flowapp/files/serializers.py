@@ -50,6 +50,42 @@ class FileSerializer(CamelSerializer[LoadUnit]):
         return is_to_be_loaded_again(unit)
 
 
+class UndoTargetSerializer(CamelSerializer[Any]):
+    """What an undo would delete from one target."""
+
+    node = serializers.CharField()
+    table = serializers.CharField(source="found.table")
+    rows = serializers.IntegerField(source="found.rows", help_text="The rows that would be deleted.")
+    missing = serializers.IntegerField(
+        source="found.missing", help_text="Rows of the same runs that the table no longer has as they were loaded."
+    )
+    others = serializers.IntegerField(
+        source="found.others", help_text="Rows of the same bytes that stay, because another pipeline wrote them last."
+    )
+    unattributed = serializers.IntegerField(
+        source="found.unattributed", help_text="Replayed rows that stay, because their file is not recorded."
+    )
+    triggers = serializers.ListField(
+        child=serializers.CharField(), source="found.triggers", help_text="Triggers that run when rows are deleted."
+    )
+    runs = serializers.ListField(child=serializers.IntegerField(), help_text="The numbers of the runs that loaded it.")
+
+
+class UndoPreviewSerializer(CamelSerializer[Any]):
+    """What an undo of a file would delete."""
+
+    file = serializers.UUIDField(source="unit.pk")
+    name = serializers.CharField(source="unit.name")
+    pipeline = serializers.CharField(source="unit.pipeline.slug")
+    rows = serializers.IntegerField(help_text="The rows that would be deleted from all targets.")
+    targets = UndoTargetSerializer(many=True)
+
+
+class UndoRequest(CamelSerializer[Any]):
+    reason = serializers.CharField(max_length=2000)
+    rows = serializers.IntegerField(min_value=0, help_text="The number of rows to delete, as the preview shows it.")
+
+
 # --- detection ---------------------------------------------------------------------------------------------------
 
 FORMAT_TYPES = tuple(tag_of(kind, "type") for kind in READABLE)

@@ -123,6 +123,7 @@ def make_job(claim: Claim, run: Run, can_wait: bool) -> RunJob:
         approved=approved_loads(run),
         backup=run_kind_of(run).backup(run),
         rows=run_kind_of(run).rows(run),
+        undo=run_kind_of(run).undo(run),
         only_targets=frozenset(run.only_targets),
         modules=resolve_modules(run.workspace, document),
         waited=run.waits if can_wait and run.may_wait_for_files and run_kind_of(run).counts else None,

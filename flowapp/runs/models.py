@@ -57,13 +57,14 @@ class RunKind(models.TextChoices):
     LOAD = "load"
     PREVIEW = "preview"
     RESTORE = "restore"
+    UNDO = "undo"
     REPLAY = "replay"
     RECHECK = "recheck"
     FIX = "fix"
     SAMPLE = "sample"
 
 
-COUNTED = (RunKind.LOAD, RunKind.RESTORE, RunKind.REPLAY)
+COUNTED = (RunKind.LOAD, RunKind.RESTORE, RunKind.UNDO, RunKind.REPLAY)
 """Kinds that count as runs of their pipeline: one at a time, numbered from 1, shown as its last run, and with alerts.
 All other kinds share a separate series of numbers."""
 

@@ -12,7 +12,7 @@ from django.db import transaction
 from django.db.models import F
 from django.db.models.functions import Now
 
-from executors.api import UNDONE, Held, LoadCommit, report_commits
+from executors.api import DELETED, UNDONE, Held, LoadCommit, report_commits
 from executors.errors import Cancelled, LeaseLost, TargetBusy, Terminal, WaitForFiles
 from executors.report import RunReport
 from flowapp.alerts.services import raise_alert, resolve_by
@@ -25,7 +25,7 @@ from flowapp.runs.broker import send_next_of
 from flowapp.runs.holds import approved_loads, drop_approved, hold_run
 from flowapp.runs.leases import Claim, WorkerStopping, claim_run
 from flowapp.runs.load_units.models import UnitState
-from flowapp.runs.load_units.services import finish_units, release_units, undo_units
+from flowapp.runs.load_units.services import finish_units, mark_deleted, release_units, undo_units
 from flowapp.runs.models import CLAIMABLE, UNSUCCESSFUL, Run, State
 from flowapp.runs.reports import save_commit, save_report
 from flowapp.runs.row_count_anomalies import watch_row_counts
@@ -266,13 +266,16 @@ def _finish_loaded(claim: Claim, run: Run, commits: Sequence[LoadCommit], error:
 
 
 def _finalize_files(run: Run, commit: LoadCommit) -> None:
-    """Set the state of files from the commit marker alone. A restore may have undone some loads."""
-    restore = commit.record.restore
-    if restore is None:
+    """Set the state of files from the commit marker alone. The run may have undone loads."""
+    restore, undo = commit.record.restore, run_kind_of(run).undo(run)
+    if undo is not None:
+        mark_deleted(run, commit.files_done, undo.reason)
+    elif restore is None:
         finish_units(run, commit.files_done)
     else:
         undo_units(run, restore.undone, UNDONE)
         finish_units(run, restore.redone)
+        mark_deleted(run, restore.deleted, DELETED)
 
 
 def _end(claim: Claim, run: Run, state: State, reported: Mapping[str, Any], error: FlowError | None) -> None:

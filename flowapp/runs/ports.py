@@ -133,6 +133,10 @@ class DatabaseUnits:
         with _guarded(self._claim):
             load_units.undo_units(self._run, hashes, reason)
 
+    def mark_deleted(self, hashes: Iterable[str], reason: str) -> None:
+        with _guarded(self._claim):
+            load_units.mark_deleted(self._run, hashes, reason)
+
     def fail(self, node: str, files_by_hash: Mapping[str, SourceFile], reason: str) -> None:
         with _guarded(self._claim):
             load_units.fail_units(self._run, node, files_by_hash, redact(reason))

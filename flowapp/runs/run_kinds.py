@@ -9,7 +9,7 @@ from typing import Any, cast
 
 from executors.api import Ports, RunKindName, list_steps
 from executors.api import run as run_attempt
-from executors.model import BackupRef, RowsRef, RunJob
+from executors.model import BackupRef, FileUndo, RowsRef, RunJob
 from executors.report import RunReport
 from flowapp.registrations import load_registrations
 from flowapp.runs.models import COUNTED, Run, RunKind
@@ -42,7 +42,8 @@ class RunKindSpec:
     `loads` means that it loads the source through all nodes, so that its success resolves the pipeline's alerts.
     `shows_effects` means that its result is what a load would change. `fixes` means that it computes an expression for
     rejected rows, `changes_nothing` that it has no effect. `backup` returns the backup that a run restores, `rows` the
-    rejected rows that it processes; `over_rows` describes such a run on its page. `page_context` returns the additional
+    rejected rows that it processes, `undo` the file whose rows it deletes; `over_rows` describes a run over rejected
+    rows on its page. `page_context` returns the additional
     context of its page. `tag` marks it in lists, and `again` is the label of the button that runs the pipeline after
     it."""
 
@@ -57,6 +58,7 @@ class RunKindSpec:
     again: str = "Run again"
     backup: Callable[[Run], BackupRef | None] = lambda run: None
     rows: Callable[[Run], RowsRef | None] = lambda run: None
+    undo: Callable[[Run], FileUndo | None] = lambda run: None
     over_rows: OverRows | None = None
     page_context: Callable[[HtmxRequest, Run], dict[str, Any]] = lambda request, run: {}
 

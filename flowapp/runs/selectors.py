@@ -136,7 +136,9 @@ def run_ahead(run: Run) -> Run | None:
 def get_run(workspace: Workspace, run_id: UUID | str) -> Run:
     """Return a run of this workspace, of any kind. Raises FlowError."""
     try:
-        runs = Run.objects.filter(workspace=workspace).select_related("restore__backup__run", "retry_of")
+        runs = Run.objects.filter(workspace=workspace).select_related(
+            "restore__backup__run", "file_undo__unit", "retry_of"
+        )
         return _with_names(runs).get(pk=UUID(str(run_id)))
     except (Run.DoesNotExist, ValueError):
         raise FlowError(

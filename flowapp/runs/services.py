@@ -68,10 +68,10 @@ def retry_missing(run: Run, trigger: Trigger, *, user: User | None = None, send:
     FlowError `run.not_partial`, `run.retried`, and the errors of `queue_run`."""
     with transaction.atomic():
         number = _next_number(run.pipeline, "run_counter")
-        if run.state != State.PARTIALLY_LOADED or run.version is None:
+        if run.state != State.PARTIALLY_LOADED or run.version is None or run.kind != RunKind.LOAD:
             raise FlowError(
                 "run.not_partial",
-                f"Run {run.name} is {run.state}, not partially loaded.",
+                f"Run {run.name} is not a load that is partially loaded.",
                 hint="Run the pipeline again.",
             )
         missing = missing_targets(run)

@@ -39,6 +39,8 @@ def targets_of(run: Run) -> set[str]:
     only = run_kind_of(run).backup(run) or run_kind_of(run).rows(run)
     if only:
         return {only.node}
+    if undo := run_kind_of(run).undo(run):
+        return set(undo.rows)
     return set(run.only_targets) or {target.id for target in read_document(run.document).targets()}
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from uuid import UUID
 
 from flowapp.pipelines.models import Pipeline, PipelineVersion
-from flowapp.runs.load_units.models import LoadUnit, UnitState
+from flowapp.runs.load_units.models import DONE, LoadUnit, UnitState
 from flowapp.runs.load_units.selectors import is_to_be_loaded_again
 from flowapp.runs.models import ENDED, LOADS, CommitRecord, NodeRun, RuleCount, Run
 from flowapp.state.records import Record, load, malformed
@@ -86,7 +86,7 @@ def add_files(pipeline: Pipeline, records: list[Record], notes: list[str]) -> in
         same = here.get(_key(unit))
         if same is None:
             new.append(unit)
-        elif unit.state == UnitState.COMMITTED != same.state and not is_to_be_loaded_again(same):
+        elif unit.state == UnitState.COMMITTED and same.state not in DONE and not is_to_be_loaded_again(same):
             notes.append(f"{unit.name} was {same.state} here and is loaded now.")
             LoadUnit.objects.filter(pk=same.pk).update(
                 state=unit.state, reason="", run_id=run_id, node=unit.node, changed_at=unit.changed_at

@@ -13,6 +13,11 @@ class UnitState(models.TextChoices):
     COMMITTED = "committed"
     FAILED = "failed"
     SKIPPED = "skipped"
+    UNDONE = "undone"
+
+
+DONE = (UnitState.COMMITTED, UnitState.UNDONE)
+"""States of files that the next run does not load without a request."""
 
 
 class FileHeader(models.Model):
@@ -35,8 +40,8 @@ class FileHeader(models.Model):
 class LoadUnit(models.Model):
     """A file by SHA-256: one row for its bytes, plus one for each other name under which the same bytes were skipped.
 
-    While `processing`, its run's lease holds it. Commits whose fence token is not above `forgotten_token` do not count,
-    because a user asked to load the file again.
+    While `processing`, its run's lease holds it. `undone` means that its rows were deleted on request. Commits whose
+    fence token is not above `forgotten_token` do not count, because a user asked to load the file again.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)

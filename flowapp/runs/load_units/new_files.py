@@ -8,7 +8,7 @@ from executors.api import peek_files
 from executors.errors import Failure
 from executors.model import SourceFile
 from flowapp.pipelines.models import Pipeline
-from flowapp.runs.load_units.models import LoadUnit, UnitState
+from flowapp.runs.load_units.models import DONE, LoadUnit
 from flowapp.runs.load_units.selectors import is_to_be_loaded_again
 from flowapp.runs.load_units.services import has_gone_back
 from ir.nodes import Source
@@ -33,7 +33,7 @@ def _sources_of(document: Document) -> list[Source]:
 
 
 def _are_loaded(pipeline: Pipeline, files: tuple[SourceFile, ...]) -> bool:
-    named = LoadUnit.objects.filter(pipeline=pipeline, state=UnitState.COMMITTED, name__in=[f.name for f in files])
+    named = LoadUnit.objects.filter(pipeline=pipeline, state__in=DONE, name__in=[f.name for f in files])
     loaded = {(unit.name, unit.size, unit.mtime_ns) for unit in named.select_related("run") if _counts(pipeline, unit)}
     return all((file.name, file.size, file.mtime_ns) in loaded for file in files)
 

@@ -13,7 +13,7 @@ from executors.model import SourceFile
 from flowapp.batches import in_batches
 from flowapp.pipelines.models import Pipeline
 from flowapp.runs.load_units.headers import store_headers
-from flowapp.runs.load_units.models import LoadUnit, UnitRun, UnitState
+from flowapp.runs.load_units.models import DONE, LoadUnit, UnitRun, UnitState
 from flowapp.runs.load_units.selectors import loaded_unit_of
 from flowapp.runs.models import CommitRecord, Run
 from ir.errors import FlowError
@@ -75,19 +75,29 @@ def finish_units(run: Run, hashes: Iterable[str]) -> None:
 
 
 def undo_units(run: Run, hashes: Iterable[str], reason: str) -> None:
+    """Record that loads of files are undone, so that the next run loads the files again."""
+    _change_units(run, hashes, UnitState.PENDING, reason)
+
+
+def mark_deleted(run: Run, hashes: Iterable[str], reason: str) -> None:
+    """Record that the rows of files were deleted. No run loads the files again without a request."""
+    _change_units(run, hashes, UnitState.UNDONE, reason)
+
+
+def _change_units(run: Run, hashes: Iterable[str], state: UnitState, reason: str) -> None:
     for batch in in_batches(hashes):
-        units_of(run.pipeline_id, batch).update(state=UnitState.PENDING, reason=reason, run=run, changed_at=Now())
-        _note_tries(run, batch, UnitState.PENDING, reason)
+        units_of(run.pipeline_id, batch).update(state=state, reason=reason, run=run, changed_at=Now())
+        _note_tries(run, batch, state, reason)
 
 
 def fail_units(run: Run, node: str, files: Mapping[str, SourceFile], reason: str) -> None:
-    """Record that files could not be loaded. Files that were loaded before keep their state."""
+    """Record that files could not be loaded. Files that were loaded or undone before keep their state."""
     failed = {"state": UnitState.FAILED, "reason": reason}
     for batch in in_batches(files.items()):
         hashes = [sha256 for sha256, _ in batch]
         units = units_of(run.pipeline_id, hashes)
         known = set(units.values_list("sha256", flat=True))
-        units.exclude(state=UnitState.COMMITTED).update(run=run, changed_at=Now(), **failed)
+        units.exclude(state__in=DONE).update(run=run, changed_at=Now(), **failed)
         headers = store_headers(run, [file for _, file in batch])
         LoadUnit.objects.bulk_create(
             _unit(run, node, file, sha256, headers, **failed) for sha256, file in batch if sha256 not in known
@@ -97,7 +107,7 @@ def fail_units(run: Run, node: str, files: Mapping[str, SourceFile], reason: str
 
 def skip_unit(run: Run, node: str, file: SourceFile, sha256: str, reason: str) -> None:
     """Record that bytes were skipped under this name. The name from which they were loaded gets no extra row."""
-    if units_of(run.pipeline_id, [sha256]).filter(name=file.name, state=UnitState.COMMITTED).exists():
+    if units_of(run.pipeline_id, [sha256]).filter(name=file.name, state__in=DONE).exists():
         return
     skipped = LoadUnit.objects.filter(
         pipeline_id=run.pipeline_id, sha256=sha256, name=file.name, state=UnitState.SKIPPED

@@ -31,6 +31,7 @@ class Migration(migrations.Migration):
                             ("load", "Load"),
                             ("preview", "Preview"),
                             ("restore", "Restore"),
+                            ("undo", "Undo"),
                             ("replay", "Replay"),
                             ("recheck", "Recheck"),
                             ("fix", "Fix"),
@@ -291,6 +292,7 @@ class Migration(migrations.Migration):
                             ("committed", "Committed"),
                             ("failed", "Failed"),
                             ("skipped", "Skipped"),
+                            ("undone", "Undone"),
                         ],
                         default="pending",
                         max_length=12,
@@ -479,7 +481,7 @@ class Migration(migrations.Migration):
         migrations.AddConstraint(
             model_name="run",
             constraint=models.UniqueConstraint(
-                condition=models.Q(("kind__in", ("load", "restore", "replay"))),
+                condition=models.Q(("kind__in", ("load", "restore", "undo", "replay"))),
                 fields=("pipeline", "number"),
                 name="run_number",
             ),
@@ -487,7 +489,7 @@ class Migration(migrations.Migration):
         migrations.AddConstraint(
             model_name="run",
             constraint=models.UniqueConstraint(
-                condition=models.Q(("kind__in", ("load", "restore", "replay")), _negated=True),
+                condition=models.Q(("kind__in", ("load", "restore", "undo", "replay")), _negated=True),
                 fields=("pipeline", "number"),
                 name="trial_number",
             ),
@@ -496,7 +498,7 @@ class Migration(migrations.Migration):
             model_name="run",
             constraint=models.UniqueConstraint(
                 condition=models.Q(
-                    ("kind__in", ("load", "restore", "replay")), ("state__in", ("running", "held", "approved"))
+                    ("kind__in", ("load", "restore", "undo", "replay")), ("state__in", ("running", "held", "approved"))
                 ),
                 fields=("pipeline",),
                 name="one_running_run",
@@ -652,6 +654,7 @@ class Migration(migrations.Migration):
                             ("committed", "Committed"),
                             ("failed", "Failed"),
                             ("skipped", "Skipped"),
+                            ("undone", "Undone"),
                         ],
                         max_length=12,
                     ),

@@ -43,6 +43,7 @@ STATES = {
     "pending": ("secondary", "clock", "Pending"),
     "processing": ("blue", "loader-2", "Processing"),
     "committed": ("green", "check", "Loaded"),
+    "undone": ("secondary", "arrow-back-up", "Undone"),
 }
 """Colour, icon and label of each state of a run or a file. A state is never shown by colour alone."""
 

@@ -123,6 +123,9 @@ class Memory:
     def undo(self, hashes: Iterable[str], reason: str) -> None:
         self.states.update(dict.fromkeys(hashes, "pending"))
 
+    def mark_deleted(self, hashes: Iterable[str], reason: str) -> None:
+        self.states.update(dict.fromkeys(hashes, "undone"))
+
     def fail(self, node: str, files: Mapping[str, SourceFile], reason: str) -> None:
         self.states.update({h: "failed" for h in files if self.states.get(h) != "committed"})
         self.failed_names |= {file.name for file in files.values()}

@@ -11,10 +11,13 @@ from typing import Any
 
 from executors.errors import Failure
 from executors.holding import StagedLoad
-from executors.model import BackupRef, Connection, RowsRef
+from executors.model import BackupRef, Connection, FileUndo, RowsRef, RunJob
+from executors.ports import Ports
+from executors.report import RunReport
 from executors.runs.load import run_pipeline
 from executors.runs.replay import replay_rows
 from executors.runs.restore import restore_pipeline
+from executors.runs.undo import undo_file
 from tests.executors.conformance.world import Memory, World
 
 AFTER_COMMIT = "after commit"
@@ -23,7 +26,7 @@ AFTER_COMMIT = "after commit"
 @dataclass(frozen=True)
 class Spec:
     """The attempt and the step at which it waits. `backup` is the backup that a restore uses, `rows` are the rows of a
-    replay."""
+    replay, `undo` is the file that an undo deletes."""
 
     folder: Path
     warehouse: Connection
@@ -37,6 +40,7 @@ class Spec:
     approved: Mapping[str, StagedLoad] = field(default_factory=dict)
     backup: BackupRef | None = None
     rows: RowsRef | None = None
+    undo: FileUndo | None = None
 
 
 def carry_out_apart(spec: Spec, pipe: Pipe) -> None:
@@ -62,11 +66,15 @@ def carry_out(spec: Spec, pipe: Pipe) -> None:
 
 
 def _run(world: World, spec: Spec) -> None:
-    job = world.job(
-        spec.document, spec.run_id, spec.attempt, spec.token, approved=spec.approved, backup=spec.backup, rows=spec.rows
-    )
-    work = restore_pipeline if spec.backup else replay_rows if spec.rows else run_pipeline
-    work(job, world.memory.ports())
+    given = {"approved": spec.approved, "backup": spec.backup, "rows": spec.rows, "undo": spec.undo}
+    job = world.job(spec.document, spec.run_id, spec.attempt, spec.token, **given)
+    _work_of(spec)(job, world.memory.ports())
+
+
+def _work_of(spec: Spec) -> Callable[[RunJob, Ports], RunReport]:
+    if spec.undo:
+        return undo_file
+    return restore_pipeline if spec.backup else replay_rows if spec.rows else run_pipeline
 
 
 def _outcome(work: Callable[[], None]) -> str:

@@ -16,13 +16,14 @@ from typing import Any
 import pytest
 
 from executors.holding import Held
-from executors.model import BackupRef, Connection
+from executors.model import BackupRef, Connection, FileUndo
 from executors.postgres.backups import backup_table
 from executors.postgres.client import connect
 from executors.postgres.load_modes import LOAD_MODES
 from executors.postgres.meta import ensure_meta
 from executors.runs.load import run_pipeline
 from executors.runs.restore import restore_pipeline
+from executors.runs.undo import undo_file
 from tests.executors.conformance.world import World, reconciles
 from tests.executors.faults.faulty_run import AFTER_COMMIT
 from tests.executors.faults.hitting import (
@@ -269,3 +270,37 @@ def test_a_restore_puts_rows_and_watermark_back_or_neither(
 
     assert (state_of(world, run_id), reconciles(report)) == (restored, True)
     assert list(world.memory.states.values()) == ["pending"]
+
+
+@pytest.mark.parametrize(
+    ("step", "fault"),
+    [
+        *itertools.product(["start", "load", IN_TRANSACTION], FAULTS),
+        *itertools.product([AFTER_COMMIT, "finish"], [killed]),
+        ("load", answer_lost),
+    ],
+)
+def test_an_undo_of_a_file_deletes_its_rows_once_or_nothing(
+    world: World, step: str, fault: Callable[[Attempt, Relay], None]
+) -> None:
+    world.sql("create table t (id int, name text, _source_file_hash text, _flow_run uuid)")
+    world.sql("insert into t values (1, 'old'), (2, 'old')")
+    document, run_id = world.document(rules=RULES), str(uuid.uuid4())
+    world.run(document)
+    (sha256,) = world.memory.states
+    undo = FileUndo(sha256, "a", "Wrong.", {"load": len(COME)})
+
+    hit(world, document, step, fault, run_id=run_id, undo=undo)
+
+    is_done = step in COMMITTED or fault is answer_lost
+    rows = world.sql("select id, name from t order by 1, 2")
+    assert rows == (OLD if is_done else sorted([*OLD, *COME]))
+
+    report = undo_file(world.job(document, run_id, attempt=2, undo=undo), world.memory.ports())
+
+    assert world.sql("select id, name from t order by 1, 2") == OLD
+    assert world.sql("select count(*) from flow_meta.load_commits where run_id = %s", run_id) == [(1,)]
+    assert world.sql("select status from rejected") == [("superseded",)]
+    assert (world.memory.states, reconciles(report)) == ({sha256: "undone"}, True)
+    assert world.run(document).nothing_new
+    assert world.sql("select id, name from t order by 1, 2") == OLD

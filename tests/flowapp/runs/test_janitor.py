@@ -24,7 +24,7 @@ from flowapp.quarantine.models import RowJob
 from flowapp.quarantine.retained import forget_row_ids
 from flowapp.runs.janitor import sweep_staging
 from flowapp.runs.leases import claim_run
-from flowapp.runs.load_units.models import LoadUnit
+from flowapp.runs.load_units.models import LoadUnit, UnitRun
 from flowapp.runs.models import Run, RunLog, State, Trigger
 from flowapp.runs.services import queue_run
 from ir.types import ColumnType
@@ -147,3 +147,23 @@ def test_a_target_that_cannot_be_reached_does_not_stop_the_sweep(run):
 
     Connection.objects.update(port=1)
     assert sweep_staging() == []
+
+
+def test_tries_that_loaded_nothing_go_and_records_of_loads_and_undone_files_stay(run):
+    old = timezone.now() - timedelta(days=1000)
+    states = ("committed", "failed", "pending", "processing", "undone")
+    for number, state in enumerate(states):
+        unit = LoadUnit.objects.create(
+            workspace=run.workspace,
+            pipeline=run.pipeline,
+            node="files",
+            sha256=str(number) * 64,
+            name=f"{state}.csv",
+            size=1,
+            state=state,
+            changed_at=old,
+        )
+        UnitRun.objects.create(workspace=run.workspace, unit=unit, run=run, state=state, at=old)
+    assert delete_old_rows() == 2
+    assert LoadUnit.objects.count() == len(states)
+    assert set(UnitRun.objects.values_list("state", flat=True)) == {"committed", "processing", "undone"}

@@ -1,0 +1,137 @@
+"""Undo files: first the numbers of rows that would be deleted, then the run that deletes them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from django.db import transaction
+
+from executors.target_database import FileRows, Owner, TableName, preview_undo
+from flowapp.accounts.models import User
+from flowapp.connections.selectors import get_connection
+from flowapp.connections.services import resolve
+from flowapp.pipelines.documents import read_document
+from flowapp.pipelines.models import Pipeline, PipelineVersion
+from flowapp.runs.dispatch import finish_abandoned, run_to_end
+from flowapp.runs.load_units.models import LoadUnit, UnitState
+from flowapp.runs.load_units.selectors import is_to_be_loaded_again, loaded_unit_of
+from flowapp.runs.models import ACTIVE, Run, RunKind, Trigger
+from flowapp.runs.run_kinds import Engine
+from flowapp.runs.services import queue_for
+from flowapp.undos.models import FileUndo
+from ir.errors import FlowError
+from ir.nodes import Target
+
+
+@dataclass(frozen=True, slots=True)
+class TargetPreview:
+    """What would be deleted from one target. `runs` are the numbers of those that have loaded the file."""
+
+    node: str
+    found: FileRows
+    runs: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class UndoPreview:
+    """What an undo of a file would delete. `cancels_request` means that a request to load the file again, which no run
+    has fulfilled yet, is cancelled too."""
+
+    unit: LoadUnit
+    targets: tuple[TargetPreview, ...]
+    cancels_request: bool
+
+    @property
+    def rows(self) -> int:
+        return sum(target.found.rows for target in self.targets)
+
+    @property
+    def rows_of_nodes(self) -> dict[str, int]:
+        return {target.node: target.found.rows for target in self.targets}
+
+
+def preview(unit: LoadUnit) -> UndoPreview:
+    """Count the rows of a file in all targets of its pipeline. For a file skipped as a duplicate, that is the file with
+    the same bytes. Raises FlowError where the file cannot be undone exactly."""
+    loaded = _undoable(unit)
+    found = tuple(_previews(loaded))
+    if not found:
+        raise FlowError(
+            "undo.not_loaded",
+            f"No target of {loaded.pipeline.slug} has loaded {loaded.name}.",
+            hint="There is nothing to undo.",
+        )
+    return UndoPreview(loaded, found, is_to_be_loaded_again(loaded))
+
+
+def undo_file(
+    unit: LoadUnit, reason: str, rows: int, trigger: Trigger, *, user: User | None = None, send: bool = True
+) -> Run:
+    """Request a run that deletes the rows of a file; it waits for the runs in progress. `rows` is the number that was
+    shown. Raises FlowError."""
+    if not reason.strip():
+        raise FlowError("reason.required", "Undoing a file needs a reason.", hint="Give a reason. It is stored.")
+    found = preview(unit)
+    if found.rows != rows:
+        raise FlowError(
+            "undo.rows_changed",
+            f"{rows:,} rows were shown, but {found.unit.name} has {found.rows:,} in its targets now.",
+            hint="Look at the numbers again, then undo the file.",
+        )
+    loaded = found.unit
+    with transaction.atomic():
+        run = queue_for(RunKind.UNDO, loaded.pipeline, trigger, user=user, send=send)
+        _refuse_busy(loaded)
+        FileUndo.objects.create(
+            workspace_id=loaded.workspace_id, run=run, unit=loaded, reason=reason.strip(), rows=found.rows_of_nodes
+        )
+    return run
+
+
+def undo_inline(unit: LoadUnit, reason: str, rows: int, *, engine: Engine | None = None) -> Run:
+    """Undo a file in this process, after the runs in progress. Raises the errors of `undo_file`."""
+    finish_abandoned(unit.pipeline, RunKind.UNDO, engine)
+    return run_to_end(undo_file(unit, reason, rows, Trigger.CLI, send=False), engine)
+
+
+def _undoable(unit: LoadUnit) -> LoadUnit:
+    loaded = loaded_unit_of(unit)
+    if loaded is None:
+        raise FlowError(
+            "undo.not_loaded", f"{unit.name} has never been loaded by this pipeline.", hint="There is nothing to undo."
+        )
+    if loaded.state == UnitState.UNDONE:
+        raise FlowError("undo.done", f"{loaded.name} was undone already.", hint="To load it again, choose Load again.")
+    if loaded.state == UnitState.PROCESSING:
+        raise FlowError("undo.busy", f"{loaded.name} is being loaded now.", hint="Wait until its run finishes.")
+    _refuse_busy(loaded)
+    return loaded
+
+
+def _refuse_busy(unit: LoadUnit) -> None:
+    busy = FileUndo.objects.select_related("run").filter(unit=unit, run__state__in=ACTIVE).first()
+    if busy is not None:
+        raise FlowError(
+            "undo.busy", f"Run {busy.run.name} is undoing {unit.name}.", hint="Wait until that run finishes."
+        )
+
+
+def _previews(unit: LoadUnit) -> Iterator[TargetPreview]:
+    owner = Owner(str(unit.workspace_id), unit.pipeline.slug)
+    for target in _targets(unit.pipeline):
+        connection = resolve(get_connection(unit.workspace, target.connection))
+        table = TableName(target.schema_, target.table)
+        found = preview_undo(connection, owner, table, unit.sha256, node=target.id)
+        if found is not None:
+            yield TargetPreview(target.id, found, _numbers(unit, found))
+
+
+def _targets(pipeline: Pipeline) -> list[Target]:
+    version = PipelineVersion.objects.filter(pipeline=pipeline).order_by("-number").first()
+    return read_document(version.document).targets() if version else []
+
+
+def _numbers(unit: LoadUnit, found: FileRows) -> tuple[int, ...]:
+    runs = Run.objects.filter(pipeline=unit.pipeline_id, pk__in=[run.run_id for run in found.runs])
+    return tuple(runs.order_by("number").values_list("number", flat=True))
