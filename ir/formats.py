@@ -51,6 +51,13 @@ def _column(letters: str) -> int:
     return number
 
 
+_ELEMENT = r"""[^\s/<>&"'*:@\[\]()=,|]+"""
+ElementName = Annotated[str, StringConstraints(pattern=rf"^{_ELEMENT}$", max_length=255), NoNewline()]
+RecordPath = Annotated[
+    str, StringConstraints(pattern=rf"^/?(\*|{_ELEMENT})(/(\*|{_ELEMENT}))*$", max_length=1000), NoNewline()
+]
+
+
 class Format(Spec):
     """The base of all formats. `label` is the name of the format on pages and in messages."""
 
@@ -229,10 +236,28 @@ class Avro(Format):
 
 
 class Xml(Format):
-    """XML documents."""
+    """XML documents with one record in each element of a kind."""
 
     label = "XML"
     type: Literal["xml"]
+    record_path: RecordPath = Field(
+        title="Record path",
+        description="The elements from the root to that of a record, separated by slashes. * stands for any element. "
+        "Namespaces are not compared.",
+        examples=["orders/order"],
+    )
+    repeated: list[ElementName] = Field(
+        default=[],
+        title="Repeated elements",
+        description="Elements that a record may have several times, or that elements in it may have. Each becomes a "
+        "JSON array, also if there is only one.",
+        examples=[["line"]],
+    )
+    on_bad_row: OnBadRow = BAD_ROW
+
+    @property
+    def steps(self) -> tuple[str, ...]:
+        return tuple(self.record_path.strip("/").split("/"))
 
 
 FORMAT_KINDS = (Csv, Tsv, FixedWidth, Xlsx, Json, Jsonl, Parquet, Orc, Avro, Xml)

@@ -2,6 +2,5 @@
 
 NOT_YET: tuple[tuple[str, str], ...] = (
     ("source connector", "http_pull"),
-    ("format", "xml"),
 )
 """(family, name) of each kind."""

@@ -27,6 +27,7 @@ from executors.detection.names import target_names
 from executors.detection.reading import Sheet, read_head_sheet, read_sheet, whole_part
 from executors.detection.text import Text, read_text, refuse_compressed, refuse_unreadable
 from executors.detection.workbook import find_table
+from executors.detection.xml import find_records, is_xml, whole_elements
 from executors.errors import InvalidContent, Terminal
 from executors.formats import FORMATS
 from executors.formats.compression import expanded_head
@@ -50,9 +51,11 @@ def detect(head: bytes, name: str, *, is_whole: bool, given: GivenSettings = NOT
     Raises Failure for a file that no format reads, and for given settings that cannot be used.
     """
     _refuse_unusable(given)
-    refuse_unreadable(head, name)
     stored = head
+    refuse_unreadable(head, name)
     head, is_whole = expanded_head(stored, LOOKED_AT_BYTES, name, is_whole=is_whole)
+    if given.type == "xml" or (given.type is None and is_xml(head)):
+        return _detect_xml(head, name, given, is_whole)
     if head is not stored:
         refuse_unreadable(head, name)
         refuse_compressed(head, name)
@@ -167,6 +170,13 @@ def _detect_workbook(head: bytes, name: str, sheet_name: str | None, is_whole: b
     sheet = read_sheet(head, name, found.format)
     columns = [as_text(one) if one.name in found.texts else one for one in profile(sheet.table, sheet.fields)]
     return _detection(found.format, sheet, columns, found.problems, is_whole)
+
+
+def _detect_xml(head: bytes, name: str, given: GivenSettings, is_whole: bool) -> Detection:
+    """Detect the records in the bytes that a run reads: XML names its encoding itself."""
+    fmt = find_records(head, name, given)
+    sheet = read_sheet(head if is_whole else whole_elements(head, name, fmt), name, fmt)
+    return _detection(fmt, sheet, profile(sheet.table, sheet.fields), (), is_whole)
 
 
 def _not_read(fmt: Format) -> Detection:

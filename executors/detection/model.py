@@ -24,6 +24,8 @@ class GivenSettings:
     header: bool | None = None
     null_values: tuple[str, ...] | None = None
     sheet: str | None = None
+    record_path: str | None = None
+    repeated: tuple[str, ...] | None = None
 
 
 NOTHING_GIVEN = GivenSettings()

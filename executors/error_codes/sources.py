@@ -132,6 +132,11 @@ CODES = (
         "The file may have been cut off: send it again. Or set the format's quote to a character it does not use.",
     ),
     ErrorCode(
+        "source.record_path_unknown",
+        "The root element of an XML file is not the first one of the record path.",
+        "Correct the record path of the source's format. It begins with the root element.",
+    ),
+    ErrorCode(
         "source.record_too_long",
         "A record of a file is too long.",
         "Look for a quote that is never closed, or a wrong delimiter, quote or line end in the format's settings.",

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Protocol
 
-from executors.formats import avro, csv, fixed_width, json_array, jsonl, orc, parquet, xlsx
+from executors.formats import avro, csv, fixed_width, json_array, jsonl, orc, parquet, xlsx, xml_records
 from executors.formats.batches import Batches
 from executors.formats.files import LOCAL_FILES, FileStore
 from executors.model import FileScan, SourceField, SourceFile, Split
@@ -52,6 +52,7 @@ _HANDLERS: tuple[tuple[str, Any], ...] = (
     ("parquet", parquet),
     ("avro", avro),
     ("orc", orc),
+    ("xml", xml_records),
 )
 
 FORMATS: KindTable[FormatHandler] = KindTable("file format", _HANDLERS)

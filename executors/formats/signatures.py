@@ -35,9 +35,8 @@ SIGNATURES = tuple(
         (rb"7z\xbc\xaf\x27\x1c", "a 7z archive", _UNPACK),
         (rb"Rar!\x1a\x07", "a RAR archive", _UNPACK),
         (rb"%PDF-\d", "a PDF document", _CONVERT),
-        (rb"SQLite format 3\x00", "a SQLite database", _CONVERT),
+        (rb"SQLite format 3\x00", "a SQLite database", "Read it with a source of the connector sqlite."),
         (rb"ARROW1\x00\x00", "an Arrow file", _CONVERT),
-        (rb"(?:\xef\xbb\xbf)?<\?xml ", "an XML document", _CONVERT),
         (rb"(?i)(?:\xef\xbb\xbf)?<!doctype html", "an HTML page", _CONVERT),
     )
 )

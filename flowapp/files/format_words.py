@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ir.formats import Delimited, Format
+from ir.formats import Delimited, Format, Xml
 
 _SIGNS = {"\t": "tab", " ": "space"}
 
@@ -18,3 +18,6 @@ def describe_format(fmt: Format) -> Iterator[tuple[str, str]]:
         yield "Encoding", fmt.encoding
         yield "First line", "column names" if fmt.header else "a row"
         yield "Texts for NULL", ", ".join(fmt.null_values) or "none"
+    if isinstance(fmt, Xml):
+        yield "Record path", fmt.record_path
+        yield "Repeated elements", ", ".join(fmt.repeated) or "none"

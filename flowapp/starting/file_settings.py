@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from executors.api import GivenSettings
 from flowapp.starting.answers import Answers, Choice, Setting, make_setting
 from ir.annotations import tag_of
-from ir.formats import ENCODINGS, READABLE, Delimited, Format, Xlsx
+from ir.formats import ENCODINGS, READABLE, Delimited, Format, Xlsx, Xml
 
 TYPES = tuple(Choice(tag_of(kind, "type"), kind.label) for kind in READABLE)
 DELIMITERS = (
@@ -37,7 +37,7 @@ EVERY_ENCODING = (
 
 def given_settings(answers: Answers) -> GivenSettings:
     """Return the settings that the user chose, which detection does not change."""
-    header, nulls = answers.given("header"), answers.given("nullValues")
+    header, nulls, repeated = (answers.given(name) for name in ("header", "nullValues", "repeated"))
     return GivenSettings(
         type=answers.given("type"),
         delimiter=answers.given("delimiter"),
@@ -46,6 +46,8 @@ def given_settings(answers: Answers) -> GivenSettings:
         header=None if header is None else header == "true",
         null_values=None if nulls is None else split_words(nulls),
         sheet=(answers.given("sheet") or "").strip() or None,
+        record_path=(answers.given("recordPath") or "").strip() or None,
+        repeated=None if repeated is None else split_words(repeated),
     )
 
 
@@ -60,6 +62,13 @@ def list_settings(answers: Answers, fmt: Format | None) -> Iterator[Setting]:
     if kind == "xlsx":
         sheet = fmt.sheet or "" if isinstance(fmt, Xlsx) else answers.given("sheet") or ""
         yield make_setting(answers, "sheet", "Sheet", sheet, help="Empty for the first one with cells.")
+        return
+    if kind == "xml":
+        path = fmt.record_path if isinstance(fmt, Xml) else answers.given("recordPath") or ""
+        repeated = ", ".join(fmt.repeated) if isinstance(fmt, Xml) else answers.given("repeated") or ""
+        yield make_setting(answers, "recordPath", "Record path", path, help="From the root: orders/order")
+        help = "Read as arrays. Separated by commas: line, note"
+        yield make_setting(answers, "repeated", "Repeated elements", repeated, help=help)
         return
     if fmt is not None and not isinstance(fmt, Delimited):
         return

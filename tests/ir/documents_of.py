@@ -58,6 +58,10 @@ formats = st.one_of(
         {"sheet": st.just("Sales"), "range": st.sampled_from(["B3", "A1:XFD1048576"]), "header": st.booleans()},
     ),
     objects({"type": st.sampled_from(["parquet", "avro", "orc"])}),
+    objects(
+        {"type": st.just("xml"), "recordPath": st.sampled_from(["orders/order", "/*/order", "übung"])},
+        {"repeated": _distinct(st.sampled_from(["line", "note"]))},
+    ),
 )
 patterns = st.one_of(
     objects({"type": st.just("glob"), "value": st.sampled_from(["*.csv", "a[1-3]?.csv", "_h.csv"])}),

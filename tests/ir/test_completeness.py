@@ -70,9 +70,6 @@ def test_every_kind_that_does_not_run_has_a_case_that_refuses_it(family, name):
     if family == "source connector" and name != "http_pull":
         refused = [case for case in refused if case.name == "kind.not_available--connector"]
         name = "http_pull"
-    if family == "format" and name != "xml":
-        refused = [case for case in refused if case.name == "kind.not_available--format"]
-        name = "xml"
     assert any(f'"{name}"'.encode() in case.text for case in refused)
 
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
+from xml.sax.saxutils import escape
 
 import fastavro
 import openpyxl
@@ -82,6 +83,12 @@ def jsonl(rows: Rows) -> bytes:
     return "".join(line.format(*row) for row in rows).encode()
 
 
+def xml(rows: Rows) -> bytes:
+    members = "".join(f"<{name}>{{}}</{name}>" for name in NAMES)
+    records = "".join(f"<row>{members.format(*(escape(str(value)) for value in row))}</row>\n" for row in rows)
+    return f'<?xml version="1.0" encoding="utf-16"?><rows>{records}</rows>'.encode("utf-16")
+
+
 def fixed_width(rows: Rows) -> bytes:
     return "".join(f"{row[0]:>4}{row[1]:<12}{row[2]:>12}{row[3]}\r\n" for row in rows).encode()
 
@@ -103,6 +110,7 @@ CASES = {
     "fixed_width": Case({"type": "fixed_width", "columns": WIDTHS}, fixed_width),
     "fixed_width.gz": Case({"type": "fixed_width", "columns": WIDTHS}, lambda rows: gzip.compress(fixed_width(rows))),
     "xlsx": Case({"type": "xlsx"}, workbook),
+    "xml": Case({"type": "xml", "recordPath": "rows/row"}, xml),
     "avro": Case({"type": "avro"}, avro),
     "orc": Case({"type": "orc"}, orc_file),
 }

@@ -209,7 +209,6 @@ def test_given_texts_for_null_are_all_there_are():
 @pytest.mark.parametrize(
     "given",
     [
-        {"type": "xml"},
         {"type": "pdf"},
         {"delimiter": ";;"},
         {"delimiter": "é"},
