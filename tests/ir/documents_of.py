@@ -254,7 +254,8 @@ def pipelines(draw: st.DrawFn) -> dict[str, Any]:
     files = objects({"connector": st.just("local_fs"), "config": configs})
     chain = [{"kind": "source"} | draw(files | tables) | draw(objects({}, {"columns": source_columns}))]
     if draw(st.booleans()):
-        chain.append({"kind": "transform", "ops": draw(st.lists(ops, min_size=1, max_size=3))})
+        several = st.lists(ops, min_size=1, max_size=3, unique_by=_adds)
+        chain.append({"kind": "transform", "ops": draw(several)})
     if draw(st.booleans()):
         different = st.lists(rules, max_size=3, unique_by=lambda rule: json.dumps(rule, sort_keys=True))
         chain.append({"kind": "validate"} | draw(objects({}, {"rowLevel": different, "datasetLevel": dataset_level})))
@@ -271,6 +272,12 @@ def pipelines(draw: st.DrawFn) -> dict[str, Any]:
         nodes.append({"id": names[i]} | draw(shared) | node | ({"inputs": [above, *joined.get(i, ())]} if i else {}))
     head = {"kind": "pipeline", "version": "1.0", "id": draw(ids), "nodes": nodes}
     return head | draw(objects({}, {"schedule": schedules, "metadata": objects({}, {"tags": st.lists(texts)})}))
+
+
+def _adds(op: dict[str, Any]) -> str:
+    """Return the same for all operations that add columns: two of them could add the same ones."""
+    text = json.dumps(op, sort_keys=True)
+    return "adds" if op["op"] == "window" or '"added ' in text else text
 
 
 hooks = st.one_of(
