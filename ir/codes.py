@@ -260,6 +260,11 @@ _HOOKS = (
     _error("hook.setting_not_listed", "Use one of the listed settings. They affect speed only."),
     _error("hook.set_after_load", "Move it to preHook, where it applies to the transaction of the load."),
     _error("hook.function_unknown", "Install the package that registers it for the web process and the workers."),
+    _error("http.one_address", "Set url for one file, urls for several, or index for a page with links."),
+    _error(
+        "http.address",
+        "Use an http or https URL with a host, without user and fragment. Secrets belong in a connection.",
+    ),
     _error("webhook.not_public", "Use a public https address. This machine and private networks are not allowed."),
     _error("webhook.address", "Use a connection (with a path), or an https URL without user and query."),
 )

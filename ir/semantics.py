@@ -149,7 +149,8 @@ def _unknown_connector(name: str, at: Pointer, table: KindTable[Connector] | Kin
 def _check_config(source: dict[str, Any], at: Pointer) -> Findings:
     """Check the settings of a source: their structure, then their semantics."""
     connector, config = source["connector"], source.get("config")
-    if CONNECTORS[connector].connection_kind and source.get("connection") is None:
+    kind = CONNECTORS[connector]
+    if kind.connection_kind and kind.needs_connection and source.get("connection") is None:
         message = f"The connector {connector} needs a connection."
         yield diagnose("source.connection_required", at / "connection", message)
     if isinstance(config, dict):

@@ -9,6 +9,11 @@ CODES = (
         "source.connection_missing", "The source has no connection.", "Choose a stored connection for the source."
     ),
     ErrorCode(
+        "source.content_encoded",
+        "A web server sends a file with a content encoding that was not asked for.",
+        "Let the server send stored bytes. Compressed files need no content encoding.",
+    ),
+    ErrorCode(
         "source.credentials_refused",
         "The store refuses the credentials of the connection.",
         "Replace the secret of the connection. A key may have been revoked or have expired.",
@@ -23,6 +28,11 @@ CODES = (
         "source.host_key_unconfirmed",
         "The host key of an SFTP server is not confirmed.",
         "Test the connection, compare the fingerprint with that of the server, and confirm it.",
+    ),
+    ErrorCode(
+        "source.index_unreadable",
+        "A page cannot be read as a list of files.",
+        "Use a page of HTML with links, a JSON list, or a text with one address per line; or name the files with urls.",
     ),
     ErrorCode(
         "source.no_ranges",
@@ -46,9 +56,19 @@ CODES = (
         "SFTP, posix-rename@openssh.com.",
     ),
     ErrorCode(
+        "source.not_public",
+        "The address of a file is not public, and not on the server of the source's connection.",
+        "Let an admin add a connection to this server, and choose it in the source.",
+    ),
+    ErrorCode(
         "source.permission_denied",
         "The store does not permit an operation.",
         "Give the key of the connection this permission. A test of the connection shows which ones it has.",
+    ),
+    ErrorCode(
+        "source.redirect_refused",
+        "A web server redirects too often, or to an address that is not allowed.",
+        "Use the address that the server redirects to.",
     ),
     ErrorCode(
         "source.store_failed",

@@ -17,6 +17,7 @@ SOURCES: KindTable[str] = KindTable(
         ("sftp", "executors.sources.sftp:SftpFiles"),
         ("gcs", "executors.sources.object_store:ObjectStore"),
         ("azure_blob", "executors.sources.object_store:ObjectStore"),
+        ("http_pull", "executors.sources.http_pull:HttpPull"),
         ("postgres", "executors.sources.postgres:PostgresSource"),
         ("mysql", "executors.sources.mysql:MysqlSource"),
         ("sqlite", "executors.sources.database_file:DatabaseFile"),

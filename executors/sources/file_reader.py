@@ -337,7 +337,7 @@ class FileSourceReader:
         """Handle a source without files: wait if the policy says so, else do what `onMissAction` says."""
         config = config_of(source, FilesConfig)
         policy, waited = config.wait_policy, self._job.waited
-        text = f"No file in {config.path!r} matches {config.pattern.value!r}."
+        text = f"No file in {config.location!r} matches {config.pattern.value!r}."
         if listing.claimed_by:
             owners = " and ".join(map(repr, listing.claimed_by))
             text += f" Matching files are claimed by {owners}. If several pipelines read a folder, one gets each file."

@@ -35,7 +35,7 @@ def find_newest(source: Source, handler: FileSource, arrived_whole: ArrivedWhole
         config = config_of(source, FilesConfig)
         raise Terminal(
             "source.no_files",
-            f"No file in {config.path!r} matches {config.pattern.value!r}.",
+            f"No file in {config.location!r} matches {config.pattern.value!r}.",
             node=source.id,
             hint="Put a file there or upload one. Archived files are not searched.",
         )

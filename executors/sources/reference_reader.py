@@ -102,7 +102,7 @@ class ReferenceReader:
     def _missed(self, source: Source) -> Failure:
         config = config_of(source, FilesConfig)
         policy, waited = config.wait_policy, self._job.waited
-        text = f"No file in {config.path!r} matches {config.pattern.value!r}"
+        text = f"No file in {config.location!r} matches {config.pattern.value!r}"
         if waited is not None and waited < policy.max_retries:
             return WaitForFiles("source.no_files", f"{text}.", minutes=policy.interval_minutes, node=source.id)
         return _empty(source, f"{text}, so that the reference {source.id} has no rows.")

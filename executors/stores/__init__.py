@@ -18,6 +18,7 @@ STORES: KindTable[str] = KindTable(
         ("sftp", "executors.stores.sftp:open_store"),
         ("gcs", "executors.stores.gcs:open_store"),
         ("azure_blob", "executors.stores.azure_blob:open_store"),
+        ("http", "executors.stores.http:open_store"),
     ),
 )
 

@@ -37,8 +37,9 @@ def probe_store(connection: StoreConnection) -> StoreProbe:
 
 
 def _reads(store: Store, files: list[Entry], notes: list[str]) -> bool | None:
-    file = next((entry for entry in files if entry.size), None)
-    if file is None:
+    # Some stores list without sizes.
+    file = next((entry for entry in files if entry.size), None) or (store.stat(files[0].path) if files else None)
+    if file is None or not file.size:
         notes.append("There is no file in the root folder, so reading was not tested.")
         return None
     try:

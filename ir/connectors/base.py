@@ -36,9 +36,10 @@ class Connector:
     `config` is the type of its settings, None if the connector cannot run. `reads` says whether it provides files, each
     of which is a load unit, or the rows of a database snapshot. `keeps_order` means that its rows have an order, so
     that the last one is defined; `keeps_empty` that empty texts in it are intended. `connection_kind` is the kind of
-    stored connection that it needs, if any. `starts_with` are the settings of a new node. `table_settings` returns the
-    settings of a source for one table, from the common settings of a manifest's tables and the table's name; it raises
-    ValueError for an invalid name. It is None if the connector reads no tables by name.
+    stored connection that it takes, if any; without `needs_connection` it also works without one. `starts_with` are the
+    settings of a new node. `table_settings` returns the settings of a source for one table, from the common settings of
+    a manifest's tables and the table's name; it raises ValueError for an invalid name. It is None if the connector
+    reads no tables by name.
     """
 
     name: str
@@ -46,6 +47,7 @@ class Connector:
     config: type[SourceConfig] | None = None
     reads: Literal["files", "snapshot"] = "files"
     connection_kind: str | None = None
+    needs_connection: bool = True
     keeps_order: bool = True
     keeps_empty: bool = False
     starts_with: Mapping[str, Any] = field(default_factory=dict)

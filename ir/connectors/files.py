@@ -108,11 +108,10 @@ def check_archive_folders(spec: Spec, names: Sequence[str], at: Pointer) -> Iter
 
 
 class FilesConfig(SourceConfig):
-    """Files below `path` that are read where they are and never moved."""
+    """Files that are read where they are and never moved. Connectors add where they are."""
 
     model_config = ConfigDict(title="Files")
 
-    path: str = Field(title="Folder", description="The folder of the files.", examples=["orders"])
     pattern: Pattern = Field(title="File names", description="Which file names match.")
     format: AnyFormat = Field(title="Format", description="How to read the files.")
     ordering: Literal["latest_by_mtime", "fifo_by_name", "lexicographic", "process_all"] = Field(
@@ -130,10 +129,6 @@ class FilesConfig(SourceConfig):
     )
 
     @property
-    def location(self) -> str:
-        return self.path
-
-    @property
     def ends_on_bad_row(self) -> bool:
         return getattr(self.format, "on_bad_row", "reject") == "abort"
 
@@ -143,7 +138,20 @@ class FilesConfig(SourceConfig):
         return False
 
 
-class MovableFilesConfig(FilesConfig):
+class _InFolder(SourceConfig):
+    path: str = Field(title="Folder", description="The folder of the files.", examples=["orders"])
+
+    @property
+    def location(self) -> str:
+        return self.path
+
+
+# In this order, so that the path is the first field.
+class FolderFilesConfig(FilesConfig, _InFolder):
+    """Files below `path`."""
+
+
+class MovableFilesConfig(FolderFilesConfig):
     """Files of a storage that can move files: a run can claim and archive them."""
 
     atomicity: Atomicity | None = Field(

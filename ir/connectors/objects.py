@@ -8,7 +8,7 @@ from typing import Any
 from pydantic import ConfigDict, Field
 
 from ir.base import Spec
-from ir.connectors.files import ARRIVAL, FilesConfig, check_archive_folders
+from ir.connectors.files import ARRIVAL, FolderFilesConfig, check_archive_folders
 from ir.diagnostics import Diagnostic
 from ir.paths import check_folder
 from ir.pointers import Pointer
@@ -33,7 +33,7 @@ class ObjectAtomicity(Spec):
         yield from check_archive_folders(self, ("success_folder", "failure_folder"), at)
 
 
-class ObjectsConfig(FilesConfig):
+class ObjectsConfig(FolderFilesConfig):
     """Objects below `path` of a bucket or container."""
 
     model_config = ConfigDict(title="Objects")

@@ -15,6 +15,7 @@ from ir.manifests.diagnostics import fault
 from ir.manifests.stores import STORE_KINDS
 from ir.manifests.stores.azure_blob import DeclaredAzureBlob
 from ir.manifests.stores.gcs import DeclaredGcs
+from ir.manifests.stores.http import DeclaredHttp
 from ir.manifests.stores.mysql import DeclaredMysql
 from ir.manifests.stores.s3 import DeclaredS3
 from ir.manifests.stores.sftp import DeclaredSftp
@@ -53,7 +54,14 @@ class DeclaredWebhook(DeclaredConnection):
 
 
 AnyConnection = Annotated[
-    DeclaredPostgres | DeclaredWebhook | DeclaredS3 | DeclaredGcs | DeclaredAzureBlob | DeclaredMysql | DeclaredSftp,
+    DeclaredPostgres
+    | DeclaredWebhook
+    | DeclaredS3
+    | DeclaredGcs
+    | DeclaredAzureBlob
+    | DeclaredMysql
+    | DeclaredSftp
+    | DeclaredHttp,
     ByTag("kind"),
 ]
 _KINDS: Mapping[str, type[DeclaredConnection]] = {

@@ -12,6 +12,8 @@ import pytest
 from executors.model import StoreConnection
 from tests.connectors.azure_blob.server import AzureServer
 from tests.connectors.gcs.server import GcsServer
+from tests.connectors.http_pull.server import shared_server as web_server
+from tests.connectors.http_pull.storage import WebStorage
 from tests.connectors.object_storage import ObjectStorage
 from tests.connectors.s3.server import S3Server
 from tests.connectors.server import StoreServer, shared_server
@@ -102,5 +104,11 @@ STORAGES: dict[str, Callable[[Path, pytest.MonkeyPatch], Storage]] = {
     "zip_archive": _zip_archive,
     **{name: lambda folder, monkeypatch, name=name: object_storage(name) for name in OBJECT_STORES},
     "sftp": lambda folder, monkeypatch: SftpStorage(sftp_server()),
+    "http_pull": lambda folder, monkeypatch: WebStorage(web_server()),
 }
 """By connector."""
+
+
+def place_of(storage: Storage) -> dict[str, str]:
+    """Return the setting that names where the files are."""
+    return {"index" if storage.connector == "http_pull" else "path": storage.path}

@@ -60,6 +60,7 @@ def test_its_settings_stand_in_the_schema() -> None:
         ("sftp", {"path": "in/", **FILES}, "in/"),
         ("gcs", {"path": "in/", **FILES}, "in/"),
         ("azure_blob", {"path": "in/", **FILES}, "in/"),
+        ("http_pull", {"url": "https://a.example/b.csv?token=1", **FILES}, "https://a.example/b.csv"),
         ("postgres", {"table": {"schema": "public", "name": "orders"}}, "public.orders"),
         ("postgres", {"query": "SELECT 1"}, "SELECT 1"),
     ],
@@ -73,5 +74,3 @@ def test_settings_are_not_given_as_those_of_another_connector() -> None:
     source = Source(id="src", kind="source", connector="postgres", config={"query": "SELECT 1"})
     with pytest.raises(TypeError, match="postgres are not FilesConfig"):
         config_of(source, FilesConfig)
-    with pytest.raises(KeyError, match="have no type yet"):
-        config_of(source.model_copy(update={"connector": "http_pull"}), SourceConfig)

@@ -7,9 +7,17 @@ from ir.kinds import KindTable
 from ir.manifests.stores.azure_blob import DeclaredAzureBlob
 from ir.manifests.stores.base import DeclaredStore
 from ir.manifests.stores.gcs import DeclaredGcs
+from ir.manifests.stores.http import DeclaredHttp
 from ir.manifests.stores.mysql import DeclaredMysql
 from ir.manifests.stores.s3 import DeclaredS3
 from ir.manifests.stores.sftp import DeclaredSftp
 
-_KINDS: tuple[type[DeclaredStore], ...] = (DeclaredS3, DeclaredGcs, DeclaredAzureBlob, DeclaredMysql, DeclaredSftp)
+_KINDS: tuple[type[DeclaredStore], ...] = (
+    DeclaredS3,
+    DeclaredGcs,
+    DeclaredAzureBlob,
+    DeclaredMysql,
+    DeclaredSftp,
+    DeclaredHttp,
+)
 STORE_KINDS: KindTable[type[DeclaredStore]] = KindTable("kind of store", ((kind.name(), kind) for kind in _KINDS))

@@ -7,13 +7,13 @@ from collections.abc import Iterator
 from pydantic import ConfigDict, Field
 
 from ir.connectors.base import Connector
-from ir.connectors.files import FilesConfig
+from ir.connectors.files import FolderFilesConfig
 from ir.diagnostics import Diagnostic
 from ir.paths import check_folder
 from ir.pointers import Pointer
 
 
-class ZipArchiveConfig(FilesConfig):
+class ZipArchiveConfig(FolderFilesConfig):
     """The files of one ZIP archive. Nothing is moved in it, so there is no `atomicity`."""
 
     model_config = ConfigDict(title="Archive")

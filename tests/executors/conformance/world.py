@@ -25,7 +25,7 @@ from executors.report import NodeReport, RunReport
 from executors.runs.load import run_pipeline
 from executors.runs.preview import preview_pipeline
 from ir import parsePipelineIR
-from tests.connectors.storages import Folder, Storage
+from tests.connectors.storages import Folder, Storage, place_of
 
 Row = Mapping[str, Any]
 
@@ -176,7 +176,7 @@ class World:
 
     def shown(self, name: str) -> str:
         """Return the name of a file as users see it."""
-        return f"{self.storage.path.rstrip('/')}/{name}"
+        return f"{self.storage.path.removeprefix('http://').rstrip('/')}/{name}"
 
     def connect(self) -> psycopg.Connection[Any]:
         w = self.warehouse
@@ -210,7 +210,7 @@ class World:
     ) -> dict[str, Any]:
         """Return source → (transform) → validate → target, for all files and the table `t`."""
         config = {
-            "path": self.storage.path,
+            **place_of(self.storage),
             "pattern": {"type": "glob", "value": "*"},
             "format": {"type": format},
             "waitPolicy": {"settleSeconds": 0},

@@ -17,7 +17,7 @@ from executors.sources import load_file_source
 from executors.sources.base import Claimant, FileSource, Listing, SourceContext
 from ir.formats import Jsonl
 from ir.nodes import Source
-from tests.connectors.storages import STORAGES, Storage
+from tests.connectors.storages import STORAGES, Storage, place_of
 
 LATER = 4e9
 """A time at which every file is old."""
@@ -30,7 +30,7 @@ def storage(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.
 
 def opened(storage: Storage, folder: Path, **config: Any) -> FileSource:
     settings = {
-        "path": storage.path,
+        **place_of(storage),
         "pattern": {"type": "glob", "value": "*.jsonl"},
         "format": {"type": "jsonl"},
         **config,

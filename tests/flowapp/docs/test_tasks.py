@@ -16,6 +16,8 @@ import pytest
 from executors.model import Connection
 from executors.postgres.client import connect
 from flowapp.accounts.services import ensure_workspace
+from tests.connectors.http_pull.server import new_server as new_web_server
+from tests.connectors.http_pull.storage import WebStorage
 from tests.connectors.object_storage import ObjectStorage
 from tests.connectors.s3.server import BUCKET, S3Server
 from tests.connectors.server import shared_server
@@ -39,6 +41,7 @@ ALONE = (
     "join-with-a-table",
     "read-files-from-a-bucket",
     "read-files-over-sftp",
+    "read-files-from-a-web-server",
     "select-with-sql",
     "go-to-production",
     "use-a-custom-transform",
@@ -167,6 +170,30 @@ def test_the_files_of_an_sftp_server_are_loaded_and_archived(follow, monkeypatch
 
     assert reader.query("SELECT id, customer FROM public.orders ORDER BY id") == [(1, "Ann"), (2, "Bob")]
     assert (storage.exists("2026-03-01.csv"), storage.exists("loaded/2026-03-01.csv")) == (False, True)
+
+
+@pytest.mark.slow
+def test_the_files_of_a_web_server_are_loaded(follow, monkeypatch):
+    server = new_web_server()
+    try:
+        storage = WebStorage(server, name="exports/orders")
+        server.credentials = "Bearer t0ken"
+        (rows,) = [block for block in read_blocks("read-files-from-a-web-server") if block.language == "csv"]
+        storage.write("2026-03-01.csv", rows.text.encode())
+        (server.folder / "exports" / "readme.txt").write_text("Orders of each day.")
+        monkeypatch.setenv("FLOW_CONNECTION_PASSWORD", "t0ken")
+        address = "https://data.example.com/"
+        monkeypatch.setattr(Reader, "_in_schema", _at(Reader._in_schema, address, server.url))
+        reader = follow("read-files-from-a-web-server", values={f"url={address}exports/": f"url={server.url}exports/"})
+
+        assert reader.query("SELECT id, customer FROM public.orders ORDER BY id") == [(1, "Ann"), (2, "Bob")]
+    finally:
+        server.end()
+
+
+def _at(in_schema: Callable[[Reader, str], str], address: str, other: str) -> Callable[[Reader, str], str]:
+    """Put another address in place of that of the page."""
+    return lambda reader, text: in_schema(reader, text).replace(address, other)
 
 
 def test_orders_get_the_names_of_their_customers(follow):

@@ -1,0 +1,1 @@
+"""A web server for the tests, and how they put files onto it."""
