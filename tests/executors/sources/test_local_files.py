@@ -398,6 +398,6 @@ def test_the_connector_of_a_source_is_loaded(workspace: Path) -> None:
     assert isinstance(load_file_source(source(), SourceContext(workspace, CLAIMANT)), LocalFs)
 
 
-def test_a_connector_that_cannot_run_yet_is_named(workspace: Path) -> None:
-    node = Source(id="src", kind="source", connector="gcs", config={})
+def test_an_unknown_connector_is_named(workspace: Path) -> None:
+    node = Source(id="src", kind="source", connector="floppy", config={})
     assert refusal(lambda: load_file_source(node, SourceContext(workspace, CLAIMANT))) == "kind.not_available"
