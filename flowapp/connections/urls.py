@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from django.urls import path
 
-from flowapp.connections import browsing, views
+from flowapp.connections import browsing, choosing, views
 
 app_name = "connections"
 
 # Names have their own folder: a connection may be called `add`.
 urlpatterns = [
     path("", views.list_page, name="list"),
-    path("add/", views.add, name="add"),
+    path("add/", choosing.choose_kind, name="choose"),
+    path("add/postgresql/", views.add, name="add"),
     path("add/webhook/", views.add_webhook, name="add_webhook"),
     path("add/store/<slug:store_kind>/", views.add_store, name="add_store"),
     path("embedded/", views.add_embedded, name="embedded"),

@@ -49,7 +49,6 @@ def list_page(request: HtmxRequest) -> HttpResponse:
     offers = not found and offers_warehouse(request.workspace)
     context = {
         "connections": found,
-        "stores": [(name, kind.title) for name, kind in STORE_KINDS.items()],
         "offers_embedded": offers,
     }
     return render_page(request, "connections/list.html", context)

@@ -115,9 +115,9 @@ class Undo(APIView):
     @extend_schema(request=UndoRequest, responses={202: QueuedRunSerializer})
     def post(self, request: Request, unit: UUID) -> Response:
         """Delete the rows that the pipeline has loaded from this file. `rows` is their number as GET returns it."""
+        found = get_unit(request.workspace, unit)
         asked = UndoRequest(data=request.data)
         asked.is_valid(raise_exception=True)
-        found = get_unit(request.workspace, unit)
         user = request.user if isinstance(request.user, User) else None
         given = asked.validated_data
         run = undo_file(found, given["reason"], given["rows"], Trigger.API, user=user)

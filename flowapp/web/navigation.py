@@ -58,7 +58,7 @@ class Action(NamedTuple):
 ACTIONS = (
     Action("starting:home", "New pipeline", "plus", "editor"),
     Action("files:upload", "Upload a file", "upload", "editor"),
-    Action("connections:add", "Add a connection", "plug", "admin"),
+    Action("connections:choose", "Add a connection", "plug", "admin"),
     Action("tracing:home", "Where did my row go?", "search", "editor"),
     Action("channels:list", "Send alerts by webhook or email", "bell", "admin"),
     Action("accounts:settings", "Add a member", "user-plus", "admin", "#members"),

@@ -64,6 +64,7 @@ def settled(page: Page, words: str) -> None:
 def add_connection(page: Page, warehouse: Connection) -> None:
     page.goto(f"{HERE}/connections/")
     page.get_by_role("link", name="Add a connection").first.click()
+    page.get_by_role("link", name="PostgreSQL").click()
     page.get_by_label("Name").fill("warehouse")
     values = {
         "Host": warehouse.host,

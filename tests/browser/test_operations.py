@@ -17,7 +17,17 @@ from tests.flowapp.quarantine.keeping import connect_to
 
 pytestmark = pytest.mark.django_db(transaction=True)
 HERE = "/w/alices-team"
-EMPTY = ("runs/", "errors/", "files/", "files/upload/", "backups/", "health/", "connections/", "connections/add/")
+EMPTY = (
+    "runs/",
+    "errors/",
+    "files/",
+    "files/upload/",
+    "backups/",
+    "health/",
+    "connections/",
+    "connections/add/",
+    "connections/add/postgresql/",
+)
 
 
 @pytest.fixture

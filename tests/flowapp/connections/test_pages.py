@@ -32,13 +32,19 @@ FIELDS = {
 
 
 def add(client, **fields: str):
-    return client.post(f"{CONNECTIONS}add/", {**FIELDS, **fields})
+    return client.post(f"{CONNECTIONS}add/postgresql/", {**FIELDS, **fields})
 
 
 def test_without_connections_the_page_says_what_one_is(workspace, as_):
     assert "No connections yet" in words(as_("viewer").get(CONNECTIONS))
     assert "Add a connection" in words(as_("admin").get(CONNECTIONS))
     assert "Add a connection" not in words(as_("editor").get(CONNECTIONS))
+
+
+def test_an_admin_chooses_the_kind_of_a_connection(workspace, as_):
+    choices = words(as_("admin").get(f"{CONNECTIONS}add/"))
+    assert [title for title in ("PostgreSQL", "MySQL or MariaDB", "S3 bucket", "Webhook") if title not in choices] == []
+    assert as_("editor").get(f"{CONNECTIONS}add/").status_code == 403
 
 
 def test_an_admin_adds_a_connection_by_fields(workspace, as_):
@@ -60,7 +66,7 @@ def test_an_admin_adds_a_connection_by_fields(workspace, as_):
 def test_an_admin_pastes_a_url_and_gives_the_password_apart(workspace, as_):
     client = as_("admin")
     url = "postgresql://loader@db.example.com:5433/sales?sslmode=require"
-    client.post(f"{CONNECTIONS}add/", {"name": "sales", "url": url, "password": SECRET, "port": "5432"})
+    client.post(f"{CONNECTIONS}add/postgresql/", {"name": "sales", "url": url, "password": SECRET, "port": "5432"})
 
     stored = Connection.objects.get()
     assert (stored.host, stored.port, stored.sslmode) == ("db.example.com", 5433, "require")
@@ -70,7 +76,7 @@ def test_an_admin_pastes_a_url_and_gives_the_password_apart(workspace, as_):
 def test_a_password_in_a_url_works_and_is_warned_about(workspace, as_):
     client = as_("admin")
     url = "postgresql://loader:S3cret-P%40ss%2Fword@db.example.com/sales"
-    answer = client.post(f"{CONNECTIONS}add/", {"name": "sales", "url": url}, follow=True)
+    answer = client.post(f"{CONNECTIONS}add/postgresql/", {"name": "sales", "url": url}, follow=True)
 
     assert "The URL contained a password." in words(answer)
     assert "S3cret" not in answer.content.decode()
@@ -237,7 +243,7 @@ def test_the_database_that_came_along_is_a_connection_by_one_press(workspace, as
 
     page = admin.post(f"{CONNECTIONS}embedded/", follow=True)
     assert "PostgreSQL 1" in words(page)
-    assert "Use the bundled PostgreSQL" not in words(admin.get(f"{CONNECTIONS}add/"))
+    assert "Use the bundled PostgreSQL" not in words(admin.get(f"{CONNECTIONS}add/postgresql/"))
     assert admin.post(f"{CONNECTIONS}embedded/").status_code == 422
     stored = Connection.objects.get()
     assert (stored.database, stored.user) == ("warehouse_alices-team", "warehouse_alices-team")

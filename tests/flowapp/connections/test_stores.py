@@ -108,7 +108,7 @@ def test_a_new_secret_replaces_the_old_one(alices: Workspace) -> None:
 
 def test_the_pages_add_and_show_a_store_without_its_secret(workspace: Workspace, as_: Callable[[str], Client]) -> None:
     alice, at = as_("admin"), f"/w/{workspace.slug}/connections/"
-    assert "S3 bucket" in alice.get(at).content.decode()
+    assert "S3 bucket" in alice.get(f"{at}add/").content.decode()
     given = {"name": "landing", **SETTINGS, "secretKey": SECRET}
     refusal = alice.post(f"{at}add/store/s3/", {**given, "endpoint": "nowhere"})
     assert refusal.status_code == 422
