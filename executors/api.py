@@ -43,6 +43,7 @@ from executors.runs.names import may_commit
 from executors.runs.replay_path import require_replayable
 from executors.runs.restore import DELETED, UNDONE, hooks_not_run
 from executors.runs.step import Step
+from executors.schema_changes import ChangeKind, SchemaChange, SchemaRefused
 from executors.sources.peek import peek_columns, peek_files, peek_head
 from executors.spark.address import server_name
 from executors.stores.host_keys import read_host_key
@@ -66,6 +67,7 @@ __all__ = [
     "STEP_LABELS",
     "UNDONE",
     "Cell",
+    "ChangeKind",
     "ClaimedFile",
     "ColumnFit",
     "DatabaseProbe",
@@ -87,6 +89,8 @@ __all__ = [
     "Reason",
     "RunKindName",
     "SampleKind",
+    "SchemaChange",
+    "SchemaRefused",
     "StagedLoad",
     "Step",
     "StoreProbe",

@@ -12,6 +12,7 @@ from executors.accounting import VIOLATIONS, unmatched_warnings, violation_warni
 from executors.load_record import LoadCommit, LoadCounts, LoadKind
 from executors.model import RuleCount
 from executors.report import CheckReport, HookReport, NodeReport, RunReport, RunWarning, TargetCounts
+from executors.schema_changes import SchemaChange
 from executors.target_counts import counted_twice, nodes_of, rules_of
 from ir.words import counted
 
@@ -36,11 +37,25 @@ def add_commit(report: RunReport, commit: LoadCommit) -> list[NodeReport]:
             *ahead_warnings(commit.node, counts.ahead),
             *below_warnings(commit.node, counts.below_bound, commit.files_done),
             *_restore_warnings(commit),
+            *change_warnings(commit.node, record.schema_changes),
         ],
     )
     if commit.kind is LoadKind.REPLAY:
         report.row_counts = dict(record.row_results)
     return [node for node in report.nodes if node not in (*before, target)] + [target]
+
+
+def change_warnings(node: str, changes: Iterable[SchemaChange], *, is_planned: bool = False) -> list[RunWarning]:
+    """Return a warning for each change of columns that a load has followed, or would follow."""
+    verb = "would run" if is_planned else "ran"
+    return [
+        RunWarning(
+            "schema.changed",
+            node,
+            f"{change.sentence} The load {verb}: {change.statement}." if change.statement else change.sentence,
+        )
+        for change in changes
+    ]
 
 
 def put_counts(report: RunReport, target: str, target_count: TargetCounts) -> None:

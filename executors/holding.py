@@ -11,6 +11,7 @@ from executors.errors import Failure, Terminal
 from executors.load_record import SkippedRows
 from executors.model import PassResult, SourceField, StageColumn
 from executors.report import CheckReport
+from executors.schema_changes import SchemaChange
 from ir.nodes.hold import Hold
 
 
@@ -125,7 +126,8 @@ class StagedLoad:
     `attempt` is the attempt that staged the rows, `evaluation` the result shown to the approver. `origins` lists what
     was read as (position, name, identity, source node); `units` are the load units among them, which are done once
     the rows are loaded. `skipped` counts the rows removed from staging because they were below the watermark;
-    `watermark` is the id and revision of that watermark, or None if there was none.
+    `watermark` is the id and revision of that watermark, or None if there was none. `changes` are the changes of the
+    table's columns that the load makes.
     """
 
     attempt: int
@@ -139,6 +141,7 @@ class StagedLoad:
     skipped: SkippedRows
     evaluation: Evaluation
     watermark: tuple[int, int] | None = None
+    changes: tuple[SchemaChange, ...] = ()
 
 
 class Held(Failure):

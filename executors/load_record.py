@@ -10,7 +10,9 @@ from typing import Any, NamedTuple
 from executors.errors import Terminal
 from executors.model import Backup, RuleCount, SourceField
 from executors.report import CheckReport, HookReport, NodeReport
+from executors.schema_changes import SchemaChange
 from ir.stored_json import StoredJson
+from ir.types import ColumnType
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,7 +191,8 @@ class UndoRecord:
 @dataclass(frozen=True, slots=True)
 class LoadRecord:
     """The content of a commit marker beside its columns: all that a later attempt needs to report the load as its own.
-    `statements` are the statements of the load; `row_results` counts the rows of a replay by result."""
+    `statements` are the statements of the load; `row_results` counts the rows of a replay by result. `schema_changes`
+    are the changes of columns that the load has followed."""
 
     input: InputCounts = field(default_factory=InputCounts)
     nodes: tuple[NodeReport, ...] = ()
@@ -203,6 +206,7 @@ class LoadRecord:
     restore: RestoreRecord | None = None
     undo: UndoRecord | None = None
     sources: tuple[LoadedSource, ...] = ()
+    schema_changes: tuple[SchemaChange, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """Return the record with its version."""
@@ -249,6 +253,13 @@ class LoadCommit:
         if len(known) > 1:
             return known.get(source, ())
         return self.files_done if source in known or not known else ()
+
+    def fields_of(self, source: str) -> tuple[SourceField, ...]:
+        """Return the columns of a source node, if this load has read it."""
+        if len(self.record.sources) < 2:
+            return self.source_fields if source in {one.source for one in self.record.sources} else ()
+        found = (one.fields for one in self.record.sources if one.source == source)
+        return tuple(SourceField(name, ColumnType.parse(kind), as_text) for name, kind, as_text in next(found, ()))
 
     @property
     def node_counts(self) -> dict[str, int | None]:

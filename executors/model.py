@@ -157,7 +157,8 @@ class RunJob:
     means that it cannot wait (inline runs). `backup` identifies the backup that a restore uses, `rows` the rejected
     rows that the run works on, `undo` the file whose rows it deletes. `approved` maps targets to loads that earlier
     attempts staged and a person has approved. `only_targets` are the targets that a load is for; all if there are none.
-    `modules` are those of custom transforms, by the text with which documents name them.
+    `modules` are those of custom transforms, by the text with which documents name them. `accepted_changes` are the IDs
+    of the changes of columns that a person has accepted, by target.
     """
 
     run_id: str
@@ -177,6 +178,7 @@ class RunJob:
     only_targets: frozenset[str] = frozenset()
     stores: Mapping[str, StoreConnection] = field(default_factory=dict)
     modules: Mapping[str, ModuleCode] = field(default_factory=dict)
+    accepted_changes: Mapping[str, frozenset[str]] = field(default_factory=dict)
 
 
 # --- files -------------------------------------------------------------------------------------------------------

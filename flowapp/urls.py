@@ -27,6 +27,7 @@ workspace_pages = [
     path("plan/", include("flowapp.manifests.urls")),
     path("watermarks/", include("flowapp.watermarks.urls")),
     path("triggers/", include("flowapp.triggers.urls")),
+    path("schema-changes/", include("flowapp.schema_changes.urls")),
 ]
 
 api: list[URLPattern | URLResolver] = [
@@ -46,6 +47,7 @@ api: list[URLPattern | URLResolver] = [
     path("", include("flowapp.modules.api")),
     path("", include("flowapp.watermarks.api")),
     path("", include("flowapp.triggers.api")),
+    path("", include("flowapp.schema_changes.api")),
 ]
 
 urlpatterns = [

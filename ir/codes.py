@@ -125,6 +125,12 @@ _NAMES = (
     _error("type.malformed", "Use a precision from 1 to 1000 and a scale from 0 to the precision."),
 )
 
+_SCHEMA = (
+    _warning("schema.renamed_unused", "Set schemaPolicy to evolve or ask, or remove renamed."),
+    _error("schema.renamed_twice", "Write each renamed column once, with the name that the table has now."),
+    _warning("schema.columns_fixed", "You can keep it. To load new columns, use drop instead of select."),
+)
+
 _HOLDS = (
     _error("hold.limit_required", "Set at least one of maxDecreasePct, maxKeyLossPct and maxNullRateIncreasePct."),
     _error("hold.key_required", "Add a primary key to the table, or remove maxKeyLossPct."),
@@ -283,6 +289,7 @@ CODES: KindTable[Code] = KindTable(
             _KINDS,
             _NAMES,
             _MODES,
+            _SCHEMA,
             _HOLDS,
             _VALIDATION,
             _SOURCES,

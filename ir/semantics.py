@@ -12,6 +12,7 @@ from ir.allowances import Allowances
 from ir.branches import check_branches
 from ir.budget import spend
 from ir.checks.base import Check
+from ir.column_changes import check_column_changes
 from ir.columns import Columns
 from ir.connectors import CONNECTORS, TARGET_CONNECTORS, check_settings
 from ir.connectors.base import Connector, TargetConnector
@@ -290,6 +291,10 @@ def _check_explodes(subject: _Subject) -> Findings:
     yield from check_explodes(subject.graph)
 
 
+def _check_column_changes(subject: _Subject) -> Findings:
+    yield from check_column_changes(subject.graph)
+
+
 def _check_customs(subject: _Subject) -> Findings:
     yield from check_customs(subject.graph)
 
@@ -310,5 +315,6 @@ RULES: tuple[Callable[[_Subject], Findings], ...] = (
     _check_aggregates,
     _check_explodes,
     _check_customs,
+    _check_column_changes,
     _check_targets,
 )

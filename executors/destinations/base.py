@@ -27,6 +27,7 @@ from executors.model import BackupRef, Connection, Destination, FileUndo, RunJob
 from executors.ports import LoadUnits
 from executors.reading import Reading
 from executors.report import CheckReport
+from executors.schema_changes import SchemaChange
 from ir.nodes import Target
 from ir.pipeline import Path
 
@@ -121,7 +122,8 @@ class Prepared:
     """A table prepared for a load, and the columns to stage.
 
     `reading` is what to read, without the rows that the source can leave out. `rows_range` belongs to the handler and
-    says where an incremental load begins. `charset` is the set of texts that the destination can store.
+    says where an incremental load begins. `charset` is the set of texts that the destination can store. `dest` is the
+    table after the `changes` of its columns, which the load makes when it commits.
     """
 
     dest: Destination
@@ -129,6 +131,7 @@ class Prepared:
     reading: Reading
     rows_range: Any = None
     charset: Charset = UTF8
+    changes: tuple[SchemaChange, ...] = ()
 
 
 def own_columns(target: Target, fields: Sequence[SourceField]) -> tuple[StageColumn, ...]:
@@ -177,11 +180,11 @@ class DestinationHandler(ABC):
         raise self.unsupported("previews")
 
     def plan_columns(
-        self, connection: Connection, target: Target, fields: tuple[SourceField, ...]
+        self, connection: Connection, path: Path, fields: tuple[SourceField, ...]
     ) -> tuple[tuple[StageColumn, ...], Charset]:
         """Return the columns to stage and the texts that the destination can store. This only reads; it creates
         nothing."""
-        return own_columns(target, fields), UTF8
+        return own_columns(path.target, fields), UTF8
 
     # --- stage ------------------------------------------------------------------------------------------------
 

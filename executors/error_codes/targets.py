@@ -12,6 +12,21 @@ CODES = (
         "Remove this from the pipeline, or choose another destination.",
     ),
     ErrorCode(
+        "schema.change_pending",
+        "The columns of the source have changed, and the policy of the source asks a person.",
+        "Accept or reject the changes on the page Schema changes, or by flow schema accept; then run again.",
+    ),
+    ErrorCode(
+        "schema.incompatible",
+        "The columns of the source have changed in a way that the table cannot follow without a decision.",
+        "Cast or rename the column in a transform, or accept the change.",
+    ),
+    ErrorCode(
+        "schema.not_possible",
+        "The table cannot be altered as the change of its source needs.",
+        "Change the table yourself with the statement of the hint, then run again.",
+    ),
+    ErrorCode(
         "undo.aggregated",
         "A file with aggregated rows cannot be undone.",
         "Restore a backup of the table, or load the other files into an empty table.",

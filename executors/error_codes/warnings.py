@@ -27,6 +27,11 @@ WARNING_CODES = warnings_of(
         "It is read once. Remove the copy if it was sent by mistake.",
     ),
     WarningCode(
+        "schema.changed",
+        "The columns of the table changed with those of the source.",
+        "See whether readers of the table need the change. Nothing needs to be done.",
+    ),
+    WarningCode(
         "join.none_matched",
         "No row of a join has a match.",
         "Check whether the key columns hold the same values, written alike.",

@@ -128,7 +128,7 @@ def _plan(
         return Plan(path, reading, compiled, own_columns(target, compiled.fields), UTF8)
     try:
         handler, connection = load_destination(target), job.connections[target.connection]
-        columns, charset = handler.plan_columns(connection, target, compiled.fields)
+        columns, charset = handler.plan_columns(connection, path, compiled.fields)
     except Failure as failure:
         failure.node = failure.node or target.id
         raise

@@ -46,7 +46,7 @@ def effect_of(plan: LoadPlan, *, before: int, inserted: int, **counts: Any) -> E
 
 
 def count_rows(conn: Conn, plan: LoadPlan) -> int:
-    return one_number(conn, sql.SQL("SELECT count(*) FROM {}").format(own_rows(plan)))
+    return one_number(conn, sql.SQL("SELECT count(*) FROM {} AS x").format(own_rows(plan)))
 
 
 def identifying_key(conn: Conn, plan: LoadPlan) -> UniqueKey | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from psycopg import sql
 
@@ -124,7 +124,23 @@ def stored_value(plan: LoadPlan, column: StageColumn) -> sql.Composed:
 
 
 def own_rows(plan: LoadPlan) -> sql.Composed:
-    return own_rows_of(plan.target, plan.dest.kind)
+    """Return the rows of the table as they are after the changes that the load has yet to make."""
+    rows = own_rows_of(plan.target, plan.dest.kind)
+    if not any(change.alters for change in plan.changes):
+        return rows
+    return sql.SQL("(SELECT t.tableoid, {} FROM {} AS t)").format(sql.SQL(", ").join(_columns_after(plan)), rows)
+
+
+def _columns_after(plan: LoadPlan) -> Iterator[sql.Composed]:
+    made = {change.column: change for change in plan.changes if change.alters}
+    for column in plan.dest.columns:
+        change, name = made.get(column.name), sql.Identifier(column.name)
+        if change is not None and change.kind == "add":
+            yield sql.SQL("NULL::{} AS {}").format(sql.SQL(column.declared), name)
+        elif change is not None and change.kind == "rename":
+            yield sql.SQL("{} AS {}").format(sql.Identifier("t", change.before), name)
+        else:
+            yield sql.SQL("{}").format(sql.Identifier("t", column.name))
 
 
 def same_key(plan: LoadPlan, key: UniqueKey) -> sql.Composed:

@@ -146,6 +146,7 @@ def _marker(conn: Conn, plan: LoadPlan, done: _Done) -> LoadCommit:
             superseded_entries=done.superseded.entries,
             row_results=row_results or {},
             sources=findings.sources,
+            schema_changes=tuple(plan.changes),
         ),
         files_done=tuple(f.sha256 for f in plan.files if f.is_unit),
     )

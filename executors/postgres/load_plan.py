@@ -24,6 +24,7 @@ from executors.postgres.staging import FILE, RECORD, StagingTables, is_winner, l
 from executors.rejected_rows import RowPosition
 from executors.rejects import INPUT
 from executors.report import HookReport
+from executors.schema_changes import SchemaChange
 from executors.table_name import TableName
 from executors.types import wire_type
 
@@ -57,6 +58,7 @@ class LoadPlan:
     statement that changes the table; `backs_up` means that a backup is taken first. For a replay, `after_load` replaces
     the storage of rejects. `may_replace` lists the only staged rows that may update rows of the table; None means all.
     Refused rows are stored in the form `row_form`. `united` are the source nodes of the target if it has several.
+    `dest` is the table after the `changes` of its columns, which the load makes in its transaction.
     """
 
     run: RunRef
@@ -86,6 +88,7 @@ class LoadPlan:
     may_replace: Collection[RowPosition] | None = None
     row_form: str = INPUT
     united: Sequence[str] = ()
+    changes: Sequence[SchemaChange] = ()
 
     @property
     def target(self) -> TableName:

@@ -143,6 +143,18 @@ def last_files(
 
 
 @translate()
+def last_load(conn: Conn, tenant: str, pipeline: str, node: str) -> LoadCommit | None:
+    """Return the newest load of this node from its sources that no restore has undone."""
+    with conn.transaction(), conn.cursor(row_factory=dict_row) as cursor:
+        row = cursor.execute(
+            "SELECT * FROM flow_meta.load_commits WHERE tenant = %s AND pipeline = %s AND node = %s"
+            " AND undone_by IS NULL AND kind = 'load' ORDER BY token DESC, committed_at DESC LIMIT 1",
+            [tenant, pipeline, node],
+        ).fetchone()
+    return commit_of(row) if row else None
+
+
+@translate()
 def last_loaded_elsewhere(conn: Conn, tenant: str, pipeline: str, node: str, schema: str, table: str) -> str | None:
     """Return the table of the newest commit of this node if it is another table. A renamed table counts as the same."""
     with conn.transaction():

@@ -60,6 +60,19 @@ def _require_short(name: str, node: str) -> None:
         )
 
 
+@translate()
+def require_usable(conn: Conn, columns: Sequence[tuple[str, ColumnType]], node: str) -> None:
+    """Refuse names and types that no column of the database can have."""
+    made = [DestinationColumn(name, kind, postgres_type(kind)) for name, kind in columns]
+    for column in made:
+        require_no_system_name(column.name, node)
+        _require_short(column.name, node)
+    _require_characters(conn, made)
+    with conn.transaction():
+        for column in made:
+            _require_type(conn, column)
+
+
 def _require_characters(conn: Conn, columns: Sequence[DestinationColumn]) -> None:
     charset = charset_of(conn)
     for column in columns:

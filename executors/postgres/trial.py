@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 
 import psycopg
 from psycopg import sql
@@ -64,8 +65,8 @@ _COLUMNS = "file integer, record bigint, state text, what text, field text, plac
 def refuse_tried(conn: Conn, plan: LoadPlan, failure: Failure) -> TaskCount | None:
     """Remove the rows that made a load fail from staging. Return None if no single row is refused. The result is that
     of `refuse_rows`."""
-    state = _state_about_rows(failure)
-    if state is None or not _may_try(conn):
+    state, plan = _state_about_rows(failure), _without_added(plan)
+    if state is None or plan.changes or not _may_try(conn):
         return None
     with brief_transaction(conn):
         _try_rows(conn, plan, state)
@@ -75,13 +76,24 @@ def refuse_tried(conn: Conn, plan: LoadPlan, failure: Failure) -> TaskCount | No
 
 def find_tried(conn: Conn, plan: LoadPlan, failure: Failure) -> tuple[RecordRef, ...]:
     """Return the positions of the first staged rows that made a load fail. Nothing is changed."""
-    state = _state_about_rows(failure)
-    if state is None or not _may_try(conn):
+    state, plan = _state_about_rows(failure), _without_added(plan)
+    if state is None or plan.changes or not _may_try(conn):
         return ()
     with brief_transaction(conn, force_rollback=True):
         _try_rows(conn, plan, state, most=MOST_POSITIONS)
         rows = conn.execute(sql.SQL("SELECT file, record FROM {} ORDER BY 1, 2").format(_TRIED)).fetchall()
     return tuple(RecordRef(file, record) for file, record in rows)
+
+
+def _without_added(plan: LoadPlan) -> LoadPlan:
+    """Return the plan without the columns that the load adds: the table does not have them now, and no value of them is
+    refused. Rows cannot be tried in a table whose columns change otherwise."""
+    added = {change.column for change in plan.changes if change.kind == "add"}
+    return replace(
+        plan,
+        columns=[column for column in plan.columns if column.name not in added],
+        changes=[change for change in plan.changes if change.kind in ("rename", "widen")],
+    )
 
 
 def _state_about_rows(failure: Failure) -> str | None:

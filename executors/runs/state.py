@@ -29,6 +29,7 @@ from executors.reading import Reading
 from executors.report import CheckReport, RunReport
 from executors.runs.interrupts import Interrupts
 from executors.runs.target_run import TargetRun
+from executors.schema_changes import SchemaChange
 from executors.target_hooks import TargetHooks
 from ir.load_modes import load_mode
 from ir.nodes import Source, Target
@@ -137,7 +138,8 @@ class Load:
     `quarantine` maps nodes to the table that stores their rejected rows. The load fails if at least `max_rejected_pct`
     percent of rows are rejected; 0 means never. `now` is the run's clock. `approved` is the staged load of an earlier
     attempt that a person has approved, `rejected` are the rows of a replay. `paths` are all paths to the target,
-    `heads` those with rows to read; `reading` is what they read together.
+    `heads` those with rows to read; `reading` is what they read together. `dest` is the table after the `changes` of
+    its columns, which the load makes when it commits.
     """
 
     context: RunContext
@@ -158,6 +160,7 @@ class Load:
     heads: tuple[Head, ...] = ()
     approved: StagedLoad | None = None
     rejected: RejectedRows | None = None
+    changes: tuple[SchemaChange, ...] = ()
 
     @property
     def path(self) -> Path:

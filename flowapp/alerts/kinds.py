@@ -16,6 +16,7 @@ Event = Literal[
     "schedules.on_time",
     "fence.raised",
     "hold.decided",
+    "schema.decided",
     "person",
     "rows.in_band",
     "channel.delivered",
@@ -31,6 +32,7 @@ EVENTS: dict[Event, str] = {
     "schedules.on_time": "the next scheduled runs of the workspace that start on time",
     "fence.raised": "an answer from the target",
     "hold.decided": "a decision about the held load, or its end",
+    "schema.decided": "a decision about the change, or a load that does not need it",
     "person": "a person",
     "rows.in_band": "the next load with an expected row count",
     "channel.delivered": "the next message that the channel accepts",
@@ -62,6 +64,12 @@ class AlertKind:
 KINDS = (
     AlertKind("run.failed", "A run failed", "Open the run: its error says what to do.", "run.succeeded"),
     AlertKind("run.held", "A load needs approval", "Approve or discard the load on the run's page.", "hold.decided"),
+    AlertKind(
+        "schema.pending",
+        "Columns of a source have changed",
+        "Accept or reject the change on the page Schema changes, then run the pipeline again.",
+        "schema.decided",
+    ),
     AlertKind(
         "worker.lost",
         "A worker stopped during a run",

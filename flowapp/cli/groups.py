@@ -31,7 +31,7 @@ GROUPS = (
     "flowapp.accounts.cli.user",
     "flowapp.accounts.cli.token",
     "flowapp.connections.cli.secrets",
-    "flowapp.pipelines.cli.schema",
+    "flowapp.schema_changes.cli.schema",
     "flowapp.manifests.cli.plan",
     "flowapp.manifests.cli.serve",
     "flowapp.manifests.cli.compile",

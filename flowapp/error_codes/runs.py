@@ -139,6 +139,18 @@ CODES = (
         "run.no_replay", "The run is not a replay.", "The results of a check without a load are in `rows.results`."
     ),
     ErrorCode("run.not_loaded", "The run has loaded nothing into this target.", "Look at the run.", status=404),
+    ErrorCode(
+        "schema.change_decided",
+        "The change of columns is not open for this decision.",
+        "See its state on the page Schema changes.",
+        status=409,
+    ),
+    ErrorCode(
+        "schema.change_unknown",
+        "The change of columns does not exist here.",
+        "`flow schema log` shows the changes of a pipeline.",
+        status=404,
+    ),
     ErrorCode("run.not_held", "The run is not held.", "Look at the run.", status=409),
     ErrorCode("run.kind_unknown", "This is not a kind of run.", "Use a kind that the message lists."),
     ErrorCode(

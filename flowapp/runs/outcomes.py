@@ -22,6 +22,7 @@ from flowapp.pipelines.documents import read_document
 from flowapp.processes.heartbeats import process_name
 from flowapp.runs.attempts import is_transient, with_failure
 from flowapp.runs.broker import send_next_of
+from flowapp.runs.events import attempt_failed
 from flowapp.runs.holds import approved_loads, drop_approved, hold_run
 from flowapp.runs.leases import Claim, WorkerStopping, claim_run
 from flowapp.runs.load_units.models import UnitState
@@ -83,6 +84,7 @@ def _end_badly(claim: Claim, run: Run, error: FlowError) -> None:
     with transaction.atomic():
         claim.guard()
         _keep_report(claim, run, error)
+        attempt_failed(run, error)
     if isinstance(error, Held):
         hold_run(claim, run, error)
     elif isinstance(error, TargetBusy):

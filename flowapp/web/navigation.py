@@ -33,6 +33,7 @@ ENTRIES = (
     Entry("quarantine:home", "Errors", "alert-triangle"),
     Entry("files:list", "Files", "files"),
     Entry("backups:list", "Backups", "history"),
+    Entry("schema_changes:list", "Schema changes", "columns"),
     Entry("health:home", "Health", "heartbeat"),
     Entry("connections:list", "Connections", "plug-connected"),
     Entry("modules:list", "Custom transforms", "puzzle"),

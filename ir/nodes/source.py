@@ -11,9 +11,10 @@ from ir.base import Id, Object, Spec, Text
 from ir.columns import Columns
 from ir.diagnostics import Diagnostic, diagnose, shown
 from ir.limits import MAX_COLUMNS
-from ir.names import RESERVED_PREFIX
+from ir.names import RESERVED_PREFIX, check_column
 from ir.nodes.base import NodeSpec
 from ir.pointers import Pointer
+from ir.schema_policy import SchemaPolicy
 from ir.types import TypeName, check_type
 from ir.written import (
     DECIMAL_SEPARATOR,
@@ -25,6 +26,8 @@ from ir.written import (
     check_formats,
     check_separators,
 )
+
+ColumnName = Annotated[str, Field(max_length=1000)]
 
 
 class SourceColumn(Spec):
@@ -76,6 +79,28 @@ class Source(NodeSpec):
         json_schema_extra={"group": "Columns", "advanced": True},
     )
 
+    schema_policy: SchemaPolicy = Field(
+        "freeze",
+        title="When columns change",
+        description="freeze refuses new columns; ask waits for a decision about each change; evolve adds new columns "
+        "to the table and widens types.",
+        json_schema_extra={
+            "group": "Columns",
+            "labels": {
+                "freeze": "refuse new columns",
+                "ask": "ask a person",
+                "evolve": "change the table",
+            },
+        },
+    )
+    renamed: Annotated[dict[ColumnName, ColumnName], Field(min_length=1, max_length=MAX_COLUMNS)] | None = Field(
+        None,
+        title="Renamed columns",
+        description="Columns that the source has renamed: the new name, then the old one. The column of the table is "
+        "renamed once.",
+        json_schema_extra={"group": "Columns", "advanced": True, "valueTitle": "Old name"},
+    )
+
     def kinds(self, at: Pointer) -> Iterator[tuple[str, str, Pointer]]:
         yield "source connector", self.connector, at / "connector"
 
@@ -86,6 +111,18 @@ class Source(NodeSpec):
                 message = f"The column {shown(column.name)} is declared twice."
                 yield diagnose("column.repeated", at / "columns" / i / "name", message)
             seen.add(column.name)
+        yield from self._check_renamed(at)
+
+    def _check_renamed(self, at: Pointer) -> Iterator[Diagnostic]:
+        renamed, at = self.renamed or {}, at / "renamed"
+        if renamed and self.schema_policy == "freeze":
+            message = "With schemaPolicy freeze, no column of the table is renamed."
+            yield diagnose("schema.renamed_unused", at, message)
+        for new, old in renamed.items():
+            yield from check_column(new, at / new)
+            if old in renamed or list(renamed.values()).count(old) > 1:
+                message = f"{shown(old)} is the old name of one column and also another name here."
+                yield diagnose("schema.renamed_twice", at / new, message)
 
     def columns_after(self, columns: Columns) -> Columns:
         """Return the declared columns; a file may have more."""

@@ -100,6 +100,7 @@ def values(workspace: Workspace) -> dict[str, str]:
     from flowapp.quarantine.selectors import EntryFilter
     from flowapp.runs.holds import Decider
     from flowapp.runs.load_units.models import LoadUnit
+    from flowapp.schema_changes.models import ColumnChange
     from flowapp.uploads.models import Upload
 
     found = {
@@ -110,6 +111,7 @@ def values(workspace: Workspace) -> dict[str, str]:
         "hook": "none",
         "unit": LoadUnit.objects.order_by("-changed_at").values_list("pk", flat=True).first(),
         "upload": Upload.objects.values_list("pk", flat=True).first(),
+        "change": ColumnChange.objects.values_list("pk", flat=True).first(),
         "backup": Backup.objects.values_list("pk", flat=True).first(),
         "alert": Alert.objects.values_list("pk", flat=True).first(),
         "selection": choose_alike(

@@ -11,6 +11,7 @@ from executors.errors import Transient
 from executors.postgres.plan import plan_stage_columns
 from executors.postgres.staging import is_there
 from executors.runs.state import LoadState
+from executors.schema_changes import evolved, still_needed
 from ir.nodes import Target
 
 
@@ -20,6 +21,7 @@ def require_as_staged(state: LoadState) -> LoadState:
     dest = refuse_unloadable(load.connection, load.target)
     if dest is None or staged is None or not is_there(load.connection, tables_of(load)):
         raise _lost(load.target, "The staged rows no longer exist.")
+    dest = evolved(dest, still_needed(dest, staged.changes))
     if plan_stage_columns(load.target, staged.working, dest) != staged.columns:
         raise _lost(load.target, "The table's columns have changed.")
     rows_range = open_incremental_range(load.context, load.connection, load.target)

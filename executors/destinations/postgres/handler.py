@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from executors.charsets import Charset
-from executors.commit_report import add_warnings
+from executors.commit_report import add_warnings, change_warnings
 from executors.destinations.base import (
     Access,
     Capabilities,
@@ -21,6 +21,7 @@ from executors.destinations.base import (
 )
 from executors.destinations.postgres.approved import require_as_staged
 from executors.destinations.postgres.checks import TargetChecks
+from executors.destinations.postgres.following import follow_for_rows, follow_sources
 from executors.destinations.postgres.opening import key_of, open_target
 from executors.destinations.postgres.plan import load_plan
 from executors.destinations.postgres.rejected_rows import PostgresRejectedRows
@@ -105,8 +106,10 @@ class PostgresDestination(DestinationHandler):
         rows_range = open_incremental_range(context, target.connection, node)
         add_warnings(context.report, warnings_of(rows_range, node))
         reading = bound_reading(reading, rows_range, target.path)
-        with ready_table(target.connection, node, fields) as (dest, columns):
-            yield Prepared(dest, columns, reading, rows_range, charset_of(target.connection))
+        follow = follow_sources(context, target, reading, fields)
+        with ready_table(target.connection, node, fields, follow) as table:
+            charset = charset_of(target.connection)
+            yield Prepared(table.dest, table.columns, reading, rows_range, charset, table.changes)
 
     @contextmanager
     def prepare_read_only(
@@ -114,14 +117,19 @@ class PostgresDestination(DestinationHandler):
     ) -> Iterator[Prepared]:
         node = target.path.target
         tables = staging.staging_tables(context.job.run_id, node.id, context.job.attempt)
-        with existing_or_empty_table(target.connection, node, fields, tables) as (dest, columns):
-            yield Prepared(dest, columns, reading, charset=charset_of(target.connection))
+        follow = follow_sources(context, target, reading, fields)
+        with existing_or_empty_table(target.connection, node, fields, tables, follow) as table:
+            add_warnings(context.report, change_warnings(node.id, table.changes, is_planned=True))
+            charset = charset_of(target.connection)
+            yield Prepared(table.dest, table.columns, reading, charset=charset, changes=table.changes)
 
     def plan_columns(
-        self, connection: Connection, target: Target, fields: tuple[SourceField, ...]
+        self, connection: Connection, path: Path, fields: tuple[SourceField, ...]
     ) -> tuple[tuple[StageColumn, ...], Charset]:
+        target = path.target
         with ReadSession("of a preview", _LOOK_SECONDS).open(connection) as conn, translate(target.id):
-            return columns_to_stage(conn, target, fields), charset_of(conn)
+            follow = follow_for_rows(path.source, fields)
+            return columns_to_stage(conn, target, fields, follow), charset_of(conn)
 
     # --- stage ------------------------------------------------------------------------------------------------
 

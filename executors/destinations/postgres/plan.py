@@ -53,6 +53,7 @@ def load_plan(state: LoadState) -> LoadPlan:
         before_swap=lambda: load.hooks.before_swap(state.node_counts),
         settings=load.hooks.settings(),
         hooks_ran=load.hooks.ran_before,
+        changes=load.changes,
     )
 
 

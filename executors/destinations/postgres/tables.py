@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-from executors.errors import Failure, LeaseLost, Transient
+from executors.errors import Failure, LeaseLost, Terminal, Transient
 from executors.model import Destination, SourceField, StageColumn
 from executors.postgres.backups import require_restorable
 from executors.postgres.ddl import Conn
@@ -24,8 +24,37 @@ from executors.postgres.target import (
     primary_key_of,
     require_schema,
 )
+from executors.schema_changes import SchemaChange, evolved
 from executors.table_name import TableName
 from ir.nodes import Target
+
+
+@dataclass(frozen=True, slots=True)
+class Followed:
+    """A table after the changes of its columns that a load makes. `refusal_of` adds to a failure what a person could
+    accept instead."""
+
+    dest: Destination
+    changes: tuple[SchemaChange, ...] = ()
+    refusal_of: Callable[[Terminal], Terminal] = lambda failure: failure
+
+
+Follow = Callable[[Destination], Followed]
+"""Decides which columns of a table change with those of the source."""
+
+
+def unchanged(dest: Destination) -> Followed:
+    return Followed(dest)
+
+
+@dataclass(frozen=True, slots=True)
+class Readied:
+    """A table after the `changes` of its columns, which are still to be made, and its staging columns."""
+
+    dest: Destination
+    columns: tuple[StageColumn, ...]
+    changes: tuple[SchemaChange, ...] = ()
+
 
 _OF_BACKUPS: dict[bool, tuple[str, ...]] = {True: ("DELETE", "SELECT"), False: ()}
 """The privileges that a backup before the load needs: to read the table, and to lock out writers."""
@@ -49,16 +78,17 @@ def refuse_unloadable(conn: Conn, target: Target) -> Destination | None:
 
 @contextmanager
 def ready_table(
-    conn: Conn, target: Target, working: Sequence[SourceField]
-) -> Iterator[tuple[Destination, tuple[StageColumn, ...]]]:
-    """Return the table and its staging columns, and create the table if it is missing.
+    conn: Conn, target: Target, working: Sequence[SourceField], follow: Follow = unchanged
+) -> Iterator[Readied]:
+    """Return the table and its staging columns, and create the table if it is missing. `follow` says which columns of
+    the table will change.
 
     If its first load fails, a created table is dropped again, unless another worker has taken over the run: that worker
     loads it.
     """
     dest, created = _find_or_create(conn, target, working)
     try:
-        yield dest, _plan(conn, target, working, dest, is_new=created is not None)
+        yield _plan(conn, target, working, follow(dest), is_new=created is not None)
     except LeaseLost:
         raise
     except Failure:
@@ -71,12 +101,12 @@ def ready_table(
 
 @contextmanager
 def existing_or_empty_table(
-    conn: Conn, target: Target, working: Sequence[SourceField], tables: StagingTables
-) -> Iterator[tuple[Destination, tuple[StageColumn, ...]]]:
+    conn: Conn, target: Target, working: Sequence[SourceField], tables: StagingTables, follow: Follow
+) -> Iterator[Readied]:
     """Return the table and its staging columns without creating the table. If it is missing, an empty table beside the
     staging tables represents it."""
     if dest := refuse_unloadable(conn, target):
-        yield dest, _plan(conn, target, working, dest)
+        yield _plan(conn, target, working, follow(dest))
         return
     columns = columns_to_create(target, working)
     made = create_target(conn, STAGING, tables.stand_in, columns, primary_key_of(target), comment=tables.owner)
@@ -85,18 +115,21 @@ def existing_or_empty_table(
         if dest is None:
             raise _vanished(target)
         named = replace(dest, schema=target.schema_, table=target.table)
-        yield dest, _plan(conn, target, working, named, is_new=True)
+        planned = _plan(conn, target, working, follow(named), is_new=True)
+        yield replace(planned, dest=evolved(dest, planned.changes))
     finally:
         if made is not None:
             with suppress(Failure):
                 drop_created_target(conn, made)
 
 
-def columns_to_stage(conn: Conn, target: Target, working: Sequence[SourceField]) -> tuple[StageColumn, ...]:
+def columns_to_stage(
+    conn: Conn, target: Target, working: Sequence[SourceField], follow: Follow
+) -> tuple[StageColumn, ...]:
     """Return the staging columns of a table that may not exist yet. This only reads the catalog."""
-    if dest := refuse_unloadable(conn, target):
-        return _plan(conn, target, working, dest)
-    return _plan(conn, target, working, _table_to_make(target, working), is_new=True)
+    dest = refuse_unloadable(conn, target)
+    table = follow(dest or _table_to_make(target, working))
+    return _plan(conn, target, working, table, is_new=dest is None).columns
 
 
 def _table_to_make(target: Target, working: Sequence[SourceField]) -> Destination:
@@ -110,11 +143,14 @@ def _table_to_make(target: Target, working: Sequence[SourceField]) -> Destinatio
 
 
 def _plan(
-    conn: Conn, target: Target, working: Sequence[SourceField], dest: Destination, *, is_new: bool = False
-) -> tuple[StageColumn, ...]:
-    columns = plan_stage_columns(target, working, dest, is_new=is_new)
-    require_supported(conn, dest, columns)
-    return columns
+    conn: Conn, target: Target, working: Sequence[SourceField], table: Followed, *, is_new: bool = False
+) -> Readied:
+    try:
+        columns = plan_stage_columns(target, working, table.dest, is_new=is_new)
+    except Terminal as failure:
+        raise table.refusal_of(failure) from None
+    require_supported(conn, table.dest, columns)
+    return Readied(table.dest, columns, table.changes)
 
 
 def _find_or_create(

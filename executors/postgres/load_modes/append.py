@@ -6,6 +6,7 @@ from psycopg import sql
 
 from executors.postgres import effects
 from executors.postgres.ddl import Conn
+from executors.postgres.evolution import evolve
 from executors.postgres.load_modes.base import LoadHandler
 from executors.postgres.load_plan import (
     LoadPlan,
@@ -18,6 +19,10 @@ from executors.postgres.load_plan import (
 )
 from executors.postgres.names import identifier_of
 from executors.postgres.rewrite_rules import refuse_replaced_inserts
+
+
+def _add(conn: Conn, plan: LoadPlan) -> ModeCounts:
+    return insert_staged(conn, evolve(conn, plan))
 
 
 def insert_staged(conn: Conn, plan: LoadPlan) -> ModeCounts:
@@ -38,7 +43,7 @@ def insert_from(conn: Conn, plan: LoadPlan, source: sql.Composable) -> sql.Compo
 HANDLER = LoadHandler(
     "append",
     ("INSERT",),
-    insert_staged,
+    _add,
     effect=effects.added,
     insert=insert_from,
     inspect=refuse_replaced_inserts,

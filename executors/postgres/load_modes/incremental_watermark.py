@@ -23,6 +23,7 @@ from executors.postgres.boundary_rows import (
     watermark_value,
 )
 from executors.postgres.ddl import Conn
+from executors.postgres.evolution import evolve
 from executors.postgres.incremental_range import IncrementalRange, require_unmoved
 from executors.postgres.load_modes.append import insert_from, insert_staged
 from executors.postgres.load_modes.base import LoadHandler
@@ -35,6 +36,7 @@ def _add_past_watermark(conn: Conn, plan: LoadPlan) -> ModeCounts:
     rows_range = plan.rows_range
     if rows_range is None:
         raise Transient("target.vanished", f"{plan.target} was created during the load.", node=plan.run.node)
+    plan = evolve(conn, plan)
     require_unmoved(conn, rows_range)
     next_watermark = _next_watermark(conn, plan, rows_range)
     watermark = _move_watermark(conn, plan, rows_range, next_watermark)

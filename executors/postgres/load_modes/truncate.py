@@ -6,6 +6,7 @@ from psycopg import sql
 
 from executors.postgres import effects
 from executors.postgres.ddl import Conn
+from executors.postgres.evolution import evolve
 from executors.postgres.load_modes.append import insert_from, insert_staged
 from executors.postgres.load_modes.base import LoadHandler
 from executors.postgres.load_plan import LoadPlan, ModeCounts
@@ -16,7 +17,8 @@ from executors.postgres.rewrite_rules import refuse_replaced_inserts
 def _replace_all(conn: Conn, plan: LoadPlan) -> ModeCounts:
     # No CASCADE: a load must not empty other tables that refer to this one. `lock_timeout` limits the wait.
     conn.execute(sql.SQL("TRUNCATE TABLE {}").format(own_rows_of(plan.target, plan.dest.kind)))
-    return insert_staged(conn, plan)
+    # An empty table is altered at once, whatever the change.
+    return insert_staged(conn, evolve(conn, plan))
 
 
 HANDLER = LoadHandler(

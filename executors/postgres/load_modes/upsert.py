@@ -13,6 +13,7 @@ from executors.effects import Effect
 from executors.errors import InvalidContent
 from executors.postgres import effects
 from executors.postgres.ddl import Conn
+from executors.postgres.evolution import evolve
 from executors.postgres.key_match import (
     differs,
     is_newer,
@@ -52,6 +53,7 @@ SAMPLE_ROWS = 1000
 def _merge(conn: Conn, plan: LoadPlan) -> ModeCounts:
     """Refuse repeated keys, then let ON CONFLICT update or insert each row. Rows that equal or are older than the
     table's rows are first excluded by a join if that is faster, or if a row trigger might prevent other rows."""
+    plan = evolve(conn, plan)
     _give_memory(conn, plan)
     key = find_unique_key(conn, plan.target, plan.upsert_key)
     keys = _count_keys(conn, plan, key)

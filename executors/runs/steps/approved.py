@@ -19,7 +19,7 @@ def approved_load(context: RunContext, target: TargetRun, staged: StagedLoad) ->
     reading = nothing_to_read(_origins_of(staged), staged.units, staged.records)
     dest = Destination(target.path.target.schema_, target.path.target.table, ())
     load = replace(
-        new_load(context, target, Prepared(dest, staged.columns, reading), staged.working),
+        new_load(context, target, Prepared(dest, staged.columns, reading, changes=staged.changes), staged.working),
         staged_in=staged.attempt,
         approved=staged,
     )

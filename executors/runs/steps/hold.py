@@ -112,4 +112,5 @@ def _staged_load(state: LoadState, evaluation: Evaluation) -> StagedLoad:
         skipped=state.skipped,
         evaluation=evaluation,
         watermark=load.handler.watermark_version(state),
+        changes=load.changes,
     )

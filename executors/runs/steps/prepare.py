@@ -89,6 +89,7 @@ def new_load(
         max_rejected_pct=0 if rejected else node.fail_at_rejected_pct,
         now=datetime.now(UTC),
         charset=prepared.charset,
+        changes=prepared.changes,
         heads=heads,
         rejected=rejected,
     )

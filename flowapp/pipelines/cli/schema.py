@@ -1,4 +1,4 @@
-"""`flow schema`: the JSON Schemas of documents, manifests, plans and transforms, for editors and other programs."""
+"""`flow schema export`: the JSON Schemas of documents, manifests, plans and transforms, for editors."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from flowapp.cli.outcome import Outcome, text_outcome
-from flowapp.cli.parser import add_command, add_group
+from flowapp.cli.parser import add_command
 from flowapp.embedded.home import flow_home
 from ir.errors import FlowError
 
@@ -23,8 +23,8 @@ SCHEMAS = {
 """The files, each with the function that returns its schema."""
 
 
-def add_parser(commands: Any) -> None:
-    group = add_group(commands, "schema", "the JSON Schemas of documents, manifests, plans and transforms")
+def add_export(group: Any) -> None:
+    """Add the command to the group `flow schema`."""
     export = add_command(
         group, "export", export_schema, f"write {', '.join(SCHEMAS)} to a folder", needs_database=False
     )

@@ -34,6 +34,7 @@ ORDERS = ("load-a-csv", "find-a-row", "fix-rejected-rows", "schedule-a-pipeline"
 """Pages that continue the example of the page before."""
 ALONE = (
     "keep-two-tables-in-step",
+    "follow-changes-of-a-source",
     "branch-rows",
     "load-arrays",
     "load-several-sources",

@@ -22,6 +22,7 @@ from flowapp.pipelines.models import Pipeline, PipelineVersion
 from flowapp.quarantine.models import Selection
 from flowapp.runs.load_units.models import LoadUnit
 from flowapp.runs.models import Run
+from flowapp.schema_changes.models import ColumnChange
 from flowapp.triggers.models import EventTrigger
 from flowapp.uploads.models import Upload
 from flowapp.watermarks.models import WatermarkCopy
@@ -83,6 +84,26 @@ def make_things(workspace: Workspace, person: Callable[[str], User], warehouse: 
     proposal = Proposal.objects.create(
         workspace=workspace, project="shop", origin="upload", files=files, plan={}, fingerprint="f"
     )
+    change = ColumnChange.objects.create(
+        workspace=workspace,
+        pipeline=pipeline,
+        node="load",
+        sources="files",
+        connection="warehouse",
+        schema="public",
+        table="numbers",
+        change_id="f" * 32,
+        kind="widen",
+        column="id",
+        sentence="Column 'id' is integer in the table and bigint at the source.",
+        statement='ALTER TABLE "public"."numbers" ALTER COLUMN "id" TYPE bigint',
+        rewrites=True,
+        table_bytes=8192,
+        state="pending",
+        run=run,
+        first_seen_at=now,
+        seen_at=now,
+    )
     selection = Selection.objects.create(workspace=workspace, pipeline=pipeline, made_at=now, rows=1)
     trigger = EventTrigger.objects.create(workspace=workspace, pipeline=pipeline, name="export", secret="secretword")
     module = CustomModule.objects.create(
@@ -105,6 +126,7 @@ def make_things(workspace: Workspace, person: Callable[[str], User], warehouse: 
         "row_id": str(uuid4()),
         "row_key": "run:row",
         "backup": backup.pk,
+        "change": change.pk,
         "hook": "load.postHook.0",
         "node": "load",
         "channel": "pager",

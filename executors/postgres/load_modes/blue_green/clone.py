@@ -15,6 +15,7 @@ from psycopg import sql
 from executors.errors import Failure
 from executors.postgres.client import translate
 from executors.postgres.ddl import Conn
+from executors.postgres.evolution import evolve
 from executors.postgres.load_modes.append import insert_staged
 from executors.postgres.load_modes.blue_green.catalog import GRANTS, query_catalog
 from executors.postgres.load_modes.blue_green.definition import (
@@ -73,6 +74,7 @@ def build_new(conn: Conn, plan: LoadPlan, definition: Definition) -> ModeCounts:
         for identity in definition.identities:
             _adopt_sequence(conn, plan, definition.owner, identity)
         run(conn, definition.before_rows)
+    plan = evolve(conn, plan, new)
     counts = insert_staged(conn, replace(plan, dest=replace(plan.dest, schema=new.schema)))
     with search_path(conn, new.schema, plan.target.schema):
         force_row_security(conn, new, definition, "NO FORCE")

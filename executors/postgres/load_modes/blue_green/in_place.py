@@ -9,6 +9,7 @@ from psycopg import errors, sql
 
 from executors.errors import Terminal
 from executors.postgres.ddl import Conn
+from executors.postgres.evolution import evolve
 from executors.postgres.load_modes.append import insert_staged
 from executors.postgres.load_modes.blue_green.referenced import still_referenced
 from executors.postgres.load_plan import LoadPlan, ModeCounts
@@ -23,6 +24,8 @@ WHERE k.contype = 'f' AND k.confrelid = %s::regclass AND k.condeferrable"""
 
 def delete_and_insert(conn: Conn, plan: LoadPlan) -> ModeCounts:
     plan.before_swap()
+    # Before the rows are deleted: PostgreSQL alters no table with pending trigger events.
+    plan = evolve(conn, plan)
     with rows_replaced(conn, plan.target, plan.run.node):
         return insert_staged(conn, plan)
 
