@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from executors.errors import LeaseLost, TargetBusy, Terminal, Transient
-from executors.load_record import InputCounts
+from executors.load_record import InputCounts, Loaded
 from executors.postgres.client import connect
 from executors.postgres.fences import raise_fence
 from executors.postgres.meta import files_loaded, find_commits, last_commit_exists, last_files
@@ -120,7 +120,7 @@ def test_the_marker_holds_counts_files_and_token(loading, make, conn):
     assert last_commit_exists(conn, run.tenant, run.pipeline, "load", run.run_id)
     wanted, elsewhere = ["a" * 64, "b" * 64], ("nowhere", "t")
     found = files_loaded(conn, run.tenant, run.pipeline, "load", wanted, others=[], table=elsewhere)
-    assert found == {"a" * 64: (5, "load")}
+    assert found == {"a" * 64: Loaded(token=5, node="load", is_undone=False)}
     assert last_files(conn, run.tenant, run.pipeline, "load") == (5, frozenset({"a" * 64}))
 
 

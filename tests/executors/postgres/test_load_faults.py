@@ -86,7 +86,7 @@ def test_of_two_attempts_of_one_run_only_the_newer_loads(loading, make, conn, ro
 def test_two_pipelines_that_upsert_one_table_in_opposite_orders(loading, make, rows):
     make("CREATE TABLE t (k integer PRIMARY KEY, v text)")
     up = loading("t", "k integer", "v", mode="upsert", upsert_key=["k"])
-    down = loading("t", "k integer", "v", mode="upsert", upsert_key=["k"], pipeline="another")
+    down = loading("t", "k integer", "v", mode="upsert", upsert_key=["k"], pipeline="opposite")
     up.stage([(k, "up") for k in range(1, 1001)])
     down.stage([(k, "down") for k in range(1000, 0, -1)])
     futures = [started(load)[0] for load in (up, down)]
