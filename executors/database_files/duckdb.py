@@ -35,11 +35,12 @@ _BATCH_ROWS = 2048
 """The number of rows of DuckDB's own vectors."""
 
 _SETTINGS: dict[str, str | bool | int | float | list[str]] = {
-    # The query reads nothing but the file: no other file, no network, no extension.
+    # The query reads nothing but the file: no other file, no network, no extension, no variable of Python.
     "enable_external_access": "false",
     "autoinstall_known_extensions": "false",
     "autoload_known_extensions": "false",
     "allow_community_extensions": "false",
+    "python_enable_replacements": "false",
     "memory_limit": "1GB",
     "max_temp_directory_size": "20GB",
     "temp_directory": str(Path(tempfile.gettempdir()) / f"flow-duckdb-{os.getuid()}"),

@@ -28,6 +28,7 @@ from executors.database_files.base import (
 from executors.errors import Failure, Terminal, Transient
 from executors.formats.batches import BadRecords
 from executors.formats.files import BLOCK_BYTES
+from executors.formats.limits import MOST_ROW_BYTES
 from executors.model import SourceField
 from executors.reading import Bound
 from ir.types import ColumnType
@@ -35,7 +36,7 @@ from ir.types import ColumnType
 _BUSY_SECONDS = 10.0
 _STEPS = 10_000
 """The number of instructions of SQLite between two looks at the clock."""
-_FIRST_ROWS, _MOST_ROWS = 64, 16_384
+_FIRST_ROWS, _MOST_ROWS = 4, 16_384
 _LONGEST_SHOWN = 10_000
 
 _ALLOWED = frozenset({sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_RECURSIVE})
@@ -145,6 +146,7 @@ class Sqlite:
             raise _failure(error, path.name, seconds) from None
         with closing(conn):
             conn.text_factory = _Text
+            conn.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MOST_ROW_BYTES)
             conn.set_progress_handler(lambda: time.monotonic() > ends, _STEPS)
             session = SqliteSession(conn, path, seconds)
             with session._translated():
@@ -252,6 +254,12 @@ def _failure(error: sqlite3.Error, name: str, seconds: float) -> Failure:
         return locked(name)
     if code.startswith(("SQLITE_NOTADB", "SQLITE_CORRUPT")):
         return not_a_database(name, "SQLite")
+    if code == "SQLITE_TOOBIG":
+        return Terminal(
+            "source.expands_too_much",
+            f"A row of {name} is longer than {MOST_ROW_BYTES >> 20} MB.",
+            hint="Leave the long column out by a query, or read parts of it with substr().",
+        )
     if code.startswith("SQLITE_AUTH") or "prohibited" in text or "not authorized" in text:
         return Terminal(
             "query.not_allowed",

@@ -104,6 +104,7 @@ def test_a_query_has_the_types_of_the_columns_that_it_passes_on(tmp_path: Path) 
         (query("SELECT * FROM pragma_database_list"), "query.not_allowed"),
         (query("SELECT load_extension('x') AS x"), "query.not_allowed"),
         (query("SELECT 1) AS q; DROP TABLE t; --"), "query.malformed"),
+        (query("SELECT zeroblob(100000000) AS x"), "source.expands_too_much"),
         ({**table(), "path": "none.sqlite"}, "source.path_missing"),
         ({**table(), "path": "text.sqlite"}, "source.malformed"),
         ({**table(), "path": "out/shop.sqlite"}, "source.path_outside"),

@@ -87,6 +87,11 @@ def test_text_beside_elements_is_not_lost(tmp_path: Path) -> None:
     assert values(rows) == [{"b": "two", "_value": "one  three"}, {"b": None, "_value": "four"}]
 
 
+def test_text_around_comments_is_one_text(tmp_path: Path) -> None:
+    _, rows = read(tmp_path, "<r><a><b>one<!-- c -->two<?p i?>three<![CDATA[ & four]]></b></a></r>", fmt_of("r/a"))
+    assert values(rows) == [{"b": "onetwothree & four"}]
+
+
 def test_only_elements_at_the_path_are_records(tmp_path: Path) -> None:
     document = "<r><a><id>1</id><a><id>2</id></a></a><b><a><id>3</id></a></b><a><id>4</id></a></r>"
     _, rows = read(tmp_path, document, fmt_of("r/a"))
