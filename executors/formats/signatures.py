@@ -36,6 +36,7 @@ SIGNATURES = tuple(
         (rb"Rar!\x1a\x07", "a RAR archive", _UNPACK),
         (rb"%PDF-\d", "a PDF document", _CONVERT),
         (rb"SQLite format 3\x00", "a SQLite database", "Read it with a source of the connector sqlite."),
+        (rb".{8}DUCK", "a DuckDB database", "Read it with a source of the connector duckdb."),
         (rb"ARROW1\x00\x00", "an Arrow file", _CONVERT),
         (rb"(?i)(?:\xef\xbb\xbf)?<!doctype html", "an HTML page", _CONVERT),
     )

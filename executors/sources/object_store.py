@@ -65,12 +65,12 @@ class ObjectStore(FileSource):
         foreign = {name for name, claim in self._claimed(now) if not self._claims.may_take_over(claim)}
         for entry in self._matching(now):
             if entry.name not in foreign:
-                yield entry.as_file(self._shown(entry.name))
+                yield entry.as_file(entry.path)
 
     def list_claimed(self, now: float) -> tuple[SourceFile, ...]:
         own = [name for name, claim in self._claimed(now) if self._claims.may_take_over(claim)]
         entries = (self._client.stat(self._folder + name) for name in own)
-        return tuple(entry.as_file(self._shown(entry.name)) for entry in entries if entry is not None)
+        return tuple(entry.as_file(entry.path) for entry in entries if entry is not None)
 
     def claimed_by(self, now: float) -> tuple[str, ...]:
         who = self.context.claimant
@@ -93,9 +93,6 @@ class ObjectStore(FileSource):
         for name in self._claims.names():
             if matches(name) and (claim := self._claims.get(name)) is not None:
                 yield name, claim
-
-    def _shown(self, name: str) -> str:
-        return f"{self._folder}{name}"
 
     # --- claims -----------------------------------------------------------------------------------------------
 

@@ -271,6 +271,17 @@ def mysql(bench: Bench) -> None:
     say("append of a table of MariaDB, no rules", product, floor, "≤ 1.5 ×", "PostgreSQL")
 
 
+def many_objects(bench: Bench) -> None:
+    """A bucket with a tenth as many objects as `--rows`."""
+    from tests.bench import listing
+
+    storage = listing.fill(bench.rows // 10)
+    runs = [(listing.measure(storage, "driver"), listing.measure(storage, "product")) for _ in range(bench.runs)]
+    floor, product = (statistics.median(seconds for seconds, _ in way) for way in zip(*runs, strict=True))
+    say(f"listing of {bench.rows // 10:,} objects of a bucket", product, floor, "≤ 5 s", "OpenDAL alone")
+    print(f"memory of a listing: {max(way[1][1] for way in runs):.0f} MB   aim ≤ 100 MB")
+
+
 def rejected_pages(bench: Bench) -> None:
     """Pages of rejected rows in a table with ten times the rows."""
     quarantine.run(bench.warehouse, 10 * bench.rows, times=40)
@@ -298,7 +309,11 @@ def tools(bench: Bench) -> None:
             say(f"peer: {tool.__name__} {case}, whole process", seconds, floor, "–")
 
 
-WITHOUT_SPARK: dict[str, Callable[[Bench], None]] = {"pages": server_times, "rejected_pages": rejected_pages}
+WITHOUT_SPARK: dict[str, Callable[[Bench], None]] = {
+    "pages": server_times,
+    "rejected_pages": rejected_pages,
+    "many_objects": many_objects,
+}
 CASES: dict[str, Callable[[Bench], None]] = {
     case.__name__: case
     for case in (

@@ -44,13 +44,14 @@ def sqlite() -> bytes:
         (zipped(), "ZIP"),
         (lzma.compress(b"id\n1\n"), "xz"),
         (sqlite(), "SQLite"),
+        (bytes(8) + b"DUCK" + bytes(8), "DuckDB"),
         (written(feather.write_feather), "Arrow"),
         (b"<!doctype html>\n", "HTML"),
         (b"Rar!\x1a\x07\x01\x00", "RAR"),
         (b"%PDF-1.7\n", "PDF"),
         (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(8), "Excel workbook"),
     ],
-    ids=["zip", "xz", "sqlite", "arrow", "html", "rar", "pdf", "xls"],
+    ids=["zip", "xz", "sqlite", "duckdb", "arrow", "html", "rar", "pdf", "xls"],
 )
 def test_a_file_that_no_format_reads_is_named(content: bytes, name: str) -> None:
     found = unreadable_kind(content[:HEAD_BYTES])
