@@ -35,7 +35,8 @@ def source_of(
         "atomicity": dict(storage.atomicity),
         **config,
     }
-    node = Source(id="src", kind="source", connector=storage.connector, connection="files", config=settings)
+    given = {name: value for name, value in settings.items() if value is not None}
+    node = Source(id="src", kind="source", connector=storage.connector, connection="files", config=given)
     claimant = Claimant(pipeline, frozenset(["src"]), run, token, tenant)
     return ObjectStore(node, SourceContext(Path(), claimant, store=connection or storage.connection))
 
