@@ -13,7 +13,7 @@ from django.db.models import F, Q, QuerySet
 
 from flowapp.accounts.models import Workspace
 from flowapp.pipelines.checking import nodes_of
-from flowapp.pipelines.documents import syntax_of
+from flowapp.pipelines.documents import read_document, syntax_of
 from flowapp.pipelines.models import Pipeline, PipelineVersion
 from flowapp.runs.models import LOADS, Run
 from flowapp.schema_changes.models import OPEN, ChangeState, ColumnChange
@@ -45,17 +45,27 @@ def get_change(workspace: Workspace, change_id: UUID | str) -> ColumnChange:
 
 
 def accepted_changes(run: Run) -> Mapping[str, frozenset[str]]:
-    """Return the IDs of the accepted changes by target. Only loads follow changes."""
+    """Return the IDs of the accepted changes by target. Only loads follow changes, and only those of the tables for
+    which they were accepted."""
     found: dict[str, set[str]] = defaultdict(set)
-    if run.kind in LOADS:
-        accepted = ColumnChange.objects.filter(pipeline=run.pipeline_id, state=ChangeState.ACCEPTED)
-        for node, change_id in accepted.values_list("node", "change_id"):
+    accepted = ColumnChange.objects.filter(pipeline=run.pipeline_id, state=ChangeState.ACCEPTED)
+    rows = accepted.values_list("node", "change_id", "connection", "schema", "table") if run.kind in LOADS else ()
+    tables = tables_of(run) if rows else {}
+    for node, change_id, *table in rows:
+        if tables.get(node) == tuple(table):
             found[node].add(change_id)
     return {node: frozenset(ids) for node, ids in found.items()}
 
 
 Table = tuple[str, str, str]
 """Connection, schema and name."""
+
+
+def tables_of(run: Run) -> Mapping[str, Table]:
+    """Return the table of each target of a run."""
+    return {
+        target.id: (target.connection, target.schema_, target.table) for target in read_document(run.document).targets()
+    }
 
 
 def pipelines_by_table(workspace: Workspace) -> Mapping[Table, list[str]]:

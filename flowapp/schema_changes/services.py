@@ -16,6 +16,7 @@ from flowapp.pipelines.documents import read_document
 from flowapp.pipelines.models import Pipeline
 from flowapp.runs.models import LOADS, Run
 from flowapp.schema_changes.models import OPEN, ChangeState, ColumnChange
+from flowapp.schema_changes.selectors import tables_of
 from ir.errors import FlowError
 from ir.words import counted
 
@@ -31,6 +32,7 @@ def note_refused(run: Run, error: FlowError) -> None:
     if not isinstance(error, SchemaRefused) or run.kind not in LOADS:
         return
     node = error.node or ""
+    _withdraw_of_other_tables(run, node)
     known = {change.change_id: change for change in _open(run.pipeline_id, node)}
     found = [change for change in error.changes if change.id in error.open or change.why_not]
     new = [
@@ -59,6 +61,7 @@ def note_followed(run: Run, commit: LoadCommit) -> None:
     """Record the changes that a load has followed. Those that are still open are not needed any more."""
     if commit.kind is not LoadKind.LOAD:
         return
+    _withdraw_of_other_tables(run, commit.node)
     followed = {change.id: change for change in commit.record.schema_changes}
     known = set(_open(run.pipeline_id, commit.node).values_list("change_id", flat=True))
     done = set(
@@ -80,6 +83,13 @@ def note_followed(run: Run, commit: LoadCommit) -> None:
 
 def _open(pipeline_id: UUID, node: str) -> QuerySet[ColumnChange]:
     return ColumnChange.objects.filter(pipeline=pipeline_id, node=node, state__in=OPEN)
+
+
+def _withdraw_of_other_tables(run: Run, node: str) -> None:
+    """Withdraw the changes of the table that the target had before: a decision about one table covers no other one."""
+    if (table := tables_of(run).get(node)) is not None:
+        connection, schema, name = table
+        _withdraw(_open(run.pipeline_id, node).exclude(connection=connection, schema=schema, table=name), ())
 
 
 def _withdraw(changes: QuerySet[ColumnChange], still_there: Collection[str]) -> None:
@@ -134,20 +144,23 @@ def reject_changes(changes: Iterable[ColumnChange], by: str, *, user: User | Non
 
 
 def open_changes(pipeline: Pipeline, chosen: Collection[str] = ()) -> list[ColumnChange]:
-    """Return the changes of a pipeline that a person can accept: all, or those whose ID begins like one of `chosen`.
-    Raises FlowError `schema.change_unknown`."""
+    """Return the changes of a pipeline that a person can accept: all, or those whose IDs begin with `chosen`, each of
+    which must match one change. Raises FlowError `schema.change_unknown`."""
     found = [change for change in ColumnChange.objects.filter(pipeline=pipeline) if change.can_be_accepted]
     if not chosen:
         return found
-    wanted = [change for change in found if any(str(change.pk).startswith(given) for given in chosen)]
+    wanted: dict[UUID, ColumnChange] = {}
     for given in chosen:
-        if not any(str(change.pk).startswith(given) for change in found):
+        begun = [change for change in found if str(change.pk).startswith(given)]
+        if len(begun) != 1:
+            what = f"{len(begun)} undecided changes whose IDs begin with" if begun else "no undecided change"
             raise FlowError(
                 "schema.change_unknown",
-                f"{pipeline.slug} has no undecided change {given!r}.",
-                hint="`flow schema log` shows the changes with their IDs.",
+                f"{pipeline.slug} has {what} {given!r}.",
+                hint="`flow schema log` shows the changes with their IDs. Write as much of an ID as is unique.",
             )
-    return wanted
+        wanted[begun[0].pk] = begun[0]
+    return list(wanted.values())
 
 
 def _decide(changes: Sequence[ColumnChange], state: ChangeState, by: str, user: User | None, reason: str) -> int:

@@ -82,3 +82,20 @@ def test_all_changes_are_decided_or_none(find):
         accept_changes([add, widen], "bob@example.com")
     assert states() == {"add": "accepted", "widen": "pending"}
     assert alerts() == ["open"]
+
+
+def test_an_accepted_change_is_not_followed_by_a_load_of_another_table(find):
+    (change,) = find(ADD)
+    accept_changes([change], "ann@example.com")
+    ColumnChange.objects.update(table="before")  # then the target is moved to the table `numbers`
+    assert accepted_changes(Run.objects.latest("number")) == {}
+    before, now = find(ADD)
+    assert [(one.table, one.state) for one in (before, now)] == [("before", "withdrawn"), ("numbers", "pending")]
+
+
+def test_the_start_of_an_id_chooses_a_single_change(find, pipeline):
+    add, widen = find(ADD, WIDEN)
+    assert open_changes(pipeline, [str(add.pk)]) == [add]
+    assert set(open_changes(pipeline, [str(add.pk), str(widen.pk)])) == {add, widen}
+    with pytest.raises(FlowError, match="2 undecided changes"):
+        open_changes(pipeline, [""])
