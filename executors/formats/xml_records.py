@@ -233,10 +233,18 @@ def row_of(element: Any, fmt: Xml) -> XmlRow:
 
 
 def _members(element: Any, repeated: frozenset[str]) -> Iterator[tuple[str, Any]]:
-    found: dict[str, Any] = {f"_{etree.QName(name).localname}": value for name, value in _attributes(element)}
+    found: dict[str, Any] = {}
+    for attribute, value in _attributes(element):
+        name = f"_{etree.QName(attribute).localname}"
+        if name in found:
+            raise BadRecordError(f"two attributes have the name {name[1:]!r}; namespaces are not compared")
+        found[name] = value
+    attributes = frozenset(found)
     for child in element:
         name = etree.QName(child).localname
         value = _value(child, repeated)
+        if name in attributes:
+            raise BadRecordError(f"the element {name!r} stands beside the attribute {name[1:]!r}")
         if name in repeated:
             found.setdefault(name, []).append(value)
         elif name in found:
@@ -247,16 +255,23 @@ def _members(element: Any, repeated: frozenset[str]) -> Iterator[tuple[str, Any]
     if text.strip() or not found:
         if _TEXT in found:
             raise BadRecordError(f"the element {_TEXT!r} stands beside a text")
-        found[_TEXT] = text
+        found[_TEXT] = None if _is_nil(element) else text
     yield from found.items()
 
 
 def _value(element: Any, repeated: frozenset[str]) -> Any:
-    if element.get(f"{_INSTANCE}nil", "").strip() in _NIL:
-        return None
-    if not len(element) and not any(_attributes(element)):
-        return element.text or ""
-    return dict(_members(element, repeated))
+    if len(element) or any(_attributes(element)):
+        return dict(_members(element, repeated))
+    return None if _is_nil(element) else element.text or ""
+
+
+def _is_nil(element: Any) -> bool:
+    """Return whether an element stands for NULL. Raises BadRecordError if it has content nevertheless."""
+    if element.get(f"{_INSTANCE}nil", "").strip() not in _NIL:
+        return False
+    if element.text:
+        raise BadRecordError(f"the element {etree.QName(element).localname!r} is nil but has content")
+    return True
 
 
 def _attributes(element: Any) -> Iterator[tuple[str, str]]:

@@ -82,6 +82,33 @@ def test_a_record_that_repeats_another_element_is_rejected_whole(tmp_path: Path)
     assert rows[1]["_flow_raw"] == "<a><x>2</x><x>3</x></a>"
 
 
+@pytest.mark.parametrize(
+    ("record", "reason"),
+    [
+        ('<a id="1" n:id="2"/>', "two attributes have the name 'id'; namespaces are not compared"),
+        ('<a id="1"><_id>2</_id></a>', "the element '_id' stands beside the attribute 'id'"),
+        ('<a><x i:nil="true">1</x></a>', "the element 'x' is nil but has content"),
+        ("<a>1<_value>2</_value></a>", "the element '_value' stands beside a text"),
+    ],
+)
+@pytest.mark.parametrize("repeated", [(), ("_id",)], ids=["once", "repeated"])
+def test_a_record_with_two_values_of_one_name_is_rejected(
+    tmp_path: Path, record: str, reason: str, repeated: tuple[str, ...]
+) -> None:
+    spaces = 'xmlns:n="urn:n" xmlns:i="http://www.w3.org/2001/XMLSchema-instance"'
+    _, rows = read(tmp_path, f"<r {spaces}>{record}<a><x>2</x></a></r>", fmt_of("r/a", *repeated))
+    assert [(row["x"], row["_flow_bad"]) for row in rows] == [(None, reason), ("2", None)]
+
+
+def test_the_attributes_of_a_nil_element_are_not_lost(tmp_path: Path) -> None:
+    document = (
+        '<r xmlns:i="http://www.w3.org/2001/XMLSchema-instance"><a><x i:nil="true" cur="EUR"/></a>'
+        '<a><x i:nil="1"/></a><a i:nil="true"/></r>'
+    )
+    _, rows = read(tmp_path, document, fmt_of("r/a"))
+    assert [row["x"] for row in rows] == ['{"_cur": "EUR"}', None, None]
+
+
 def test_text_beside_elements_is_not_lost(tmp_path: Path) -> None:
     _, rows = read(tmp_path, "<r><a>one <b>two</b> three</a><a>four</a></r>", fmt_of("r/a"))
     assert values(rows) == [{"b": "two", "_value": "one  three"}, {"b": None, "_value": "four"}]
