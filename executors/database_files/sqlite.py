@@ -83,11 +83,10 @@ class SqliteSession(FileSession):
         with self._translated():
             names = [name for name, *_ in self._conn.execute(f"{statement} LIMIT 0").description]
             require_unique(self._path.name, [_RENAMED.sub(r"\1", name) for name in names])
-            self._conn.set_authorizer(None)
-            self._conn.execute(f"CREATE TEMP VIEW flow_types AS {statement}")
-            found = self._conn.execute("PRAGMA temp.table_xinfo(flow_types)").fetchall()
-            self._conn.execute("DROP VIEW temp.flow_types")
-            self._conn.set_authorizer(_authorize)
+            with self._unguarded():
+                self._conn.execute(f"CREATE TEMP VIEW flow_types AS {statement}")
+                found = self._conn.execute("PRAGMA temp.table_xinfo(flow_types)").fetchall()
+                self._conn.execute("DROP VIEW temp.flow_types")
         declared = [kind.decode(errors="replace") for _, _, kind, *_ in found]
         return tuple(_column(name, kind) for name, kind in zip(names, declared, strict=True))
 
@@ -112,10 +111,18 @@ class SqliteSession(FileSession):
         self._conn.interrupt()
 
     def _is_wal(self) -> bool:
-        self._conn.set_authorizer(None)
-        (mode,) = self._conn.execute("PRAGMA journal_mode").fetchone()
-        self._conn.set_authorizer(_authorize)
+        with self._unguarded():
+            (mode,) = self._conn.execute("PRAGMA journal_mode").fetchone()
         return bool(mode == b"wal")
+
+    @contextmanager
+    def _unguarded(self) -> Iterator[None]:
+        """Let own statements do more than read. A query has been prepared with the guard before; none runs here."""
+        self._conn.set_authorizer(None)
+        try:
+            yield
+        finally:
+            self._conn.set_authorizer(_authorize)
 
     @contextmanager
     def _translated(self) -> Iterator[None]:
@@ -169,7 +176,8 @@ ENGINE = Sqlite()
 
 def _authorize(action: int, first: str | None, second: str | None, *_: Any) -> int:
     """Let a statement do nothing but read. SQLite asks for each action of a statement while it prepares it."""
-    is_allowed = action in _ALLOWED and (second or "").lower() not in _FUNCTIONS_REFUSED
+    is_refused = action == sqlite3.SQLITE_FUNCTION and (second or "").lower() in _FUNCTIONS_REFUSED
+    is_allowed = action in _ALLOWED and not is_refused
     return sqlite3.SQLITE_OK if is_allowed else sqlite3.SQLITE_DENY
 
 

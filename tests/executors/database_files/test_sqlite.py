@@ -87,6 +87,12 @@ def test_names_are_quoted_and_never_read_as_text(tmp_path: Path) -> None:
     assert (row["select"], row['x"y'], row["sp ace"]) == ("1", "2", "3")
 
 
+def test_a_column_may_have_the_name_of_a_refused_function(tmp_path: Path) -> None:
+    make(tmp_path, "CREATE TABLE t (load_extension int)", "INSERT INTO t VALUES (1)")
+    _, (row,) = read(tmp_path, "sqlite", table())
+    assert row["load_extension"] == "1"
+
+
 def test_a_query_has_the_types_of_the_columns_that_it_passes_on(tmp_path: Path) -> None:
     make(tmp_path, "CREATE TABLE t (id int, at date)", "INSERT INTO t VALUES (1, '2024-01-01'), (2, '2024-01-02')")
     reading, rows = read(tmp_path, "sqlite", query("SELECT id, at AS day, id * 2 AS twice FROM t WHERE id > 1 -- new"))
