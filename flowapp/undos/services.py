@@ -55,6 +55,7 @@ def preview(unit: LoadUnit) -> UndoPreview:
     """Count the rows of a file in all targets of its pipeline. For a file skipped as a duplicate, that is the file with
     the same bytes. Raises FlowError where the file cannot be undone exactly."""
     loaded = _undoable(unit)
+    _refuse_former_tables(loaded)
     found = tuple(_previews(loaded))
     if not found:
         raise FlowError(
@@ -117,14 +118,45 @@ def _refuse_busy(unit: LoadUnit) -> None:
         )
 
 
+def _refuse_former_tables(unit: LoadUnit) -> None:
+    """Refuse to undo a file that is also in a table that the pipeline no longer loads: a run would leave its rows
+    there, and the file would count as undone."""
+    now = {_table_of(target) for target in _targets(unit.pipeline)}
+    runs = Run.objects.filter(tries__unit=unit, tries__state=UnitState.COMMITTED).select_related("version")
+    documents = {run.document for run in runs}
+    former = {_table_of(target): target for text in documents for target in read_document(text).targets()}
+    for table, target in former.items():
+        if table not in now and _is_loaded(unit, target):
+            raise FlowError(
+                "undo.target_gone",
+                f"{unit.name} was also loaded into {target.schema_}.{target.table} (connection {target.connection}), "
+                f"which {unit.pipeline.slug} no longer loads.",
+                hint="Add this target again, then undo the file. Or delete the rows of the table yourself.",
+            )
+
+
+def _table_of(target: Target) -> tuple[str, str, str]:
+    return target.connection, target.schema_, target.table
+
+
+def _is_loaded(unit: LoadUnit, target: Target) -> bool:
+    try:
+        return _count(unit, target) is not None
+    except FlowError as error:
+        return error.code != "undo.table_gone"
+
+
 def _previews(unit: LoadUnit) -> Iterator[TargetPreview]:
-    owner = Owner(str(unit.workspace_id), unit.pipeline.slug)
     for target in _targets(unit.pipeline):
-        connection = resolve(get_connection(unit.workspace, target.connection))
-        table = TableName(target.schema_, target.table)
-        found = preview_undo(connection, owner, table, unit.sha256, node=target.id)
-        if found is not None:
+        if (found := _count(unit, target)) is not None:
             yield TargetPreview(target.id, found, _numbers(unit, found))
+
+
+def _count(unit: LoadUnit, target: Target) -> FileRows | None:
+    """Count the rows of a file in a table; None if the pipeline has not loaded it there."""
+    connection = resolve(get_connection(unit.workspace, target.connection))
+    owner = Owner(str(unit.workspace_id), unit.pipeline.slug)
+    return preview_undo(connection, owner, TableName(target.schema_, target.table), unit.sha256, node=target.id)
 
 
 def _targets(pipeline: Pipeline) -> list[Target]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 
 import pytest
 
 from executors.errors import Terminal
 from executors.runs.undo import undo_file as undo_engine
+from flowapp.pipelines.services import save_version
 from flowapp.runs.dispatch import run_inline, run_to_end
 from flowapp.runs.load_units.models import LoadUnit, UnitRun, UnitState
 from flowapp.runs.load_units.selectors import is_to_be_loaded_again
@@ -80,6 +82,18 @@ def test_rows_that_change_between_the_request_and_the_run_are_not_deleted(loaded
     assert run_to_end(run).error_code == "undo.rows_changed"
     loaded.refresh_from_db()
     assert (loaded.state, count_rows()) == (UnitState.COMMITTED, 2)
+
+
+def test_a_file_in_a_table_that_is_no_longer_a_target_is_not_undone(loaded, pipeline, schema, conn):
+    document = json.loads(loaded.run.document)
+    document["nodes"][-1]["table"] = "others"
+    save_version(pipeline.workspace, json.dumps(document))
+    with pytest.raises(FlowError, match="no longer loads") as refused:
+        undo_file(loaded, "Wrong file.", 0, Trigger.MANUAL, send=False)
+    assert (refused.value.code, f"{schema}.numbers" in refused.value.message) == ("undo.target_gone", True)
+    conn.execute(f'DROP TABLE "{schema}".numbers')
+    with pytest.raises(FlowError, match=r"undo\.not_loaded"):
+        preview(loaded)
 
 
 def test_a_duplicate_leads_to_the_file_that_was_loaded(loaded, count_rows):
