@@ -256,7 +256,7 @@ def decide(
     handled as if there were no policy.
     """
     if policy == "freeze":
-        return tuple(change for change in changes if change.id in accepted and change.kind != "key")
+        return tuple(change for change in changes if change.id in accepted and not _is_impossible(change))
     impossible = [change for change in changes if _is_impossible(change)]
     unwanted = [change for change in changes if change.why_not and change.id not in accepted]
     if refused := [*impossible, *(change for change in unwanted if change not in impossible)]:

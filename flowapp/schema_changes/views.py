@@ -77,7 +77,10 @@ def _groups(request: HtmxRequest, changes: list[ColumnChange]) -> list[Group]:
 @page(role="editor")
 def accept(request: HtmxRequest) -> HttpResponse:
     """Accept the chosen changes of one pipeline; with `run`, load at once."""
-    changes = [get_change(request.workspace, change) for change in request.POST.getlist("change")]
+    changes = [get_change(request.workspace, change) for change in dict.fromkeys(request.POST.getlist("change"))]
+    if not changes:
+        messages.error(request, "No change was chosen, so none is accepted.")
+        return _back(request)
     pipelines = {change.pipeline.pk: change.pipeline for change in changes}
     reason = request.POST.get("reason", "")
     with transaction.atomic():
