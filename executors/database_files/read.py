@@ -6,13 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
-import pyarrow as pa
-
 from executors.database_files import engine_of
-from executors.database_files.base import Column, Rows, Stamp
+from executors.database_files.base import Column, Stamp
 from executors.errors import Transient, of_node
-from executors.formats.batches import Batches, sparse, text_schema, trailer
+from executors.formats.batches import Batches, batch_of_rows, text_schema, trailer
 from executors.model import SourceField
 from ir.file_queries import Grammar
 
@@ -49,16 +46,6 @@ class DatabaseFileReader:
                     hint="The next attempt reads the new file.",
                 )
             for rows in session.rows(part.statement, self.columns):
-                yield _batch(rows, count + 1, schema)
+                yield batch_of_rows(count + 1, rows.arrays, rows.bad, schema)
                 count += rows.size
         yield trailer(schema, count)
-
-
-def _batch(rows: Rows, first: int, schema: pa.Schema) -> pa.RecordBatch:
-    hidden = [
-        pa.array(np.zeros(rows.size, dtype=np.int32)),
-        pa.array(np.arange(first, first + rows.size, dtype=np.int64)),
-        sparse(rows.size, rows.bad.reasons),
-        sparse(rows.size, rows.bad.raw),
-    ]
-    return pa.RecordBatch.from_arrays([*hidden, *rows.arrays], schema=schema)

@@ -93,6 +93,19 @@ class Framer:
         return pa.RecordBatch.from_arrays(arrays, schema=self._schema)
 
 
+def batch_of_rows(first: int, arrays: Sequence[pa.Array], bad: BadRecords, schema: pa.Schema) -> pa.RecordBatch:
+    """Return rows of a database as a batch; `first` is the number of its first row. Unreadable rows are NULL in every
+    column."""
+    size = len(arrays[0])
+    hidden = [
+        pa.array(np.zeros(size, dtype=np.int32)),
+        pa.array(np.arange(first, first + size, dtype=np.int64)),
+        sparse(size, bad.reasons),
+        sparse(size, bad.raw),
+    ]
+    return pa.RecordBatch.from_arrays([*hidden, *arrays], schema=schema)
+
+
 def _valid_indices(size: int, bad: Mapping[int, str]) -> pa.Array | None:
     """Return for each record its index among the readable ones, NULL for unreadable ones. Return None if all are
     readable."""

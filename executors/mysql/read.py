@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
 import pyarrow as pa
 
 from executors.errors import of_node
-from executors.formats.batches import BadRecords, Batches, sparse, trailer
+from executors.formats.batches import BadRecords, Batches, batch_of_rows, trailer
 from executors.model import SourceField
 from executors.mysql.client import Row, connect
 from executors.mysql.columns import Column, array_of, schema_of
@@ -53,13 +52,7 @@ def _batch(rows: list[Row], first: int, columns: Sequence[Column], schema: pa.Sc
     except pa.ArrowInvalid:
         bad = _take_bad_rows(rows, columns)
         arrays = _arrays(rows, columns)
-    hidden = [
-        pa.array(np.zeros(len(rows), dtype=np.int32)),
-        pa.array(np.arange(first, first + len(rows), dtype=np.int64)),
-        sparse(len(rows), bad.reasons),
-        sparse(len(rows), bad.raw),
-    ]
-    return pa.RecordBatch.from_arrays([*hidden, *arrays], schema=schema)
+    return batch_of_rows(first, arrays, bad, schema)
 
 
 def _arrays(rows: Sequence[Row], columns: Sequence[Column]) -> list[pa.Array]:

@@ -29,10 +29,10 @@ def links_of(body: bytes, content_type: str, page: str, *, folders: bool) -> lis
         raise _unreadable(page, f"its type is {kind[:60]!r}")
     below = _folder_of(page)
     found = (_resolved(page, link.strip()) for link in links if link.strip())
-    kept = dict.fromkeys(url for url in found if _is_below(url, below) and (folders or not _is_folder(url)))
-    if len(kept) > MOST_LINKS:
+    below_page = dict.fromkeys(url for url in found if _is_below(url, below) and (folders or not _is_folder(url)))
+    if len(below_page) > MOST_LINKS:
         raise _unreadable(page, f"it has more than {MOST_LINKS:,} links")
-    return list(kept)
+    return list(below_page)
 
 
 def _of_html(body: bytes) -> Iterator[str]:

@@ -89,11 +89,11 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _send(self, status: int, headers: Mapping[str, str], body: bytes) -> None:
         self.send_response_only(status)
-        kept = {name: value for name, value in headers.items() if name.lower() not in _HOP}
+        passed_on = {name: value for name, value in headers.items() if name.lower() not in _HOP}
         if self.command != "HEAD":
-            kept = {name: value for name, value in kept.items() if name.lower() != "content-length"}
-            kept["Content-Length"] = str(len(body))
-        for name, value in kept.items():
+            passed_on = {name: value for name, value in passed_on.items() if name.lower() != "content-length"}
+            passed_on["Content-Length"] = str(len(body))
+        for name, value in passed_on.items():
             self.send_header(name, value)
         self.end_headers()
         if self.command != "HEAD":
