@@ -23,8 +23,8 @@ pytestmark = pytest.mark.slow
 def without_conditions(request: Request) -> None:
     """A rule: the server never sees conditions."""
     address = urlsplit(request.path)
-    kept = [pair for pair in address.query.split("&") if not pair.startswith("ifGenerationMatch=")]
-    request.path = f"{address.path}?{'&'.join(kept)}"
+    others = [pair for pair in address.query.split("&") if not pair.startswith("ifGenerationMatch=")]
+    request.path = f"{address.path}?{'&'.join(others)}"
 
 
 @pytest.fixture
@@ -43,7 +43,7 @@ def test_a_server_that_ignores_conditions_gives_no_claims(storage: ObjectStorage
     assert code_of(lambda: source.claim(only(source))) == "source.not_exclusive"
     found = probe_store(storage.connection)
     assert not found.can_move
-    assert "replaces files that must not exist" in found.notes[-1]
+    assert "does not exclude that two runs claim one file" in found.notes[-1]
 
 
 def test_one_token_serves_all_requests_until_it_expires(storage: ObjectStorage) -> None:
