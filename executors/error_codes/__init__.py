@@ -4,11 +4,19 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from executors.error_codes import nodes, rejected_rows, running, sources, stores, targets
+from executors.error_codes import nodes, rejected_rows, running, singer, sources, stores, targets
 from executors.error_codes.warnings import WARNING_CODES as WARNING_CODES
 from ir.error_codes import ErrorCode, table_of
 
-_CODES = (*sources.CODES, *stores.CODES, *targets.CODES, *nodes.CODES, *rejected_rows.CODES, *running.CODES)
+_CODES = (
+    *sources.CODES,
+    *stores.CODES,
+    *singer.CODES,
+    *targets.CODES,
+    *nodes.CODES,
+    *rejected_rows.CODES,
+    *running.CODES,
+)
 
 _UNREACHED = (
     ("unreachable", "cannot be reached", "Check host, port and encryption."),

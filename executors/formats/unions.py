@@ -47,7 +47,7 @@ def _common(
         return (known if field.only_null else field), known_file
     if known.only_null:
         return field, file
-    wider = _wider(known.type, field.type) or (STRING if is_decided else None)
+    wider = common_type(known.type, field.type) or (STRING if is_decided else None)
     if wider is None:
         raise InvalidContent(
             "source.types_differ",
@@ -59,7 +59,7 @@ def _common(
     return SourceField(field.name, wider), file if wider == field.type else known_file
 
 
-def _wider(one: ColumnType, other: ColumnType) -> ColumnType | None:
+def common_type(one: ColumnType, other: ColumnType) -> ColumnType | None:
     return _WIDER.get(frozenset((one.kind, other.kind))) or _wider_decimal(one, other)
 
 

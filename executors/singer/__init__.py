@@ -1,0 +1,1 @@
+"""Singer taps: their environments, their processes, and the messages that they write."""

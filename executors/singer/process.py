@@ -1,0 +1,213 @@
+"""Runs a tap in a process of its own: without Flow's variables, with limits and a private folder."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from collections import deque
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from threading import Thread, Timer
+from typing import IO, Any
+
+from executors.errors import Failure, Terminal, Transient
+from executors.secrets import encrypt_text
+from executors.singer import launch
+from executors.singer.environments import Tap, TapFolder
+from executors.singer.settings import TapSettings
+
+MOST_LINE_BYTES = 64 << 20
+"""The maximum size of a message."""
+MEMORY_BYTES = 4 << 30
+FILE_BYTES = 4 << 30
+OPEN_FILES = 1024
+MOST_NOTES = 100
+LONGEST_NOTE = 500
+_LAST_LINES = 20
+_NOTED = ("WARN", "ERROR", "CRITICAL")
+_PASSED = ("HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE")
+
+
+@dataclass(frozen=True, slots=True)
+class TapCall:
+    """A call of a tap: its settings, further files as JSON values by the option that names them, and options without a
+    value. `readable` are folders that it may read. The first of them is its working directory, so that relative paths
+    in the settings lead there. `seconds` is its time limit."""
+
+    settings: TapSettings
+    files: Mapping[str, str] = field(default_factory=dict, repr=False)
+    options: tuple[str, ...] = ()
+    readable: tuple[Path, ...] = ()
+    seconds: float = 3600
+
+
+class TapProcess:
+    """A running tap."""
+
+    def __init__(self, tap: Tap, call: TapCall, process: subprocess.Popen[bytes]) -> None:
+        self._tap, self._call, self._process = tap, call, process
+        self.notes: list[str] = []
+        """Warnings and errors among the lines that the tap has logged, without secrets."""
+        self.unnoted = 0
+        """The number of further ones."""
+        self._last: deque[str] = deque(maxlen=_LAST_LINES)
+        self._was_ended = self._timed_out = False
+        self._logs = Thread(target=self._read_log, name=f"log of {tap.name}", daemon=True)
+        self._timer = Timer(call.seconds, self._time_out)
+        self._timer.daemon = True
+
+    def start(self) -> None:
+        self._logs.start()
+        self._timer.start()
+
+    def lines(self) -> Generator[bytes]:
+        """Yield the messages of the tap. Raises Failure `singer.…` if it does not end by itself with status 0."""
+        output: IO[bytes] = self._process.stdout  # type: ignore[assignment]  # a pipe
+        number = 0
+        while line := output.readline(MOST_LINE_BYTES + 1):
+            number += 1
+            if len(line) > MOST_LINE_BYTES:
+                raise Terminal(
+                    "singer.message_too_long",
+                    f"Message {number:,} of the tap {self._tap.name} has more than {MOST_LINE_BYTES >> 20} MB.",
+                    hint="Leave the large field out of the source's fields.",
+                )
+            yield line
+        self._require_success()
+
+    def end(self) -> None:
+        """Kill the tap and all processes that it has started, from any thread."""
+        self._was_ended = True
+        with suppress(ProcessLookupError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+
+    def close(self) -> None:
+        """Kill the tap if it still runs, and wait for its end."""
+        self._timer.cancel()
+        self.end()
+        self._process.wait()
+        self._logs.join(5)
+
+    def _require_success(self) -> None:
+        status = self._process.wait()
+        self._logs.join(5)
+        if self._timed_out:
+            raise Terminal(
+                "singer.timeout",
+                f"The tap {self._tap.name} did not end within {self._call.seconds:.0f} s and was stopped.",
+                hint="Raise maxMinutes in errorHandling, or let the tap read less at once.",
+            )
+        if self._was_ended:
+            raise Transient("singer.interrupted", f"The tap {self._tap.name} was stopped.")
+        if status:
+            raise self._failed(status)
+
+    def _failed(self, status: int) -> Failure:
+        how = f"with signal {signal.Signals(-status).name}" if status < 0 else f"with status {status}"
+        if status == -signal.SIGXCPU:
+            how += " after its limit of CPU time"
+        failure = Transient(
+            "singer.tap_failed",
+            f"The tap {self._tap.name} ended {how}.",
+            hint="Its last lines are in the details of the run, for those who may see values. Check its settings.",
+        )
+        if self._last:
+            failure.encrypted_detail = encrypt_text("\n".join(self._last))
+        return failure
+
+    def _read_log(self) -> None:
+        log: IO[bytes] = self._process.stderr  # type: ignore[assignment]  # a pipe
+        while line := log.readline(4 * LONGEST_NOTE):
+            text = self._call.settings.masked(line.decode(errors="replace").rstrip())[:LONGEST_NOTE]
+            text = "".join(sign if sign.isprintable() else " " for sign in text)
+            if not text.strip():
+                continue
+            self._last.append(text)
+            if not any(level in text[:120] for level in _NOTED):
+                continue
+            if len(self.notes) < MOST_NOTES:
+                self.notes.append(text)
+            else:
+                self.unnoted += 1
+
+    def _time_out(self) -> None:
+        self._timed_out = True
+        self.end()
+
+
+@contextmanager
+def running(folder: TapFolder, tap: Tap, call: TapCall) -> Iterator[TapProcess]:
+    """Start a tap; it is killed at the end of the block. Its settings and files are in a private folder, which is
+    deleted. Raises Failure."""
+    with tempfile.TemporaryDirectory(prefix="flow-tap-") as name:
+        private = Path(name)
+        command = [str(folder.build(tap) / "bin" / tap.executable), *_arguments(private, call)]
+        with subprocess.Popen(
+            [sys.executable, "-I", launch.__file__, _launch(folder, tap, call, private), *command],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            cwd=call.readable[0] if call.readable else private,
+            env=_environment(folder.build(tap), private),
+            start_new_session=True,
+        ) as popen:
+            process = TapProcess(tap, call, popen)
+            process.start()
+            try:
+                yield process
+            finally:
+                process.close()
+
+
+def _arguments(private: Path, call: TapCall) -> Iterator[str]:
+    files = {"config": json.dumps(dict(call.settings.values)), **call.files}
+    for option, content in files.items():
+        path = private / f"{option}.json"
+        with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
+            file.write(content)
+        yield from (f"--{option}", str(path))
+    yield from call.options
+
+
+def _launch(folder: TapFolder, tap: Tap, call: TapCall, private: Path) -> str:
+    seconds = max(1, int(call.seconds))
+    readable: Sequence[Path] = (folder.build(tap), Path(sys.base_prefix), *call.readable)
+    given: dict[str, Any] = {
+        "limits": {
+            "RLIMIT_AS": MEMORY_BYTES,
+            "RLIMIT_CPU": seconds,
+            "RLIMIT_FSIZE": FILE_BYTES,
+            "RLIMIT_NOFILE": OPEN_FILES,
+            "RLIMIT_CORE": 0,
+        },
+        "sandbox": tap.sandbox,
+        "readable": [*map(str, readable), *_certificates()],
+        "writable": [str(private)],
+        "parent": os.getpid(),
+    }
+    return json.dumps(given)
+
+
+def _environment(build: Path, private: Path) -> dict[str, str]:
+    """Return the variables of a tap: none of Flow's, and of the others only those that lead to the network."""
+    passed = {name: value for name, value in os.environ.items() if name.upper() in _PASSED}
+    return passed | {
+        "PATH": f"{build / 'bin'}:/usr/bin:/bin",
+        "HOME": str(private),
+        "TMPDIR": str(private),
+        "LANG": "C.UTF-8",
+        "TZ": "UTC",
+        "PYTHONUNBUFFERED": "1",
+        "PYTHONDONTWRITEBYTECODE": "1",
+    }
+
+
+def _certificates() -> list[str]:
+    names = ("SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE")
+    return [os.environ[name] for name in names if os.environ.get(name)]

@@ -1,0 +1,83 @@
+"""The settings that a tap gets: those of the pipeline and those of its connection. Only the latter are secret."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import quote
+
+from executors.errors import Terminal
+from executors.singer.environments import Tap
+
+MASK = "•••"
+_SHORTEST_MASKED = 4
+
+
+@dataclass(frozen=True, slots=True)
+class TapSettings:
+    """All settings of a tap. `repr` shows none of them. `secret` are those of the connection."""
+
+    values: Mapping[str, Any]
+    secret: Mapping[str, Any]
+
+    def __repr__(self) -> str:
+        return "TapSettings(…)"
+
+    def masked(self, text: str) -> str:
+        """Return a text without the secrets that it repeats."""
+        for value in sorted(_texts_of(self.secret), key=len, reverse=True):
+            for form in (value, json.dumps(value)[1:-1], quote(value, safe="")):
+                text = text.replace(form, MASK)
+        return text
+
+
+def merge_settings(tap: Tap, given: Mapping[str, Any], stored: str) -> TapSettings:
+    """Return the settings for a tap. `given` are those of the pipeline, `stored` is the JSON text of the connection.
+    Raises Terminal `singer.setting_refused`."""
+    secret = _stored_object(stored)
+    refused, fixed = tap.refused(list(given)), sorted(set(given) & set(secret))
+    if refused:
+        allowed = ", ".join(tap.settings or ()) or "none"
+        raise Terminal(
+            "singer.setting_refused",
+            f"Pipelines may not give the setting {refused[0]!r} to the tap {tap.name}. Allowed: {allowed}.",
+            hint="Store it in a connection of kind singer. An administrator of this installation can allow it to "
+            "pipelines: flow tap allow.",
+        )
+    if fixed:
+        raise Terminal(
+            "singer.setting_refused",
+            f"The connection has the setting {fixed[0]!r} already.",
+            hint="Remove it from the settings of the source.",
+        )
+    return TapSettings({**given, **secret}, secret)
+
+
+def _stored_object(text: str) -> dict[str, Any]:
+    if not text:
+        return {}
+    try:
+        found = json.loads(text)
+    except ValueError:
+        found = None
+    if isinstance(found, dict):
+        return found
+    raise Terminal(
+        "singer.connection_malformed",
+        "The settings in the connection are not a JSON object.",
+        hint="Replace them on the page of the connection.",
+    )
+
+
+def _texts_of(value: Any) -> Iterator[str]:
+    """Yield all texts and numbers in a JSON value that are long enough to be secret."""
+    if isinstance(value, Mapping):
+        for one in value.values():
+            yield from _texts_of(one)
+    elif isinstance(value, list):
+        for one in value:
+            yield from _texts_of(one)
+    elif not isinstance(value, bool) and value is not None and len(str(value)) >= _SHORTEST_MASKED:
+        yield str(value)
