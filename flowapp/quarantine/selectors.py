@@ -16,8 +16,6 @@ from itertools import groupby, islice
 from typing import Any, TypeVar
 from uuid import UUID
 
-from django.db.models import TextField
-from django.db.models.functions import Cast
 from django.utils import timezone
 
 from executors.target_database import (
@@ -279,14 +277,14 @@ def _runs_of_day(workspace: Workspace, filters: EntryFilter, day: date) -> tuple
     runs = Run.objects.filter(workspace=workspace, queued_at__gte=start, queued_at__lte=end)
     if filters.pipeline is not None:
         runs = runs.filter(pipeline=filters.pipeline)
-    keys = runs.exclude(quarantine_rows=0).values_list(Cast("pk", TextField()), flat=True)[: MOST_RUNS_OF_A_DAY + 1]
+    keys = runs.exclude(quarantine_rows=0).values_list("pk", flat=True)[: MOST_RUNS_OF_A_DAY + 1]
     if len(keys) > MOST_RUNS_OF_A_DAY:
         raise FlowError(
             "errors.too_many_runs",
             f"More than {MOST_RUNS_OF_A_DAY:,} runs of {day} have rejected rows.",
             hint="Filter by pipeline or run.",
         )
-    return tuple(keys)
+    return tuple(map(str, keys))
 
 
 def owner_of(workspace: Workspace, reject_table: RejectTable) -> Owner:
