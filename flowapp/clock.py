@@ -3,9 +3,19 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from typing import Any
 
+from django.db.models import functions
 from django.db.models.expressions import Combinable
-from django.db.models.functions import Now
+
+
+class Now(functions.Now):  # noqa: TID251
+    """The time of the control database. SQLite stores times as texts; with as many digits as Django writes for times of
+    Python, the texts compare as the times do."""
+
+    def as_sqlite(self, compiler: Any, connection: Any, **context: Any) -> Any:
+        template = "REPLACE(STRFTIME('%%%%Y-%%%%m-%%%%d %%%%H:%%%%M:%%%%f', 'NOW') || '000', '.000000', '')"
+        return self.as_sql(compiler, connection, template=template, **context)
 
 
 def from_now(seconds: float) -> Combinable:

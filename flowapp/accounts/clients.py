@@ -12,12 +12,11 @@ from ipaddress import IPv6Address, ip_address, ip_network
 
 from django.conf import settings
 from django.core import signing
-from django.db.models.functions import Now
 from django.http import HttpRequest, HttpResponse
 from django.utils.crypto import constant_time_compare, salted_hmac
 
 from flowapp.accounts.models import KnownNetwork, User
-from flowapp.clock import from_now
+from flowapp.clock import Now, from_now
 
 COOKIE = "flow_browser"
 SALT = "flow.accounts.browser"

@@ -6,9 +6,9 @@ copy. Credentials set through such a link therefore end when the account joins a
 from __future__ import annotations
 
 from django.db.models import Q
-from django.db.models.functions import Now
 
 from flowapp.accounts.models import EndedCredentials, KnownNetwork, LoginLink, Token, User, Workspace
+from flowapp.clock import Now
 
 OTHERS_LINKS = Q(made_by__isnull=False)
 """Links made by admins. Links made on the server have no maker, and only the user receives them."""

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from django.db import transaction
 from django.db.models import F
-from django.db.models.functions import Now
 
 from flowapp.accounts.clients import Client, secret_hash
 from flowapp.accounts.models import FailedAttempts
-from flowapp.clock import from_now
+from flowapp.clock import Now, from_now
 from ir.errors import FlowError
 
 MOST_FAILURES = 10

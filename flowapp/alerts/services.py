@@ -9,11 +9,11 @@ from uuid import UUID
 
 from django.db import IntegrityError, transaction
 from django.db.models import F, QuerySet
-from django.db.models.functions import Now
 
 from flowapp.alerts import events
 from flowapp.alerts.kinds import ALERT_KINDS, Event, kinds_ended_by
 from flowapp.alerts.models import Alert, AlertState, Severity
+from flowapp.clock import Now
 from ir.errors import FlowError
 
 if TYPE_CHECKING:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from django.db.models.functions import Now
-
 from executors.api import LoadCommit
 from executors.model import BackupRef
 from flowapp.backups.models import Backup, Restore
+from flowapp.clock import Now
 from flowapp.pipelines.documents import read_document
 from flowapp.runs.models import Run
 

@@ -7,14 +7,13 @@ from collections import defaultdict
 from collections.abc import Iterable
 
 from django.db import transaction
-from django.db.models.functions import Now
 
 from executors.model import BackupRef
 from executors.target_database import drop_backups as drop_snapshots
 from flowapp.accounts.models import User
 from flowapp.backups.models import Backup, Restore
 from flowapp.backups.selectors import RETENTION_DAYS, list_unexpired
-from flowapp.clock import from_now
+from flowapp.clock import Now, from_now
 from flowapp.connections.selectors import get_connection
 from flowapp.connections.services import resolve
 from flowapp.pipelines.documents import read_document

@@ -15,7 +15,6 @@ from uuid import UUID
 
 from django.db import connections, transaction
 from django.db.models import Exists, F, OuterRef, Q
-from django.db.models.functions import Now
 from django.views.decorators.debug import sensitive_variables
 
 from executors.errors import Terminal, Transient
@@ -23,7 +22,7 @@ from flowapp.alerts.services import raise_alert, resolve_by
 from flowapp.channels.kinds import CHANNEL_KINDS
 from flowapp.channels.messages import message_of
 from flowapp.channels.models import Channel, Delivery, DeliveryState
-from flowapp.clock import from_now
+from flowapp.clock import Now, from_now
 from flowapp.connections.secrets import decrypt
 from ir.errors import FlowError
 from ir.words import counted

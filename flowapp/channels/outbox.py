@@ -6,11 +6,11 @@ from collections.abc import Collection
 from uuid import UUID
 
 from django.db.models import Q
-from django.db.models.functions import Now
 
 from flowapp.alerts.kinds import ALERT_KINDS
 from flowapp.alerts.models import Alert, AlertState, Severity
 from flowapp.channels.models import Channel, Delivery, Event
+from flowapp.clock import Now
 
 
 def note_opened(alert: Alert) -> None:

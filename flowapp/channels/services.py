@@ -10,7 +10,6 @@ from typing import Any
 
 from django.db import IntegrityError, transaction
 from django.db.models import QuerySet
-from django.db.models.functions import Now
 from django.views.decorators.debug import sensitive_variables
 
 from flowapp.accounts.models import User, Workspace
@@ -21,7 +20,7 @@ from flowapp.channels.courier import BUSY_SECONDS, attempt, open_secret
 from flowapp.channels.kinds import CHANNEL_KINDS
 from flowapp.channels.kinds.base import Address, InvalidChannel
 from flowapp.channels.models import Channel, Delivery, DeliveryState, Event, SentAgain
-from flowapp.clock import from_now
+from flowapp.clock import Now, from_now
 from flowapp.connections.secrets import encrypt
 from ir.errors import FlowError
 

@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from django.db import transaction
-from django.db.models.functions import Now
 
 from flowapp.accounts.models import User
 from flowapp.accounts.roles import is_at_least
+from flowapp.clock import Now
 from flowapp.connections.services import add_connection, change_connection, remove_connection
 from flowapp.manifests.comparing_connections import Environment, entered_fields
 from flowapp.manifests.connection_kinds import declared_fields

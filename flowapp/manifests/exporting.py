@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.db import transaction
-from django.db.models.functions import Now
 
 from flowapp.accounts.models import User, Workspace
+from flowapp.clock import Now
 from flowapp.connections.models import Connection
 from flowapp.manifests.connection_kinds import DECLARED_KINDS, declared_fields, stored_fields
 from flowapp.manifests.models import AppliedConnection, AppliedPipeline

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from django.db.models import Q
-from django.db.models.functions import Now
 
 from flowapp.accounts.models import Workspace
-from flowapp.clock import from_now
+from flowapp.clock import Now, from_now
 from flowapp.manifests.models import ServedProject
 
 LEASE_SECONDS = 10.0

@@ -8,11 +8,11 @@ from uuid import UUID
 
 from django.db import transaction
 from django.db.models import QuerySet
-from django.db.models.functions import Now
 
 from flowapp.accounts.access import RoleTooLow
 from flowapp.accounts.models import User, Workspace
 from flowapp.accounts.roles import is_at_least
+from flowapp.clock import Now
 from flowapp.manifests.applying import Actor, Applied, Options, Report, apply_plan
 from flowapp.manifests.comparing_connections import Environment
 from flowapp.manifests.models import AppliedPipeline, Proposal, ProposalState

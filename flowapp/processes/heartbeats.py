@@ -11,9 +11,8 @@ from collections.abc import Callable
 
 from django.conf import settings
 from django.db import DatabaseError, connections
-from django.db.models.functions import Now
 
-from flowapp.clock import from_now
+from flowapp.clock import Now, from_now
 from flowapp.processes.models import Heartbeat
 
 logger = logging.getLogger(__name__)

@@ -11,10 +11,9 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from django.db import IntegrityError, connections, transaction
-from django.db.models.functions import Now
 from django.utils import timezone
 
-from flowapp.clock import from_now
+from flowapp.clock import Now, from_now
 from flowapp.processes.models import PeriodicTask
 from flowapp.registrations import load_registrations
 

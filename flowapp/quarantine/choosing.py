@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
-from django.db.models.functions import Now
-
 from executors.target_database import HIGHEST, Entry
 from flowapp.accounts.models import Workspace
+from flowapp.clock import Now
 from flowapp.pipelines.models import Pipeline
 from flowapp.quarantine.models import Selection
 from flowapp.quarantine.reject_tables import by_table, reject_tables_of

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from django.db.models import F
-from django.db.models.functions import Now
 
 from executors.model import RowsRef
 from flowapp.accounts.models import Workspace
+from flowapp.clock import Now
 from flowapp.pipelines.models import Pipeline
 from flowapp.quarantine.models import RowDecision, RowJob
 from flowapp.runs.models import Run

@@ -6,8 +6,8 @@ import time
 from collections.abc import Callable
 
 from django.conf import settings
-from django.db.models.functions import Now
 
+from flowapp.clock import Now
 from flowapp.pipelines.models import Pipeline
 from flowapp.processes.heartbeats import count_alive
 from flowapp.runs.dispatch import cancelling_on_interrupt, finish_abandoned, preview_inline, run_inline, run_to_end

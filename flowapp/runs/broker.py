@@ -7,10 +7,10 @@ from uuid import UUID
 
 from celery.worker import state as worker_state
 from django.conf import settings
-from django.db.models.functions import Now
 from kombu.exceptions import OperationalError
 
 from flowapp.celery import HOOK_TASK, RUN_TASK, app
+from flowapp.clock import Now
 from flowapp.runs.models import CLAIMABLE, Run
 
 logger = logging.getLogger(__name__)

@@ -13,14 +13,13 @@ from itertools import chain
 from django.conf import settings
 from django.db import transaction
 from django.db.models import F
-from django.db.models.functions import Now
 
 from executors.api import ClaimedFile, Held, StagedLoad, archive_discarded
 from executors.target_database import drop_staged_load
 from flowapp.accounts.models import User
 from flowapp.alerts.services import raise_alert, resolve_by
 from flowapp.batches import in_batches
-from flowapp.clock import from_now
+from flowapp.clock import Now, from_now
 from flowapp.connections.services import resolve_connections, resolve_stores
 from flowapp.pipelines.documents import read_document
 from flowapp.runs.broker import send_next_of, send_run

@@ -14,13 +14,12 @@ from uuid import UUID
 from django.conf import settings
 from django.db import transaction
 from django.db.models import Q
-from django.db.models.functions import Now
 
 from executors.api import Interruption, rerun_hook
 from executors.model import RunJob
 from executors.report import HookReport
 from flowapp.alerts.services import resolve_by
-from flowapp.clock import from_now
+from flowapp.clock import Now, from_now
 from flowapp.connections.services import resolve_connections, resolve_stores, resolve_webhooks
 from flowapp.logs import redact
 from flowapp.pipelines.documents import read_document

@@ -12,10 +12,10 @@ from uuid import UUID
 from django.conf import settings
 from django.db import DatabaseError, IntegrityError, InterfaceError, connections, transaction
 from django.db.models import F, QuerySet
-from django.db.models.functions import Coalesce, Now
+from django.db.models.functions import Coalesce
 
 from executors.errors import Cancelled, Failure, LeaseLost, Transient
-from flowapp.clock import from_now
+from flowapp.clock import Now, from_now
 from flowapp.logs import log_crash
 from flowapp.pipelines.models import Pipeline
 from flowapp.runs.models import CLAIMABLE, Run, State
@@ -60,8 +60,7 @@ def claim_run(run_id: UUID | str, owner: str) -> Claim | None:
     """
     try:
         with transaction.atomic():
-            # SQLite's Now() has fewer digits than from_now(); within a millisecond the shorter text sorts first.
-            if not _take(Run.objects.filter(pk=run_id, state__in=CLAIMABLE, due_at__lte=from_now(0)), owner):
+            if not _take(Run.objects.filter(pk=run_id, state__in=CLAIMABLE, due_at__lte=Now()), owner):
                 return None
             run = Run.objects.annotate(idle=Now() - F("idle_since")).get(pk=run_id)
             token = next_token(run.pipeline_id)

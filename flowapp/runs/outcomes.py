@@ -10,13 +10,12 @@ from uuid import UUID
 
 from django.db import transaction
 from django.db.models import F
-from django.db.models.functions import Now
 
 from executors.api import DELETED, UNDONE, Held, LoadCommit, report_commits
 from executors.errors import Cancelled, LeaseLost, TargetBusy, Terminal, WaitForFiles
 from executors.report import RunReport
 from flowapp.alerts.services import raise_alert, resolve_by
-from flowapp.clock import from_now
+from flowapp.clock import Now, from_now
 from flowapp.logs import redact
 from flowapp.pipelines.documents import read_document
 from flowapp.processes.heartbeats import process_name

@@ -7,12 +7,12 @@ from contextlib import contextmanager
 from typing import Literal
 
 from django.db import transaction
-from django.db.models.functions import Now
 
 from executors.api import LoadCommit, Ports, may_commit
 from executors.model import NewestFile, SourceFile
 from executors.report import NodeReport
 from flowapp.alerts.services import raise_alert
+from flowapp.clock import Now
 from flowapp.logs import redact
 from flowapp.runs.leases import Claim, LeaseRenewer
 from flowapp.runs.load_units import services as load_units

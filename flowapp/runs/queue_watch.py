@@ -6,12 +6,11 @@ from datetime import datetime
 
 from django.conf import settings
 from django.db.models import Count, Q, QuerySet
-from django.db.models.functions import Now
 
 from flowapp.accounts.models import Workspace
 from flowapp.alerts.models import Alert, AlertState
 from flowapp.alerts.services import raise_alert, resolve_by
-from flowapp.clock import from_now
+from flowapp.clock import Now, from_now
 from flowapp.processes.heartbeats import count_alive
 from flowapp.runs.broker import send_run
 from flowapp.runs.models import CLAIMABLE, COUNTED, OCCUPYING, Run, State

@@ -6,10 +6,9 @@ import logging
 from datetime import timedelta
 
 from django.db.models import Q
-from django.db.models.functions import Now
 
 from executors.errors import Failure, LeaseLost, Terminal, Transient
-from flowapp.clock import from_now
+from flowapp.clock import Now, from_now
 from flowapp.pipelines.models import Pipeline
 from flowapp.processes.heartbeats import process_name
 from flowapp.runs.leases import Claim, take_over

@@ -7,11 +7,10 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-from django.db.models.functions import Now
-
 from executors.api import LoadCommit
 from executors.model import RuleCount
 from executors.report import NodeReport, RunReport
+from flowapp.clock import Now
 from flowapp.connections.secrets import encrypt
 from flowapp.runs import models
 from flowapp.runs.events import load_committed, rows_counted, rules_counted

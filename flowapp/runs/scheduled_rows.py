@@ -13,11 +13,11 @@ from django.conf import settings
 from django.db import connection
 from django.db.models import F, Func, UUIDField, Value
 from django.db.models.expressions import Combinable
-from django.db.models.functions import Coalesce, Now
+from django.db.models.functions import Coalesce
 from psycopg import sql
 
 from flowapp.batches import IsAnyOf
-from flowapp.clock import from_now
+from flowapp.clock import Now, from_now
 from flowapp.pipelines.models import Pipeline, PipelineVersion
 from flowapp.runs.models import Run, Trigger
 from flowapp.runs.services import UNATTENDED_ATTEMPTS

@@ -7,9 +7,9 @@ from typing import Any, Literal
 
 from django.db import transaction
 from django.db.models import F, Q
-from django.db.models.functions import Now
 
 from flowapp.accounts.models import User
+from flowapp.clock import Now
 from flowapp.pipelines.documents import read_document
 from flowapp.pipelines.models import Pipeline, PipelineVersion
 from flowapp.runs.broker import send_run

@@ -7,11 +7,11 @@ from uuid import UUID
 
 from django.db import transaction
 from django.db.models import QuerySet
-from django.db.models.functions import Now
 
 from executors.api import LoadCommit, LoadKind, SchemaChange, SchemaRefused
 from flowapp.accounts.models import User
 from flowapp.alerts.services import raise_alert, resolve_by
+from flowapp.clock import Now
 from flowapp.pipelines.documents import read_document
 from flowapp.pipelines.models import Pipeline
 from flowapp.runs.models import LOADS, Run

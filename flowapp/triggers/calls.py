@@ -17,7 +17,6 @@ from typing import Literal
 from uuid import UUID
 
 from django.db import transaction
-from django.db.models.functions import Now
 from django.views.decorators.debug import sensitive_variables
 
 from executors.api import sign_webhook
@@ -29,7 +28,7 @@ from flowapp.accounts.throttle import (
     has_attempts,
     return_attempt,
 )
-from flowapp.clock import from_now
+from flowapp.clock import Now, from_now
 from flowapp.connections.secrets import decrypt
 from flowapp.pipelines.models import Pipeline
 from flowapp.runs.models import Run, RunKind, State, Trigger

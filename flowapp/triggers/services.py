@@ -6,10 +6,10 @@ import re
 import secrets
 
 from django.db import IntegrityError, transaction
-from django.db.models.functions import Now
 from django.views.decorators.debug import sensitive_variables
 
 from flowapp.accounts.models import User
+from flowapp.clock import Now
 from flowapp.connections.secrets import encrypt
 from flowapp.pipelines.models import Pipeline
 from flowapp.triggers.models import EventTrigger, IfBusy, TriggerAction, TriggerChange

@@ -8,13 +8,13 @@ import uuid
 from pathlib import Path
 
 import pytest
-from django.db.models.functions import Now
 from playwright.sync_api import Page, expect
 
 from executors.load_record import RunRef
 from executors.postgres.client import connect
 from executors.postgres.meta import ensure_meta
 from executors.postgres.samples import keep_source_sample
+from flowapp.clock import Now
 from tests.browser.looks import Complaints, find_barriers, in_all_looks, show_as, sideways
 from tests.browser.people import sign_in
 from tests.flowapp.channels.mail_server import serving

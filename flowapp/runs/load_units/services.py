@@ -7,10 +7,10 @@ from uuid import UUID
 
 from django.db import transaction
 from django.db.models import F, QuerySet
-from django.db.models.functions import Now
 
 from executors.model import SourceFile
 from flowapp.batches import in_batches
+from flowapp.clock import Now
 from flowapp.pipelines.models import Pipeline
 from flowapp.runs.load_units.headers import store_headers
 from flowapp.runs.load_units.models import DONE, LoadUnit, UnitRun, UnitState

@@ -8,11 +8,10 @@ from datetime import UTC, datetime, timedelta
 import psycopg
 import pytest
 from django.db import DatabaseError
-from django.db.models.functions import Now
 
 from flowapp.alerts.models import Alert, AlertState
 from flowapp.alerts.services import raise_alert
-from flowapp.clock import from_now
+from flowapp.clock import Now, from_now
 from flowapp.pipelines.models import Pipeline
 from flowapp.pipelines.services import set_archived, set_enabled, set_paused
 from flowapp.processes import periodic
