@@ -30,6 +30,8 @@ from tests.roles import new_role
 
 POSTGRES_URL = os.environ.get("FLOW_TEST_POSTGRES_URL", "")
 CONTROL_URL = os.environ.get("FLOW_TEST_DATABASE_URL", "")
+SETTINGS = "DJANGO_SETTINGS_MODULE"
+"""A test process that inherits this variable loads the settings of its parent, before it has a home of its own."""
 
 # A busy machine must not fail a property for being slow once.
 settings.register_profile("flow", deadline=None, max_examples=examples(100))
@@ -60,7 +62,7 @@ def _set_environment(home: Home) -> ServiceAddresses:
     ports = {name: int(home.service(name).port.read_text()) for name in ("postgres", "redis")}
     addresses = ServiceAddresses(load_secrets(home), ports)
     os.environ |= {
-        "DJANGO_SETTINGS_MODULE": "flowapp.settings",
+        SETTINGS: "flowapp.settings",
         "FLOW_HOME": str(home.root),
         "FLOW_DATABASE_URL": CONTROL_URL or POSTGRES_URL or addresses.database_url,
         "FLOW_REDIS_URL": addresses.redis_url,
@@ -77,13 +79,12 @@ def pytest_configure() -> None:
     """pytest-django sets Django up only when it finds the settings loaded."""
     from django.conf import settings
 
-    assert settings.DATABASES
+    assert HOME.root == settings.FLOW_HOME, f"the settings were loaded too early: {SETTINGS} was inherited"
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_setupnodes() -> None:
-    """A test process that inherits the name would load the settings before it has a home of its own."""
-    del os.environ["DJANGO_SETTINGS_MODULE"]
+    del os.environ[SETTINGS]
 
 
 def pytest_unconfigure() -> None:
@@ -226,6 +227,12 @@ def no_files_left() -> Iterator[None]:
     """The database forgets a test's workspace; its folder must not outlive it, for the next one has the same name."""
     yield
     shutil.rmtree(HOME.root / "files", ignore_errors=True)
+
+
+@pytest.fixture(scope="session")
+def session_environment() -> dict[str, str]:
+    """The environment of another test session, which has a home and services of its own."""
+    return {name: value for name, value in os.environ.items() if name != SETTINGS}
 
 
 @pytest.fixture(scope="session")

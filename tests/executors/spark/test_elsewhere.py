@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -32,11 +31,14 @@ SUITE = (
     ("variable", "server"), [("FLOW_SPARK_REMOTE", connect_server), ("FLOW_SPARK_MASTER", standalone_cluster)]
 )
 def test_the_suite_passes_on(
-    tmp_path: Path, variable: str, server: Callable[[Path, str], AbstractContextManager[str]]
+    tmp_path: Path,
+    session_environment: dict[str, str],
+    variable: str,
+    server: Callable[[Path, str], AbstractContextManager[str]],
 ) -> None:
     keys = Fernet.generate_key().decode()
     with server(tmp_path, keys) as address:
-        environment = {**os.environ, variable: address, "FLOW_TEST_ENCRYPTION_KEYS": keys}
+        environment = {**session_environment, variable: address, "FLOW_TEST_ENCRYPTION_KEYS": keys}
         done = subprocess.run(
             [sys.executable, "-m", "pytest", "-q", "-m", "not slow", "-p", "no:cacheprovider", *map(str, SUITE)],
             env=environment,

@@ -250,9 +250,17 @@ def test_a_worker_that_is_to_end_puts_its_run_back_uncounted(pipeline, target, s
     assert attempt(run, TableEngine()).state == State.SUCCEEDED
 
 
+def break_connection() -> None:
+    """Make the next write to the control database fail: a server ends the session, a file can no longer be written."""
+    if control.vendor == "sqlite":
+        control.cursor().execute("PRAGMA query_only = ON")
+    else:
+        control.connection.close()
+
+
 def test_a_lost_control_database_does_not_fail_the_run(pipeline, target):
     def drop_connection(job, ports):
-        control.connection.close()
+        break_connection()
         ports.events.step("scan")
 
     run = attempt(queue_run(pipeline, Trigger.SCHEDULE), TableEngine(at={"pass": drop_connection}))

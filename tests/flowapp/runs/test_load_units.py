@@ -8,7 +8,7 @@ import pytest
 
 from executors.model import NewestFile, SourceFile
 from flowapp.pipelines.models import Pipeline
-from flowapp.runs.load_units.models import LoadUnit
+from flowapp.runs.load_units.models import LoadUnit, UnitRun
 from flowapp.runs.load_units.selectors import failed_names, newest_loaded
 from flowapp.runs.load_units.services import (
     claim_units,
@@ -17,8 +17,10 @@ from flowapp.runs.load_units.services import (
     forgotten,
     leave_out,
     load_again,
+    mark_deleted,
     release_units,
     skip_unit,
+    undo_units,
 )
 from flowapp.runs.models import CommitRecord, Run, State, Trigger
 from flowapp.runs.ports import last_commit
@@ -131,6 +133,26 @@ def test_releasing_touches_only_what_is_being_processed(run):
     finish_units(run, [ONE])
     release_units(run, "pending", "")
     assert states() == [("a.csv", "committed"), ("b.csv", "pending")]
+
+
+def test_a_file_whose_load_a_restore_has_undone_waits_for_the_next_run(run):
+    claim_units(run, "files", {ONE: file("a.csv")}, 1)
+    finish_units(run, [ONE])
+    undo_units(run, [ONE], "The table was restored.")
+    assert states() == [("a.csv", "pending")]
+    assert UnitRun.objects.get().reason == "The table was restored."
+
+
+def test_a_file_whose_rows_were_deleted_stays_undone_when_it_is_seen_or_fails_again(run):
+    claim_units(run, "files", {ONE: file("a.csv")}, 1)
+    finish_units(run, [ONE])
+    mark_deleted(run, [ONE], "Wrong.")
+    skip_unit(run, "files", file("a.csv"), ONE, "Undone.")
+    fail_units(run, "files", {ONE: file("a.csv")}, "Bad rows.")
+    release_units(run, "pending", "")
+    assert states() == [("a.csv", "undone")]
+    claim_units(run, "files", {ONE: file("a.csv")}, 2)
+    assert states() == [("a.csv", "processing")]
 
 
 def test_loading_one_file_again_forgets_it_up_to_now(run, pipeline):
