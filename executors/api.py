@@ -44,6 +44,10 @@ from executors.runs.replay_path import require_replayable
 from executors.runs.restore import DELETED, UNDONE, hooks_not_run
 from executors.runs.step import Step
 from executors.schema_changes import ChangeKind, SchemaChange, SchemaRefused
+from executors.singer.catalogs import Stream
+from executors.singer.environments import Tap, TapFolder
+from executors.singer.installing import TapRequest, allow_settings, install_tap, remove_tap
+from executors.singer.reading import find_streams
 from executors.sources.peek import peek_columns, peek_files, peek_head
 from executors.spark.address import server_name
 from executors.stores.host_keys import read_host_key
@@ -94,13 +98,20 @@ __all__ = [
     "StagedLoad",
     "Step",
     "StoreProbe",
+    "Stream",
+    "Tap",
+    "TapFolder",
+    "TapRequest",
     "Trial",
     "add_warnings",
+    "allow_settings",
     "archive_discarded",
     "describe_connection_failure",
     "detect_file",
+    "find_streams",
     "fit_file",
     "inspect_module",
+    "install_tap",
     "list_steps",
     "list_store",
     "may_commit",
@@ -114,6 +125,7 @@ __all__ = [
     "propose",
     "read_head",
     "read_host_key",
+    "remove_tap",
     "report_commits",
     "require_replayable",
     "rerun_hook",

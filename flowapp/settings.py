@@ -27,6 +27,7 @@ FLOW_STREAMING_ENABLED = env.read_flag("FLOW_STREAMING_ENABLED")
 # secrets of its connections.
 PROJECT = os.environ.get("FLOW_PROJECT", "").strip()
 PROJECT_ENV = env.read_list("FLOW_PROJECT_ENV")
+TAPS = FLOW_HOME / "taps"
 FILES_ROOT = Path(os.environ.get("FLOW_FILES_ROOT") or FLOW_HOME / "files").expanduser().resolve()
 
 TRUSTED_PROXIES = env.read_networks("FLOW_TRUSTED_PROXIES")

@@ -23,6 +23,7 @@ CODES = (
     ErrorCode(
         "singer.field_unknown", "A stream has no field of this name.", "Correct the names in the source's fields."
     ),
+    ErrorCode("singer.file_unreadable", "A file cannot be read.", "Correct the path of the file."),
     ErrorCode(
         "singer.install_failed",
         "The package of a tap could not be installed.",
@@ -59,9 +60,6 @@ CODES = (
         "singer.package_not_pinned",
         "A tap needs a package with one exact version, or requirements with hashes.",
         "Write the package as tap-example==1.2.3, or give a file of requirements with hashes.",
-    ),
-    ErrorCode(
-        "singer.requirements_missing", "The file of requirements does not exist.", "Correct the path of the file."
     ),
     ErrorCode(
         "singer.schema_missing",

@@ -11,7 +11,7 @@ import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from importlib.metadata import Distribution, distributions
 from pathlib import Path
@@ -40,11 +40,11 @@ class TapRequest:
     sandbox: bool = True
 
 
-def install_tap(folder: TapFolder, request: TapRequest, *, replace: bool = False) -> Tap:
+def install_tap(folder: TapFolder, request: TapRequest, *, replaces: bool = False) -> Tap:
     """Install a tap into a new environment, and use it once it is complete. Raises Terminal `singer.…`."""
     _check(request)
     with _locked(folder, request.name) as home:
-        if (home / DESCRIPTION).exists() and not replace:
+        if (home / DESCRIPTION).exists() and not replaces:
             raise Terminal(
                 "singer.tap_exists",
                 f"There is a tap {request.name!r} already.",
@@ -75,6 +75,14 @@ def remove_tap(folder: TapFolder, name: str) -> Tap:
     return tap
 
 
+def allow_settings(folder: TapFolder, name: str, settings: tuple[str, ...] | None) -> Tap:
+    """Change the settings that pipelines may give to a tap. Raises Terminal `singer.tap_unknown`."""
+    with _locked(folder, folder.find(name).name):
+        tap = replace(folder.find(name), settings=settings)
+        folder.publish(tap)
+    return tap
+
+
 def _check(request: TapRequest) -> None:
     if not NAME.fullmatch(request.name):
         raise Terminal(
@@ -95,9 +103,7 @@ def _check(request: TapRequest) -> None:
             hint="Write it as tap-example==1.2.3.",
         )
     if request.requirements is not None and not request.requirements.is_file():
-        raise Terminal(
-            "singer.requirements_missing", f"{request.requirements} is not a file.", hint="Correct the path."
-        )
+        raise Terminal("singer.file_unreadable", f"{request.requirements} is not a file.", hint="Correct the path.")
     if request.sandbox and not sandbox_version():
         raise Terminal(
             "singer.no_sandbox",

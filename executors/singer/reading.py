@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +17,16 @@ from executors.singer.collecting import Collector
 from executors.singer.environments import Tap, TapFolder
 from executors.singer.messages import read_messages
 from executors.singer.process import MOST_LINE_BYTES, TapCall, TapProcess, running
-from executors.singer.settings import TapSettings
+from executors.singer.settings import TapSettings, merge_settings
+
+
+def find_streams(
+    folder: TapFolder, name: str, given: Mapping[str, Any], stored: str, seconds: float, readable: Sequence[Path] = ()
+) -> tuple[Stream, ...]:
+    """Return the streams of a tap. `given` and `stored` are as in `merge_settings`. Raises Failure `singer.…`."""
+    with folder.used(name) as tap:
+        reader = TapReader(folder, tap, merge_settings(tap, given, stored), seconds=seconds, readable=readable)
+        return streams_of(reader.discover())
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,10 +64,6 @@ class TapReader:
                         hint="Limit the tap to fewer streams by its settings.",
                     )
         return read_catalog(b"".join(parts).decode(errors="replace"), self._tap.name)
-
-    def streams(self) -> tuple[Stream, ...]:
-        """Return the streams that the tap discovers."""
-        return streams_of(self.discover())
 
     def read(
         self,

@@ -26,6 +26,7 @@ GROUPS = (
     "flowapp.backups.cli.backups",
     "flowapp.connections.cli.connection",
     "flowapp.modules.cli.module",
+    "flowapp.taps.cli.tap",
     "flowapp.alerts.cli.alerts",
     "flowapp.channels.cli.channel",
     "flowapp.accounts.cli.user",

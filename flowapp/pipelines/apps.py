@@ -15,6 +15,9 @@ class PipelinesConfig(Registers, AppConfig):
         from flowapp.modules import usage as module_usage
         from flowapp.pipelines.connection_use import pipelines_naming
         from flowapp.pipelines.module_use import pipelines_by_module
+        from flowapp.pipelines.tap_use import pipelines_naming_tap
+        from flowapp.taps import usage as tap_usage
 
         usage.naming_pipelines.register(pipelines_naming)
         module_usage.naming_pipelines.register(pipelines_by_module)
+        tap_usage.naming_pipelines.register(pipelines_naming_tap)

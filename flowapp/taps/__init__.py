@@ -1,0 +1,1 @@
+"""Singer taps of this installation: installed and removed on the command line, named by pipelines."""
