@@ -10,12 +10,13 @@ from typing import cast
 from urllib.parse import unquote, urlsplit
 
 from executors.errors import Terminal
-from executors.model import SourceFile, StoreConnection
+from executors.model import SourceFile
 from executors.secrets import encrypt_store
 from executors.sources.base import FileSource, SourceContext
 from executors.stores import open_encrypted
 from executors.stores.files import StoreFiles
-from executors.stores.http import HttpStore, shown
+from executors.stores.http import HttpStore
+from executors.stores.http_client import NO_CONNECTION, shown
 from ir.connectors import config_of
 from ir.connectors.http_pull import HttpPullConfig
 from ir.nodes import Source
@@ -23,7 +24,6 @@ from ir.patterns import compile_pattern
 
 AT_ONCE = 8
 """The number of files that are asked for at once."""
-_NO_CONNECTION = StoreConnection("", "http", {"url": "", "user": ""})
 
 
 class HttpPull(FileSource):
@@ -35,7 +35,7 @@ class HttpPull(FileSource):
 
     @cached_property
     def store(self) -> StoreFiles:
-        return StoreFiles(encrypt_store(self.context.store or _NO_CONNECTION))
+        return StoreFiles(encrypt_store(self.context.store or NO_CONNECTION))
 
     @cached_property
     def _client(self) -> HttpStore:
