@@ -49,6 +49,7 @@ from executors.singer.environments import Tap, TapFolder
 from executors.singer.installing import TapRequest, allow_settings, install_tap, remove_tap
 from executors.singer.reading import find_streams
 from executors.sources.peek import peek_columns, peek_files, peek_head
+from executors.sources.spooled import sweep_spools
 from executors.spark.address import server_name
 from executors.stores.host_keys import read_host_key
 from executors.stores.probing import StoreProbe, list_store, probe_store, read_head
@@ -134,6 +135,7 @@ __all__ = [
     "sign_webhook",
     "spark_answers",
     "spark_is_started",
+    "sweep_spools",
     "try_rule",
     "unreadable_kind",
     "warm_up_spark",

@@ -4,12 +4,12 @@ not."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from executors.effects import Effect, NullRates
 from executors.errors import Failure, Terminal
 from executors.load_record import SkippedRows
-from executors.model import PassResult, SourceField, StageColumn
+from executors.model import PassResult, SourceField, SourceState, StageColumn
 from executors.report import CheckReport
 from executors.schema_changes import SchemaChange
 from ir.nodes.hold import Hold
@@ -124,10 +124,10 @@ class StagedLoad:
     """Everything that a later attempt needs to load the staged rows. It contains counts, never values.
 
     `attempt` is the attempt that staged the rows, `evaluation` the result shown to the approver. `origins` lists what
-    was read as (position, name, identity, source node); `units` are the load units among them, which are done once
-    the rows are loaded. `skipped` counts the rows removed from staging because they were below the watermark;
-    `watermark` is the id and revision of that watermark, or None if there was none. `changes` are the changes of the
-    table's columns that the load makes.
+    was read as (position, name, identity, source node), and `states` holds the states of the source nodes after it.
+    `units` are the load units among the origins, which are done once the rows are loaded. `skipped` counts the rows
+    removed from staging because they were below the watermark; `watermark` is the id and revision of that watermark, or
+    None if there was none. `changes` are the changes of the table's columns that the load makes.
     """
 
     attempt: int
@@ -142,6 +142,7 @@ class StagedLoad:
     evaluation: Evaluation
     watermark: tuple[int, int] | None = None
     changes: tuple[SchemaChange, ...] = ()
+    states: Mapping[str, SourceState] = field(default_factory=dict)
 
 
 class Held(Failure):

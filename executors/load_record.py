@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import Any, NamedTuple
 
 from executors.errors import Terminal
-from executors.model import Backup, RuleCount, SourceField
+from executors.model import Backup, RuleCount, SourceField, SourceState
 from executors.report import CheckReport, HookReport, NodeReport
 from executors.schema_changes import SchemaChange
 from ir.stored_json import StoredJson
@@ -140,11 +140,13 @@ class WatermarkValue:
 @dataclass(frozen=True, slots=True)
 class LoadedSource:
     """A source node whose rows were loaded. If a load united several, `files` are those of this one, and `fields` its
-    columns, each with its type and whether its values are text; else the marker itself has both."""
+    columns, each with its type and whether its values are text; else the marker itself has both. `state` is the state
+    of the source after the load, with which the next load begins."""
 
     source: str
     files: tuple[str, ...] = ()
     fields: tuple[tuple[str, str, bool], ...] = ()
+    state: SourceState | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -149,6 +149,17 @@ class StoreConnection:
 
 
 @dataclass(frozen=True, slots=True)
+class SourceState:
+    """How far a source has been read, as the source itself describes it in `value`. `settings` is a digest of the
+    settings that the state belongs to: with other settings it has no meaning. `columns` are the names and types of the
+    columns so far: new records need not have all of them."""
+
+    settings: str
+    value: str
+    columns: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class RunJob:
     """One attempt at one run. `token` is the fence token of this attempt, `tenant` the UUID of the workspace.
 

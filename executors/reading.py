@@ -15,7 +15,7 @@ from executors.formats.closing import closed_after
 from executors.formats.files import FileStore
 from executors.formats.format_mismatches import mismatches_of
 from executors.formats.unions import union_of_fields
-from executors.model import FileScan, SourceField
+from executors.model import FileScan, SourceField, SourceState
 from executors.postgres.watermark_types import WatermarkType
 from ir.connectors import config_of
 from ir.connectors.files import FilesConfig
@@ -45,7 +45,7 @@ class Origin:
     """A file, or a snapshot of a database: its position in the source's order, its displayed name, and its identity.
 
     `is_unit` marks a load unit, which is loaded only once. `records` is the number of rows that a scan counted.
-    `source` is the source node.
+    `source` is the source node. `state` is the state of the source once these rows are loaded, if it has one.
     """
 
     seq: int
@@ -53,6 +53,7 @@ class Origin:
     sha256: str
     is_unit: bool = True
     records: int | None = None
+    state: SourceState | None = None
     source: str = field(kw_only=True)
 
 

@@ -23,7 +23,17 @@ from executors.destinations.rejected_rows import RejectedRowsHandler
 from executors.effects import Effect, NullRates
 from executors.errors import Terminal
 from executors.load_record import LoadCommit, Loaded, RunRef
-from executors.model import BackupRef, Connection, Destination, FileUndo, RunJob, SourceField, StageColumn, TaskCount
+from executors.model import (
+    BackupRef,
+    Connection,
+    Destination,
+    FileUndo,
+    RunJob,
+    SourceField,
+    SourceState,
+    StageColumn,
+    TaskCount,
+)
 from executors.ports import LoadUnits
 from executors.reading import Reading
 from executors.report import CheckReport
@@ -287,6 +297,11 @@ class DestinationHandler(ABC):
     @abstractmethod
     def find_last_files(self, job: RunJob, target: TargetRun, source: str) -> tuple[int, Collection[str]] | None:
         """Return the fence token of the last load and its files of a source node, or None if there is none."""
+
+    def find_state(self, job: RunJob, target: TargetRun, source: str) -> tuple[int, SourceState] | None:
+        """Return the fence token of the last load from a source node, and the state of the source after it. Return None
+        if there is none, or if loads store no states."""
+        return None
 
     @abstractmethod
     def find_loaded_elsewhere(self, job: RunJob, target: TargetRun) -> str | None:

@@ -7,9 +7,11 @@ from collections.abc import Collection
 
 from psycopg import sql
 from psycopg.rows import dict_row
+from psycopg.types.json import Jsonb
 
 from executors.errors import Transient
 from executors.load_record import LoadCommit, Loaded, LoadKind, RunRef, TableIdentity
+from executors.model import SourceState
 from executors.postgres.client import translate
 from executors.postgres.commit_rows import commit_of, row_of
 from executors.postgres.ddl import Conn, body, create_table, ddl, ensure_schema, exists
@@ -152,6 +154,26 @@ def last_load(conn: Conn, tenant: str, pipeline: str, node: str) -> LoadCommit |
             [tenant, pipeline, node],
         ).fetchone()
     return commit_of(row) if row else None
+
+
+@translate()
+def last_state(conn: Conn, tenant: str, pipeline: str, node: str, source: str) -> tuple[int, SourceState] | None:
+    """Return the token of the newest load of this node from a source that no restore has undone, and the state of the
+    source after it; None if there is none."""
+    if not exists(conn, META, "load_commits"):
+        return None
+    with conn.transaction(), conn.cursor(row_factory=dict_row) as cursor:
+        row = cursor.execute(
+            "SELECT * FROM flow_meta.load_commits WHERE tenant = %s AND pipeline = %s AND node = %s"
+            " AND undone_by IS NULL AND kind = 'load' AND record -> 'sources' @> %s"
+            " ORDER BY token DESC, committed_at DESC LIMIT 1",
+            [tenant, pipeline, node, Jsonb([{"source": source}])],
+        ).fetchone()
+    if row is None:
+        return None
+    commit = commit_of(row)
+    state = next((one.state for one in commit.record.sources if one.source == source), None)
+    return (commit.token, state) if state is not None else None
 
 
 @translate()

@@ -12,8 +12,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
 from executors.formats.files import FileStore
-from executors.model import Connection, RunJob, SourceFile, StoreConnection
+from executors.model import Connection, RunJob, SourceFile, SourceState, StoreConnection
 from executors.reading import Reading
+from executors.report import RunWarning
 from ir.connectors import config_of
 from ir.connectors.files import FilesConfig
 from ir.nodes import Source
@@ -196,14 +197,25 @@ class SnapshotSource(ABC):
     def is_shared(self) -> bool:
         """Return whether several targets can read the same snapshot."""
 
+    @property
+    def warnings(self) -> Sequence[RunWarning]:
+        """The warnings about the rows that were read."""
+        return ()
+
+    @property
+    def state_settings(self) -> str:
+        """The digest of the settings that states of this source belong to; empty if it has no states."""
+        return ""
+
     @abstractmethod
     def open(self, stack: ExitStack) -> None:
         """Take the snapshot. It lasts until the last reading is released, at the latest until `stack` is closed. Raises
         Failure `source.…`."""
 
     @abstractmethod
-    def reading(self, *, is_last: bool = False) -> Reading:
-        """Return all rows of the open source. With `is_last`, nothing is read afterwards."""
+    def reading(self, *, is_last: bool = False, state: SourceState | None = None) -> Reading:
+        """Return all rows of the open source; with a state, those that it has got since. With `is_last`, nothing is
+        read afterwards."""
 
     @abstractmethod
     def interrupt(self) -> None:

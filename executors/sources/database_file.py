@@ -14,7 +14,7 @@ from executors.database_files.base import Column, FileSession, Stamp
 from executors.database_files.read import DatabaseFileReader, QueryPart
 from executors.errors import Terminal, of_node
 from executors.formats.columns import require_columns
-from executors.model import SourceField
+from executors.model import SourceField, SourceState
 from executors.reading import Bound, Origin, Reading
 from executors.sources.base import SnapshotSource, SourceContext
 from executors.sources.local_fs import inside
@@ -79,7 +79,7 @@ class DatabaseFile(SnapshotSource):
         if opened is not stack:
             opened.close()
 
-    def reading(self, *, is_last: bool = False) -> Reading:
+    def reading(self, *, is_last: bool = False, state: SourceState | None = None) -> Reading:
         return self._reading(None)
 
     def interrupt(self) -> None:

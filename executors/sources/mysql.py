@@ -12,6 +12,7 @@ from psycopg import sql
 
 from executors.errors import Terminal, of_node
 from executors.formats.columns import require_columns
+from executors.model import SourceState
 from executors.mysql.client import Session, connect, database_of, interrupt
 from executors.mysql.columns import Column, column_of
 from executors.mysql.read import MysqlReader, QueryPart
@@ -90,7 +91,7 @@ class MysqlSource(SnapshotSource):
             require_columns(self.name, names, self._source.columns or ())
         self._opened = _Opened(columns, rows)
 
-    def reading(self, *, is_last: bool = False) -> Reading:
+    def reading(self, *, is_last: bool = False, state: SourceState | None = None) -> Reading:
         return self._reading(None)
 
     def interrupt(self) -> None:

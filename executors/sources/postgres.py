@@ -12,7 +12,7 @@ from psycopg import sql
 from executors.errors import Failure, Terminal
 from executors.formats.columns import require_columns
 from executors.formats.files import SPLIT_BYTES
-from executors.model import Destination, DestinationColumn, SourceField
+from executors.model import Destination, DestinationColumn, SourceField, SourceState
 from executors.postgres.client import charset_of, translate
 from executors.postgres.flow_columns import not_of_flow, relations_of_query
 from executors.postgres.inspect import inspect_query, inspect_target
@@ -107,7 +107,7 @@ class PostgresSource(SnapshotSource):
         """Some poolers prevent other sessions from reading the same snapshot."""
         return bool(self.snapshot)
 
-    def reading(self, *, is_last: bool = False) -> Reading:
+    def reading(self, *, is_last: bool = False, state: SourceState | None = None) -> Reading:
         return self._reading(None, is_last)
 
     def _reading(self, bound: Bound | None, is_last: bool) -> Reading:

@@ -7,7 +7,7 @@ from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 
 from executors.errors import Failure, Terminal
-from executors.model import RunJob
+from executors.model import RunJob, SourceState
 from executors.ports import Ports
 from executors.reading import Reading
 from executors.report import RunWarning
@@ -15,6 +15,7 @@ from executors.runs.names import LIST
 from executors.runs.target_run import TargetRun
 from executors.sources import load_snapshot_source
 from executors.sources.base import SnapshotSource, SourceContext
+from ir.load_modes import load_mode
 from ir.nodes import Source
 
 
@@ -47,7 +48,28 @@ class SnapshotSourceReader:
             )
         self._warn_of_newer(source, opened, [other for other in target_runs if other.commit])
         still_to_load = [other for other in target_runs if other.commit is None]
-        return opened.handler.reading(is_last=target_run is still_to_load[-1])
+        state = None if again else self._state_for(source, opened.handler, target_run)
+        return opened.handler.reading(is_last=target_run is still_to_load[-1], state=state)
+
+    def _state_for(self, source: Source, handler: SnapshotSource, target_run: TargetRun) -> SourceState | None:
+        """Return the state of the source that the target has loaded. Return None if the target needs all rows: it has
+        another table now, or a person asked to load everything again."""
+        settings = handler.state_settings
+        if not settings or not target_run.table_exists:
+            return None
+        if load_mode(target_run.path.target.load_mode).replaces_all_rows:
+            return None
+        found = target_run.handler.find_state(self._job, target_run, source.id)
+        if found is None or target_run.handler.find_loaded_elsewhere(self._job, target_run):
+            return None
+        token, state = found
+        if token <= self._ports.units.forgotten([settings]).get(settings, -1):
+            return None
+        if state.settings != settings:
+            text = "The settings of the source have changed since the last load, so all rows are read."
+            self._ports.events.log("info", text, source.id)
+            return None
+        return state
 
     def _open(self, source: Source) -> _Opened:
         if source.id not in self._opened:
@@ -73,7 +95,8 @@ class SnapshotSourceReader:
             )
 
     def warnings_of(self, source: Source) -> Sequence[RunWarning]:
-        return self._opened[source.id].warnings
+        opened = self._opened[source.id]
+        return [*opened.warnings, *opened.handler.warnings]
 
     def nothing_new(self, source: Source) -> str:
         return "The source was empty."

@@ -51,4 +51,5 @@ class RunsConfig(Registers, AppConfig):
             periodic.Task("expire holds", lambda _: expire_holds(), 60, RUN_OUTCOMES),
             periodic.Task("drop old row samples", lambda _: janitor.drop_old_row_samples(), 3600, periodic.CLEARING_UP),
             periodic.Task("sweep staging", lambda _: janitor.sweep_staging(), 3600, periodic.CLEARING_UP),
+            periodic.Task("sweep fetched rows", lambda _: janitor.sweep_fetched_rows(), 3600, periodic.CLEARING_UP),
         )

@@ -5,6 +5,9 @@ from __future__ import annotations
 import logging
 from uuid import UUID
 
+from django.conf import settings
+
+from executors.api import sweep_spools
 from executors.target_database import drop_dead_staging, drop_expired_rows
 from flowapp.alerts.services import raise_alert
 from flowapp.connections.models import Connection
@@ -46,6 +49,19 @@ def sweep_staging() -> list[str]:
                 workspace=connection.workspace,
             )
     return swept
+
+
+def sweep_fetched_rows() -> int:
+    """Delete rows that runs have fetched and that nothing reads any more; return the number of folders."""
+    return len(sweep_spools(settings.FILES_ROOT, _is_active))
+
+
+def _is_active(run_id: str) -> bool:
+    """Return whether a run is active. Previews have IDs that are not of runs, and end within minutes."""
+    try:
+        return Run.objects.filter(pk=UUID(run_id), state__in=ACTIVE).exists()
+    except ValueError:
+        return False
 
 
 def is_dead(run_id: str, attempt: int) -> bool:

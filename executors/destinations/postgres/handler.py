@@ -43,7 +43,7 @@ from executors.destinations.postgres.watermark import (
 from executors.destinations.rejected_rows import RejectedRowsHandler
 from executors.errors import Terminal
 from executors.load_record import LoadCommit, Loaded, RunRef
-from executors.model import Connection, Destination, RunJob, SourceField, StageColumn, TaskCount
+from executors.model import Connection, Destination, RunJob, SourceField, SourceState, StageColumn, TaskCount
 from executors.postgres import meta, preview, quarantine, staging
 from executors.postgres.checks import Staged
 from executors.postgres.client import charset_of, translate
@@ -243,6 +243,9 @@ class PostgresDestination(DestinationHandler):
 
     def find_last_files(self, job: RunJob, target: TargetRun, source: str) -> tuple[int, Collection[str]] | None:
         return meta.last_files(target.connection, *key_of(job, target), source if target.is_united else None)
+
+    def find_state(self, job: RunJob, target: TargetRun, source: str) -> tuple[int, SourceState] | None:
+        return meta.last_state(target.connection, *key_of(job, target), source)
 
     def find_loaded_elsewhere(self, job: RunJob, target: TargetRun) -> str | None:
         node = target.path.target

@@ -80,7 +80,8 @@ def _sources_of(state: LoadState) -> Iterator[LoadedSource]:
     for source in dict.fromkeys(origin.source for origin in origins):
         files = tuple(origin.sha256 for origin in origins if origin.is_unit and origin.source == source)
         stored = tuple((field.name, str(field.type), field.as_text) for field in fields.get(source, ()))
-        yield LoadedSource(source, files, stored) if load.is_united else LoadedSource(source)
+        after = next((origin.state for origin in origins if origin.source == source), None)
+        yield LoadedSource(source, files, stored, after) if load.is_united else LoadedSource(source, state=after)
 
 
 def _order_by(target: Target) -> str | None:

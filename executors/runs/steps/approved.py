@@ -35,7 +35,10 @@ def approved_load(context: RunContext, target: TargetRun, staged: StagedLoad) ->
 
 
 def _origins_of(staged: StagedLoad) -> list[Origin]:
-    return [Origin(seq, name, sha256, source=source) for seq, name, sha256, source in staged.origins]
+    return [
+        Origin(seq, name, sha256, source=source, state=staged.states.get(source))
+        for seq, name, sha256, source in staged.origins
+    ]
 
 
 def require_as_staged(state: LoadState) -> LoadState:

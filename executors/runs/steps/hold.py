@@ -113,4 +113,5 @@ def _staged_load(state: LoadState, evaluation: Evaluation) -> StagedLoad:
         evaluation=evaluation,
         watermark=load.handler.watermark_version(state),
         changes=load.changes,
+        states={origin.source: origin.state for origin in load.reading.origins if origin.state is not None},
     )

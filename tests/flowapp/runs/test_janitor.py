@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import uuid
 from datetime import timedelta
 
@@ -22,7 +23,7 @@ from flowapp.processes.retention import delete_old_rows, list_retention
 from flowapp.quarantine.job_rows import FileHash, JobRows, TableRows
 from flowapp.quarantine.models import RowJob
 from flowapp.quarantine.retained import forget_row_ids
-from flowapp.runs.janitor import sweep_staging
+from flowapp.runs.janitor import sweep_fetched_rows, sweep_staging
 from flowapp.runs.leases import claim_run
 from flowapp.runs.load_units.models import LoadUnit, UnitRun
 from flowapp.runs.models import Run, RunLog, State, Trigger
@@ -167,3 +168,16 @@ def test_tries_that_loaded_nothing_go_and_records_of_loads_and_undone_files_stay
     assert delete_old_rows() == 2
     assert LoadUnit.objects.count() == len(states)
     assert set(UnitRun.objects.values_list("state", flat=True)) == {"committed", "processing", "undone"}
+
+
+def test_fetched_rows_go_once_no_run_reads_them(run, settings, tmp_path):
+    settings.FILES_ROOT = tmp_path
+    spool = tmp_path / run.workspace.slug / ".spool"
+    names = {"active": f"{run.pk}.a", "ended": f"{uuid.uuid4()}.b", "preview": ".c", "new": f"{uuid.uuid4()}.d"}
+    for name, folder in names.items():
+        (spool / folder).mkdir(parents=True)
+        (spool / folder / "0.jsonl").touch()
+        if name != "new":
+            os.utime(spool / folder, (0, 0))
+    assert sweep_fetched_rows() == 2
+    assert {path.name for path in spool.iterdir()} == {names["active"], names["new"]}
