@@ -194,6 +194,7 @@ _VALIDATION = (
 
 _SOURCES = (
     _error("source.connection_required", "Choose a stored connection."),
+    _error("source.repeats_rows", "Use upsert, so that a row that arrives again replaces itself."),
     _error("postgres.table_or_query", "Set either a table (schema and name) or a query."),
     _error("mysql.table_or_query", "Set either a table or a query."),
     _error("database_file.table_or_query", "Set either a table or a query."),
@@ -271,6 +272,13 @@ _HOOKS = (
         "http.address",
         "Use an http or https URL with a host, without user and fragment. Secrets belong in a connection.",
     ),
+    _error(
+        "http_api.address",
+        "Use an http or https URL. Enter query parameters under parameters, and secrets in a connection.",
+    ),
+    _error("http_api.secret_parameter", "Store it in the headers of a connection, and choose that connection."),
+    _error("http_api.parameter_repeated", "Remove it from one of the places."),
+    _error("http_api.overlap", "Write a duration such as 15m, or a number that is not negative."),
     _error("webhook.not_public", "Use a public https address. This machine and private networks are not allowed."),
     _error("webhook.address", "Use a connection (with a path), or an https URL without user and query."),
 )

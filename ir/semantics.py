@@ -32,6 +32,7 @@ from ir.not_yet import NOT_YET
 from ir.ops import Deduplicate, Op
 from ir.pointers import ROOT, Pointer, value_at
 from ir.query_allowances import check_allowances
+from ir.repeated_rows import check_repeated_rows
 from ir.rules.base import RowRule
 from ir.salvage import SoundPart
 from ir.schedules import CronSchedule, EverySchedule
@@ -279,6 +280,10 @@ def _check_targets(subject: _Subject) -> Findings:
     yield from check_targets(subject.graph, subject.destinations, subject.streaming)
 
 
+def _check_repeated_rows(subject: _Subject) -> Findings:
+    yield from check_repeated_rows(subject.graph)
+
+
 def _check_windows(subject: _Subject) -> Findings:
     yield from check_windows(subject.graph)
 
@@ -311,6 +316,7 @@ RULES: tuple[Callable[[_Subject], Findings], ...] = (
     _check_columns,
     _check_order,
     _check_empty,
+    _check_repeated_rows,
     _check_windows,
     _check_aggregates,
     _check_explodes,

@@ -18,6 +18,7 @@ SOURCES: KindTable[str] = KindTable(
         ("gcs", "executors.sources.object_store:ObjectStore"),
         ("azure_blob", "executors.sources.object_store:ObjectStore"),
         ("http_pull", "executors.sources.http_pull:HttpPull"),
+        ("http_api", "executors.sources.http_api:HttpApi"),
         ("postgres", "executors.sources.postgres:PostgresSource"),
         ("mysql", "executors.sources.mysql:MysqlSource"),
         ("sqlite", "executors.sources.database_file:DatabaseFile"),

@@ -10,7 +10,7 @@ from jsonschema.protocols import Validator
 from pydantic import ValidationError
 
 from ir.config_schema import check_config
-from ir.connectors import azure_blob, duckdb, gcs, http_pull, local_fs, mysql, postgres, s3, sftp, sqlite
+from ir.connectors import azure_blob, duckdb, gcs, http_api, http_pull, local_fs, mysql, postgres, s3, sftp, sqlite
 from ir.connectors.base import Connector, SourceConfig, TargetConnector
 from ir.diagnostics import Diagnostic, diagnose
 from ir.json_schema import schema_of, validator_for
@@ -28,6 +28,7 @@ CONNECTOR_KINDS = (
     azure_blob.CONNECTOR,
     sftp.CONNECTOR,
     http_pull.CONNECTOR,
+    http_api.CONNECTOR,
     postgres.CONNECTOR,
     mysql.CONNECTOR,
     sqlite.CONNECTOR,

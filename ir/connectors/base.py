@@ -23,6 +23,11 @@ class SourceConfig(Spec):
         """Whether a record that cannot be read ends the run."""
         return False
 
+    @property
+    def repeats_rows(self) -> bool:
+        """Whether a load may get rows again that an earlier one has loaded."""
+        return False
+
     def queries(self, at: Pointer) -> Iterator[tuple[Pointer, str]]:
         """Yield the SQL queries that the source sends over its connection, each with its position; `at` is the position
         of the settings."""

@@ -1,0 +1,1 @@
+"""Reads records of web services, page by page."""

@@ -1,0 +1,190 @@
+"""Records of a web service are loaded by real runs, each once, from where the last load ended."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from executors.errors import Failure
+from executors.sources.base import SourceContext
+from executors.sources.http_api import HttpApi
+from tests.connectors.http_api.service import Service, serving
+from tests.executors.conformance.world import World, reconciles, target_of
+
+SINCE = {"parameter": "updated_since", "field": "updated_at"}
+COLUMNS = [{"name": "id", "type": "bigint"}, {"name": "updated_at", "type": "timestamptz"}]
+CURSOR = {"type": "cursor", "parameter": "cursor", "path": "$.meta.next"}
+
+
+def record(number: int, day: int, **more: Any) -> dict[str, Any]:
+    return {"id": number, "updated_at": f"2024-01-{day:02}T00:00:00Z", "note": f"of {number}", **more}
+
+
+@pytest.fixture
+def service(world: World) -> Iterator[Service]:
+    world.create_table("create table t (id bigint primary key, updated_at timestamptz, note text)")
+    with serving(Service([record(n, n) for n in range(1, 11)], token="s3cret")) as started:
+        world.stores["service"] = started.connection()
+        yield started
+
+
+def document(
+    world: World, service: Service, *, incremental: bool = True, mode: str = "upsert", **target: Any
+) -> dict[str, Any]:
+    made = world.document(mode=mode, columns=COLUMNS, **target)
+    config: dict[str, Any] = {"url": f"{service.url}cursor", "records": "$.data", "pages": CURSOR}
+    if incremental:
+        config["incremental"] = SINCE
+    made["nodes"][0] |= {"connector": "http_api", "connection": "service", "config": config}
+    return made
+
+
+def asked(service: Service) -> list[str | None]:
+    """Return the lowest values that were asked for, and forget them."""
+    found = [query.get("updated_since") for _, query in service.requests if "cursor" not in query]
+    service.requests.clear()
+    return found
+
+
+def test_a_later_run_reads_what_is_new_or_changed(world: World, service: Service) -> None:
+    made = document(world, service)
+    first = world.run(made)
+    assert reconciles(first)
+    assert target_of(first).rows_inserted == 10
+    service.records[2] |= {"updated_at": "2024-01-20T00:00:00Z", "note": "changed"}
+    service.records.append(record(11, 21))
+    later = world.run(made)
+    assert reconciles(later)
+    # The last record of the first load arrives again, but is known.
+    assert (target_of(later).rows_read, target_of(later).rows_inserted, target_of(later).rows_updated) == (2, 1, 1)
+    assert asked(service) == [None, "2024-01-09T23:59:00Z"]
+    assert world.sql("select count(*), max(note) filter (where id = 3) from t") == [(11, "changed")]
+
+
+@pytest.mark.slow
+def test_a_rejected_row_does_not_hold_the_state_back(world: World, service: Service) -> None:
+    service.records[9]["note"] = None
+    made = document(world, service, rules=[{"type": "notNull", "field": "note", "onFail": "skip"}])
+    first = world.run(made)
+    assert (target_of(first).rows_loaded, target_of(first).rows_rejected) == (9, 1)
+    world.run(made)
+    assert asked(service) == [None, "2024-01-09T23:59:00Z"]
+
+
+@pytest.mark.slow
+def test_new_records_may_lack_columns_of_earlier_ones(world: World, service: Service) -> None:
+    made = document(world, service, ops=[{"op": "derive", "columns": {"note": "upper(note)"}}])
+    world.run(made)
+    service.records.append({"id": 1, "updated_at": "2024-01-20T00:00:00Z"})
+    report = world.run(made)
+    assert reconciles(report)
+    assert world.sql("select note from t where id < 3 order by id") == [(None,), ("OF 2",)]
+
+
+@pytest.mark.slow
+def test_a_failed_run_does_not_move_the_state(world: World, service: Service) -> None:
+    made = document(world, service)
+    world.run(made)
+    service.records += [record(11, 11), {"id": "eleven", "updated_at": "2024-01-12T00:00:00Z"}]
+    with pytest.raises(Failure):
+        world.run(made)
+    service.records.pop()
+    world.run(made)
+    assert asked(service) == [None, *["2024-01-09T23:59:00Z"] * 2]
+    assert world.sql("select count(*) from t") == [(11,)]
+
+
+@pytest.mark.slow
+def test_a_broken_page_loads_nothing(world: World, service: Service) -> None:
+    service.replies.extend(
+        [
+            (200, {}, json.dumps({"data": [record(1, 1)], "meta": {"next": "c1"}})),
+            (404, {}, ""),
+        ]
+    )
+    with pytest.raises(Failure) as failed:
+        world.run(document(world, service))
+    assert failed.value.code == "source.store_failed"
+    assert "s3cret" not in repr(failed.value)
+    assert world.rows() == []
+
+
+@pytest.mark.slow
+def test_load_again_and_a_new_table_read_everything(world: World, service: Service) -> None:
+    made = document(world, service)
+    world.run(made)
+    job = world.job(made)
+    (source,) = job.pipeline.sources_of(job.pipeline.targets()[0])
+    settings = HttpApi(source, SourceContext.of(job, source)).state_settings
+    world.memory.forgotten_tokens[settings] = next(world.tokens)
+    world.run(made)
+    world.memory.forgotten_tokens.clear()
+    world.run(made)
+    world.sql("drop table t")
+    world.run(made)
+    assert asked(service) == [None, None, "2024-01-09T23:59:00Z", None]
+    assert world.sql("select count(*) from t") == [(10,)]
+
+
+@pytest.mark.slow
+def test_changed_settings_read_everything(world: World, service: Service) -> None:
+    made = document(world, service)
+    world.run(made)
+    made["nodes"][0]["config"]["parameters"] = {"limit": "2"}
+    world.run(made)
+    assert asked(service) == [None, None]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("mode", ["truncate", "blue_green"])
+def test_a_mode_that_replaces_all_rows_reads_everything(world: World, service: Service, mode: str) -> None:
+    made = document(world, service, mode=mode)
+    world.run(made)
+    report = world.run(made)
+    assert (target_of(report).rows_loaded, asked(service)) == (10, [None, None])
+
+
+@pytest.mark.slow
+def test_checks_run_on_a_service_without_new_records(world: World, service: Service) -> None:
+    made = document(world, service, checks={"rowCount": {"min": 1, "onFail": "abort"}})
+    world.run(made)
+    service.records.clear()
+    with pytest.raises(Failure) as failed:
+        world.run(made)
+    assert failed.value.code == "check.abort"
+
+
+@pytest.mark.slow
+def test_targets_read_from_their_own_states(world: World, service: Service) -> None:
+    made = document(world, service)
+    world.run(made)
+    world.create_table("create table u (like t including all)")
+    made["nodes"].append({**made["nodes"][-1], "id": "second", "table": "u"})
+    report = world.run(made)
+    assert reconciles(report)
+    assert asked(service)[1:] == ["2024-01-09T23:59:00Z", None]
+    assert world.sql("select * from t except select * from u") == []
+    world.run(made)
+    assert world.sql("select count(*) from u") == [(10,)]
+
+
+@pytest.mark.slow
+def test_a_preview_changes_no_state(world: World, service: Service) -> None:
+    made = document(world, service)
+    preview = world.preview(made)
+    assert reconciles(preview)
+    world.run(made)
+    assert asked(service) == [None, None]
+
+
+@pytest.mark.slow
+def test_all_records_can_be_added_below_a_watermark(world: World, service: Service) -> None:
+    made = document(world, service, incremental=False, mode="incremental_watermark")
+    world.run(made)
+    service.records.append(record(11, 21))
+    report = world.run(made)
+    assert (target_of(report).rows_read, target_of(report).rows_loaded) == (11, 1)
+    assert asked(service) == [None, None]

@@ -1,0 +1,284 @@
+"""Records of a web service on this machine: every kind of paging, waiting, signing in, and what is refused."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from executors.errors import Failure, Terminal, Transient
+from executors.model import SourceState, StoreConnection
+from executors.reading import Reading
+from executors.sources.base import Claimant, RowLimit, SourceContext
+from executors.sources.http_api import HttpApi
+from ir.nodes import Source
+from tests.connectors.http_api.service import Service, serving
+
+PAGES = {
+    "page": {"type": "page"},
+    "offset": {"type": "offset"},
+    "cursor": {"type": "cursor", "parameter": "cursor", "path": "$.meta.next"},
+    "next": {"type": "next_url", "path": "$.next"},
+    "link": {"type": "link_header"},
+}
+STATE = SourceState("x", json.dumps({"value": "2024-01-10T00:00:00Z", "seen": []}))
+SINCE = {"parameter": "updated_since", "field": "updated_at"}
+
+
+@pytest.fixture
+def service() -> Iterator[Service]:
+    with serving(Service([{"id": n, "updated_at": f"2024-01-{n:02}T00:00:00Z"} for n in range(1, 11)])) as started:
+        yield started
+
+
+@pytest.fixture
+def fetch(service: Service, tmp_path: Path) -> Iterator[Callable[..., Reading]]:
+    with ExitStack() as stack:
+
+        def read(style: str = "cursor", *, state: SourceState | None = None, **given: Any) -> Reading:
+            made = source_of(service, style, tmp_path, **given)
+            made.open(stack)
+            return made.reading(state=state)
+
+        yield read
+
+
+def source_of(
+    service: Service,
+    style: str,
+    folder: Path,
+    *,
+    connection: StoreConnection | None = None,
+    limit: RowLimit | None = None,
+    **config: Any,
+) -> HttpApi:
+    settings: dict[str, Any] = {"url": f"{service.url}{style}"}
+    if style != "all":
+        settings |= {"records": "$.data", "pages": PAGES[style]}
+    node = Source(id="src", kind="source", connector="http_api", connection="service", config=settings | config)
+    store = connection or service.connection()
+    return HttpApi(node, SourceContext(folder, Claimant("orders", frozenset(["src"])), store=store, limit=limit))
+
+
+def rows_of(reading: Reading) -> list[dict[str, Any]]:
+    rows = []
+    for part in reading.parts:
+        for batch in reading.reader.read(part, reading.fields):
+            rows += batch.to_pylist()
+    return rows
+
+
+def ids(reading: Reading) -> list[int]:
+    return [int(row["id"]) for row in rows_of(reading) if row["id"] is not None]
+
+
+def state_of(reading: Reading) -> SourceState:
+    state = reading.origins[0].state
+    assert state is not None
+    return state
+
+
+@pytest.mark.parametrize("style", ["all", *PAGES])
+def test_every_page_is_read_once(service: Service, fetch: Callable[..., Reading], style: str) -> None:
+    reading = fetch(style)
+    assert ids(reading) == list(range(1, 11))
+    assert reading.records == 10
+
+
+@pytest.mark.parametrize("style", PAGES)
+def test_a_server_with_shorter_pages_than_asked_for_loses_nothing(
+    service: Service, fetch: Callable[..., Reading], style: str
+) -> None:
+    service.page_size = 1
+    assert ids(fetch(style, parameters={"limit": "5"})) == list(range(1, 11))
+
+
+@pytest.mark.parametrize("style", ["all", *PAGES])
+def test_a_service_without_records_gives_none(service: Service, fetch: Callable[..., Reading], style: str) -> None:
+    service.records.clear()
+    reading = fetch(style)
+    assert (reading.records, reading.is_blank, reading.is_empty()) == (0, True, True)
+
+
+def test_fixed_parameters_are_sent_with_every_page(service: Service, fetch: Callable[..., Reading]) -> None:
+    fetch("page", parameters={"status": "paid & sent", "limit": "3"})
+    assert len(service.requests) == 5  # four pages, and one without records
+    assert {query["status"] for _, query in service.requests} == {"paid & sent"}
+
+
+def test_numbers_stay_as_the_service_writes_them(service: Service, fetch: Callable[..., Reading]) -> None:
+    service.replies.append((200, {}, '[{"id": 1, "price": 1.10, "big": 12345678901234567890.5}]'))
+    (row,) = rows_of(fetch("all"))
+    assert (row["price"], row["big"]) == ("1.10", "12345678901234567890.5")
+
+
+def test_the_token_is_sent_only_to_the_service(service: Service, fetch: Callable[..., Reading]) -> None:
+    service.token = "s3cret"
+    assert ids(fetch("next")) == list(range(1, 11))
+    with pytest.raises(Terminal) as refused:
+        fetch("next", connection=StoreConnection("other", "http", {"url": service.url, "user": ""}))
+    assert refused.value.code == "source.credentials_refused"
+    assert refused.value.node == "src"
+
+
+def test_private_addresses_need_a_connection(service: Service, fetch: Callable[..., Reading]) -> None:
+    with pytest.raises(Terminal) as refused:
+        fetch("all", connection=StoreConnection("", "http", {"url": "", "user": ""}))
+    assert refused.value.code == "source.not_public"
+    assert service.requests == []
+
+
+# --- since the last load ------------------------------------------------------------------------------------------
+
+
+def test_the_next_load_begins_at_the_highest_value(service: Service, fetch: Callable[..., Reading]) -> None:
+    state = state_of(fetch(incremental=SINCE))
+    assert json.loads(state.value)["value"] == "2024-01-10T00:00:00Z"
+    service.records.append({"id": 11, "updated_at": "2024-01-11T00:00:00Z"})
+    later = fetch(incremental=SINCE, state=state)
+    assert service.requests[-1][1] == {"updated_since": "2024-01-09T23:59:00Z"}
+    assert ids(later) == [11]
+    assert json.loads(state_of(later).value)["value"] == "2024-01-11T00:00:00Z"
+
+
+def test_a_load_without_new_records_does_not_lose_its_place(service: Service, fetch: Callable[..., Reading]) -> None:
+    reading = fetch(incremental=SINCE, state=STATE)
+    assert reading.records == 1
+    service.records.clear()
+    later = fetch(incremental=SINCE, state=state_of(reading))
+    assert (later.records, later.is_blank, later.fields) == (0, False, reading.fields)
+    assert json.loads(state_of(later).value)["value"] == "2024-01-10T00:00:00Z"
+
+
+def test_the_first_load_begins_at_start(service: Service, fetch: Callable[..., Reading]) -> None:
+    assert ids(fetch(incremental={**SINCE, "start": "2024-01-08"})) == [8, 9, 10]
+
+
+def test_two_targets_with_the_same_state_share_the_records(service: Service, tmp_path: Path) -> None:
+    source = source_of(service, "cursor", tmp_path, incremental=SINCE)
+    with ExitStack() as stack:
+        source.open(stack)
+        first, asked = source.reading(state=STATE), len(service.requests)
+        assert source.reading(state=STATE) is first
+        assert len(service.requests) == asked
+        assert ids(source.reading()) == list(range(1, 11))
+
+
+def test_states_belong_to_their_settings(service: Service, tmp_path: Path) -> None:
+    one = source_of(service, "cursor", tmp_path, incremental=SINCE)
+    same = source_of(service, "cursor", tmp_path, incremental={**SINCE, "overlap": "2h"})
+    other = source_of(service, "cursor", tmp_path, incremental={**SINCE, "field": "created_at"})
+    assert one.state_settings == same.state_settings != other.state_settings
+    assert source_of(service, "cursor", tmp_path).state_settings == ""
+
+
+# --- waiting ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("status", [429, 503])
+def test_a_server_that_asks_to_wait_gets_the_request_again(
+    service: Service, fetch: Callable[..., Reading], status: int
+) -> None:
+    service.replies.append((status, {"Retry-After": "0"}, "later"))
+    assert ids(fetch("all")) == list(range(1, 11))
+    assert len(service.requests) == 2
+
+
+def test_a_server_that_asks_for_too_long_ends_the_attempt(service: Service, fetch: Callable[..., Reading]) -> None:
+    service.replies.append((429, {"Retry-After": "3600"}, ""))
+    with pytest.raises(Transient) as refused:
+        fetch("all")
+    assert refused.value.code == "http_api.refused_for_now"
+    assert "3,600 s" in refused.value.message
+
+
+def test_an_interrupted_wait_ends_at_once(service: Service, tmp_path: Path) -> None:
+    service.replies.append((429, {"Retry-After": "200"}, ""))
+    source = source_of(service, "all", tmp_path)
+    with ExitStack() as stack:
+        source.open(stack)
+        source.interrupt()
+        with pytest.raises(Transient) as ended:
+            source.reading()
+    assert ended.value.code == "source.interrupted"
+
+
+# --- what is refused ----------------------------------------------------------------------------------------------
+
+
+def code_of(action: Callable[[], object]) -> str:
+    with pytest.raises(Failure) as failure:
+        action()
+    assert failure.value.node == "src"
+    return failure.value.code
+
+
+@pytest.mark.parametrize(
+    ("body", "code"),
+    [
+        ("<html>", "http_api.not_json"),
+        ('{"error": "x"}', "http_api.no_records"),
+        ('{"data": "none"}', "http_api.no_records"),
+        ('{"data": [], "next": "https://other.example.com/"}', "http_api.next_elsewhere"),
+    ],
+)
+def test_other_responses_are_refused(service: Service, fetch: Callable[..., Reading], body: str, code: str) -> None:
+    service.replies.append((200, {}, body))
+    assert code_of(lambda: fetch("next")) == code
+
+
+def test_no_list_is_no_record(service: Service, fetch: Callable[..., Reading]) -> None:
+    service.replies.append((200, {}, '{"data": null}'))
+    assert fetch("next").records == 0
+
+
+def test_a_service_that_ignores_the_page_is_found_out(service: Service, fetch: Callable[..., Reading]) -> None:
+    same = json.dumps({"data": [{"id": 1}]})
+    service.replies.extend([(200, {}, same)] * 2)
+    assert code_of(lambda: fetch("page")) == "http_api.pages_repeat"
+
+
+def test_a_cursor_that_comes_again_is_found_out(service: Service, fetch: Callable[..., Reading]) -> None:
+    service.replies.extend((200, {}, json.dumps({"data": [{"id": n}], "meta": {"next": "c"}})) for n in range(3))
+    assert code_of(lambda: fetch("cursor")) == "http_api.pages_repeat"
+
+
+def test_a_number_of_records_that_differs_fails(service: Service, fetch: Callable[..., Reading]) -> None:
+    assert fetch("cursor", total="$.meta.total").records == 10
+    service.replies.append((200, {}, json.dumps({"data": [{"id": 1}], "meta": {"total": 2}})))
+    assert code_of(lambda: fetch("cursor", total="$.meta.total")) == "http_api.count_differs"
+
+
+def test_a_record_that_is_no_object_is_rejected(service: Service, fetch: Callable[..., Reading]) -> None:
+    service.replies.append((200, {}, '[{"id": 1}, 5, {"id": 2}]'))
+    reading = fetch("all")
+    assert (reading.records, ids(reading)) == (3, [1, 2])
+
+
+# --- the spool ----------------------------------------------------------------------------------------------------
+
+
+def test_a_preview_ends_at_its_limit(service: Service, fetch: Callable[..., Reading]) -> None:
+    assert ids(fetch("page", limit=RowLimit(4))) == [1, 2, 3, 4]
+    assert len(service.requests) == 2
+
+
+def test_a_random_preview_picks_among_the_first_rows(service: Service, fetch: Callable[..., Reading]) -> None:
+    picked = [tuple(ids(fetch("page", limit=RowLimit(2, random_of=9)))) for _ in range(12)]
+    assert all(len(pair) == 2 and pair[0] < pair[1] <= 9 for pair in picked)
+    assert len(set(picked)) > 1
+
+
+def test_fetched_rows_are_deleted_at_the_end(service: Service, tmp_path: Path) -> None:
+    source = source_of(service, "all", tmp_path)
+    with ExitStack() as stack:
+        source.open(stack)
+        source.reading()
+        (folder,) = (tmp_path / ".spool").iterdir()
+        assert folder.stat().st_mode & 0o077 == 0
+        assert len(list(folder.iterdir())) == 1
+    assert list((tmp_path / ".spool").iterdir()) == []
