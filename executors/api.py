@@ -27,6 +27,7 @@ from executors.detection import detect as detect_file
 from executors.detection import fit as fit_file
 from executors.discarding import ClaimedFile, archive_discarded
 from executors.formats.signatures import HEAD_BYTES, unreadable_kind
+from executors.formats.zip_archives import is_archive, open_member
 from executors.holding import Held, Reason, StagedLoad
 from executors.hooks.base import Interruption
 from executors.hooks.webhook import post_webhook
@@ -48,7 +49,7 @@ from executors.singer.catalogs import Stream
 from executors.singer.environments import Tap, TapFolder
 from executors.singer.installing import TapRequest, allow_settings, install_tap, remove_tap
 from executors.singer.reading import find_streams
-from executors.sources.peek import peek_columns, peek_files, peek_head
+from executors.sources.peek import peek_columns, peek_files, peek_head, peek_member
 from executors.sources.spooled import sweep_spools
 from executors.spark.address import server_name
 from executors.stores.host_keys import read_host_key
@@ -113,12 +114,15 @@ __all__ = [
     "fit_file",
     "inspect_module",
     "install_tap",
+    "is_archive",
     "list_steps",
     "list_store",
     "may_commit",
+    "open_member",
     "peek_columns",
     "peek_files",
     "peek_head",
+    "peek_member",
     "post_webhook",
     "preview_node",
     "probe_database",

@@ -7,9 +7,10 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import NamedTuple
 
-from executors.model import StoreConnection
+from executors.errors import InvalidContent
+from executors.model import SourceFile, StoreConnection
 from executors.sources import load_file_source
-from executors.sources.base import Claimant, SourceContext
+from executors.sources.base import Claimant, FileSource, SourceContext
 from ir.connectors import CONNECTORS
 from ir.nodes import Source
 from ir.pipeline import Pipeline
@@ -38,6 +39,16 @@ def archive_discarded(
     if CONNECTORS[source.connector].reads != "files":
         return
     handler = load_file_source(source, SourceContext(folder, Claimant.of(pipeline, tenant), store=store))
-    for file in handler.list_claimed(time.time()):
-        if ClaimedFile(file.name, file.size, file.mtime_ns) in files:
+    now = time.time()
+    for file in handler.list_claimed(now):
+        found = {ClaimedFile(part.name, part.size, part.mtime_ns) for part in _parts(handler, file, now)}
+        if not found.isdisjoint(files):
             handler.archive(file, succeeded=False)
+
+
+def _parts(handler: FileSource, file: SourceFile, now: float) -> tuple[SourceFile, ...]:
+    """Return what was staged of a file: nothing of an archive that cannot be read."""
+    try:
+        return handler.unpack(file, now).files
+    except InvalidContent:
+        return ()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from pathlib import PurePosixPath
 from typing import Literal
 
 from executors.errors import Terminal
@@ -40,7 +41,8 @@ def line_up(source: Source, files: Sequence[SourceFile], units: LoadUnits) -> Qu
     config = config_of(source, FilesConfig)
     if config.ordering != "fifo_by_name" or not config.moves_files:
         return Queue(tuple(files))
-    failed = set(units.failed(source.id)) - {file.name for file in files}
+    listed = {file.name for file in files}
+    failed = {name for name in units.failed(source.id) if not _is_among(name, listed)}
     if not failed:
         return Queue(tuple(files))
     blocker = min(failed)
@@ -49,6 +51,11 @@ def line_up(source: Source, files: Sequence[SourceFile], units: LoadUnits) -> Qu
         tuple(file for file in files if file.name > blocker),
         blocker,
     )
+
+
+def _is_among(name: str, listed: Collection[str]) -> bool:
+    """Return whether a file is listed, or the archive that contains it."""
+    return name in listed or any(str(parent) in listed for parent in PurePosixPath(name).parents)
 
 
 def held_back(source: Source, queue: Queue) -> RunWarning:

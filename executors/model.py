@@ -203,7 +203,8 @@ class SourceFile:
     path. `version` is the store's version of the content, such as an ETag; None if the connector has none. A scan sets
     `records`, and `first_line` (the line of record 1) if every record takes exactly one line; else `first_line` is
     None. It also sets `columns`: the name and type of each column, in the order of the file. The type is "" if no
-    value determines it.
+    value determines it. `member` says where the bytes are if the file is in a ZIP archive: then `size` is the size of
+    the unpacked file, and `path` is only a label.
     """
 
     seq: int
@@ -217,6 +218,18 @@ class SourceFile:
     ctime_ns: int | None = None
     version: str | None = None
     columns: tuple[tuple[str, str], ...] | None = None
+    member: ArchiveMember | None = None
+
+    @property
+    def stored(self) -> SourceFile:
+        """The file that the connector has listed: the archive of a member, else the file itself."""
+        return self.member.archive if self.member else self
+
+    def without_change_time(self) -> SourceFile:
+        """Return the same file for comparisons that ignore when its permissions or links changed."""
+        if self.member is None:
+            return replace(self, ctime_ns=None)
+        return replace(self, member=replace(self.member, archive=self.member.archive.without_change_time()))
 
     @classmethod
     def found(cls, seq: int, path: str, name: str, status: os.stat_result) -> SourceFile:
@@ -236,6 +249,18 @@ class SourceFile:
                 (self.version, now.version),
             )
         )
+
+
+@dataclass(frozen=True, slots=True)
+class ArchiveMember:
+    """A file in a ZIP archive: the archive as it was listed, and from its directory where the local header of the file
+    begins, the size of its stored bytes, their compression method and the CRC-32 of the unpacked bytes."""
+
+    archive: SourceFile
+    offset: int
+    stored_size: int
+    method: int
+    crc: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -58,11 +58,22 @@ RecordPath = Annotated[
 ]
 
 
+_COMPRESSED = re.compile(r"\.(?:gz|bz2|zst)$")
+
+
 class Format(Spec):
-    """The base of all formats. `label` is the name of the format on pages and in messages."""
+    """The base of all formats. `label` is the name of the format on pages and in messages. `endings` are the usual ones
+    of names, by which its files are found in ZIP archives; () stands for any name, None says that the format is not
+    read from archives."""
 
     label: ClassVar[str]
+    endings: ClassVar[tuple[str, ...] | None] = None
     type: str
+
+    @classmethod
+    def is_usual(cls, name: str) -> bool:
+        """Return whether a file in a ZIP archive has a usual name for the format. It may be compressed once more."""
+        return cls.endings is not None and _COMPRESSED.sub("", name.lower()).endswith(cls.endings or "")
 
     def kinds(self, at: Pointer) -> Iterator[tuple[str, str, Pointer]]:
         yield "format", self.type, at / "type"
@@ -97,6 +108,7 @@ class Csv(Delimited):
     """Text with comma-separated values."""
 
     label = "CSV"
+    endings = (".csv",)
     type: Literal["csv"]
 
 
@@ -104,6 +116,7 @@ class Tsv(Delimited):
     """Text with tab-separated values."""
 
     label = "TSV"
+    endings = (".tsv", ".tab")
     type: Literal["tsv"]
     delimiter: OneCharacter = Field("\t", description="The character between two values.")
 
@@ -126,6 +139,7 @@ class FixedWidth(Format):
     """Text whose columns have fixed positions in each line."""
 
     label = "fixed width"
+    endings = ()
     type: Literal["fixed_width"]
     columns: Annotated[list[FixedColumn], Field(min_length=1, max_length=5000)] = Field(
         title="Positions", description="The columns with their widths, in characters."
@@ -202,6 +216,7 @@ class Json(Format):
     """One JSON array of objects."""
 
     label = "JSON"
+    endings = (".json",)
     type: Literal["json"]
     on_bad_row: OnBadRow = BAD_ROW
 
@@ -210,6 +225,7 @@ class Jsonl(Format):
     """One JSON object per line."""
 
     label = "JSON lines"
+    endings = (".jsonl", ".ndjson")
     type: Literal["jsonl"]
     on_bad_row: OnBadRow = BAD_ROW
 
@@ -239,6 +255,7 @@ class Xml(Format):
     """XML documents with one record in each element of a kind."""
 
     label = "XML"
+    endings = (".xml",)
     type: Literal["xml"]
     record_path: RecordPath = Field(
         title="Record path",

@@ -64,6 +64,11 @@ CODES = (
         "Write one of utf-8, utf-16, latin-1, cp1252 or another name that Python's codecs know.",
     ),
     ErrorCode(
+        "source.encrypted",
+        "A file in a ZIP archive is encrypted.",
+        "Send the archive without a password.",
+    ),
+    ErrorCode(
         "source.expands_too_much",
         "The file cannot be read in bounded memory.",
         "Write the file with smaller row groups and pages, and with shorter values.",
@@ -98,11 +103,26 @@ CODES = (
         "A file is malformed.",
         "Send the file again, or use the format jsonl if it holds one object a line.",
     ),
+    ErrorCode(
+        "source.member_name",
+        "A file in a ZIP archive has an unusable name.",
+        "Pack the archive again, with relative names that differ.",
+    ),
+    ErrorCode(
+        "source.method_unsupported",
+        "A file in a ZIP archive is compressed by an unsupported method.",
+        "Pack the archive with the usual method, deflate.",
+    ),
     ErrorCode("source.no_columns", "The source has no columns.", "Read another table."),
     ErrorCode(
         "source.no_files",
         "No file matches the source's pattern.",
         "Put a file there or upload one. Archived files are not searched.",
+    ),
+    ErrorCode(
+        "source.no_members",
+        "No file in a ZIP archive matches.",
+        "Send the archive again, or set members in the source to a pattern that its files match.",
     ),
     ErrorCode(
         "source.not_movable",
@@ -155,6 +175,11 @@ CODES = (
         "source.too_many_columns",
         "A file has too many columns.",
         "Check the delimiter, or write rows with fewer columns: nested values count as one.",
+    ),
+    ErrorCode(
+        "source.too_many_members",
+        "A ZIP archive has too many members.",
+        "Split the archive.",
     ),
     ErrorCode(
         "source.type_unsupported",

@@ -22,6 +22,11 @@ WARNING_CODES = warnings_of(
         "Check whether its rows replaced newer ones; with orderBy an upsert keeps the newest.",
     ),
     WarningCode(
+        "file.members_not_read",
+        "Files in a ZIP archive were not read.",
+        "If they hold rows, set members in the source to a pattern that their names match.",
+    ),
+    WarningCode(
         "file.repeated",
         "A file has the same content as another of the run.",
         "It is read once. Remove the copy if it was sent by mistake.",

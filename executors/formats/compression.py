@@ -19,6 +19,7 @@ from executors.errors import InvalidContent
 from executors.formats.files import BLOCK_BYTES, blocks_of
 from executors.formats.limits import FREE_BYTES, MOST_EXPANDED_BYTES, MOST_RATIO
 from executors.formats.verified import ByteStream
+from executors.model import SourceFile
 
 _HEAD_BYTES = 10
 _SEND_HINT = "Send the file again. Nothing was loaded from it."
@@ -74,19 +75,21 @@ def compression_of(head: bytes) -> Compression | None:
 
 @dataclass(frozen=True, slots=True)
 class TextContent:
-    """The text of an open file, which may be compressed. `name` and `size` are those of the stored file."""
+    """The text of an open file, which may be compressed. `name` and `size` are those of the stored file. `has_ranges`
+    says whether a part of the text can be read without what comes before it."""
 
     stream: ByteStream
     name: str
     size: int
     compression: Compression | None
+    has_ranges: bool
 
     @classmethod
-    def of(cls, stream: ByteStream, name: str, size: int) -> TextContent:
+    def of(cls, stream: ByteStream, file: SourceFile) -> TextContent:
         stream.seek(0)
         found = compression_of(stream.read(_HEAD_BYTES))
         stream.seek(0)
-        return cls(stream, name, size, found)
+        return cls(stream, file.name, file.size, found, found is None and file.member is None)
 
     def expand(self, stored: Iterable[bytes]) -> Iterator[bytes]:
         """Return the text in all blocks of the stored file. Raises InvalidContent for a damaged archive and for one

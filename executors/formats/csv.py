@@ -57,7 +57,7 @@ def scan(
     """
     finder = _finder(fmt)
     with store.open(file) as stream:
-        content = TextContent.of(stream, file.name, file.size)
+        content = TextContent.of(stream, file)
         position = bom_length(content.head(4), file.name) if is_utf8(fmt.encoding) else 0
         mismatches = find_mismatches(content.head(HEAD_BYTES), fmt)
         with blaming_settings(mismatches):
@@ -95,7 +95,7 @@ def scan_head(
     unclosed quote."""
     finder = _finder(fmt)
     with store.open(file) as stream:
-        content = TextContent.of(stream, file.name, file.size)
+        content = TextContent.of(stream, file)
         position = bom_length(content.head(4), file.name) if is_utf8(fmt.encoding) else 0
         with blaming_settings(find_mismatches(content.head(HEAD_BYTES), fmt)):
             top = _read_top(content, file, fmt, declared)
@@ -112,7 +112,7 @@ def scan_head(
 def read_header(file: SourceFile, fmt: Delimited, store: FileStore) -> list[str]:
     """Return the column names in a file's first record. Raises as `scan` for an unreadable header."""
     with store.open(file) as stream:
-        return list(_read_top(TextContent.of(stream, file.name, file.size), file, fmt, ()).names)
+        return list(_read_top(TextContent.of(stream, file), file, fmt, ()).names)
 
 
 def read(
@@ -130,7 +130,7 @@ def read(
     with its number and raw text. Raises Transient `source.changed`.
     """
     with open_verified(split, store) as stream:
-        content = TextContent.of(stream, split.file.name, split.file.size)
+        content = TextContent.of(stream, split.file)
         top = _read_top(content, split.file, fmt, declared)
         framer = Framer(split, text_schema(fields))
         parser = _CellReader(fmt, top.names, [f.name for f in fields if f.name in top.names], split.file.name)
@@ -156,7 +156,7 @@ def _chunks(content: TextContent, split: Split, fmt: Delimited, skip: int, block
 
 def _has_byte_offsets(content: TextContent, fmt: Delimited) -> bool:
     """Return whether the offsets of records are those of bytes in the file."""
-    return content.compression is None and is_utf8(fmt.encoding)
+    return content.has_ranges and is_utf8(fmt.encoding)
 
 
 def _finder(fmt: Delimited) -> RecordFinder:

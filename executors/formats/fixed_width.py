@@ -44,7 +44,7 @@ def scan(
     fields, finder = _fields(fmt, file, declared), RecordFinder()
     planner = SplitPlanner(file.size, split_bytes, skip=fmt.skip_lines)
     with store.open(file) as stream:
-        content = TextContent.of(stream, file.name, file.size)
+        content = TextContent.of(stream, file)
         position = bom_length(content.head(4), file.name) if is_utf8(fmt.encoding) else 0
         stream.seek(0)
         blocks = HashedBlocks(stream, block_bytes)
@@ -69,7 +69,7 @@ def scan_head(
     """Scan the complete lines within the first bytes of a longer file, as one split. Raises as `scan`."""
     fields, finder, starts = _fields(fmt, file, declared), RecordFinder(), []
     with store.open(file) as stream:
-        content = TextContent.of(stream, file.name, file.size)
+        content = TextContent.of(stream, file)
         position = bom_length(content.head(4), file.name) if is_utf8(fmt.encoding) else 0
         for block in to_utf8(content.first_blocks(most_bytes), fmt.encoding):
             starts.append(finder.starts(block) + position)
@@ -93,7 +93,7 @@ def read(
     """
     framer, reader = Framer(split, text_schema(fields)), _LineReader(fmt, [f.name for f in fields])
     with open_verified(split, store) as stream:
-        content = TextContent.of(stream, split.file.name, split.file.size)
+        content = TextContent.of(stream, split.file)
         for chunk in _chunks(content, split, fmt, block_bytes):
             for piece in chunk.pieces(rows_for_cells(len(fields))):
                 yield from framer.batches(len(piece.starts), *reader.read(piece))
@@ -106,7 +106,7 @@ def _fields(fmt: FixedWidth, file: SourceFile, declared: Sequence[SourceColumn])
 
 
 def _has_byte_offsets(content: TextContent, fmt: FixedWidth) -> bool:
-    return content.compression is None and is_utf8(fmt.encoding)
+    return content.has_ranges and is_utf8(fmt.encoding)
 
 
 def _chunks(content: TextContent, split: Split, fmt: FixedWidth, block_bytes: int) -> Iterator[Chunk]:

@@ -66,7 +66,7 @@ def mismatches_of(files: Iterable[SourceFile], fmt: Any, store: FileStore) -> tu
         for file in islice(files, _FILES):
             with suppress(Failure):
                 with store.open(file) as stream:
-                    head = TextContent.of(stream, file.name, file.size).head(HEAD_BYTES)
+                    head = TextContent.of(stream, file).head(HEAD_BYTES)
                 found |= dict.fromkeys(find_mismatches(head, fmt))
     return tuple(found)
 

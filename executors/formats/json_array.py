@@ -39,7 +39,7 @@ def scan(
     """Stream a file once, as one split. Raises Terminal `source.malformed` for an invalid or truncated array."""
     found, records = FieldsFound(), 0
     with store.open(file) as stream:
-        content = TextContent.of(stream, file.name, file.size)
+        content = TextContent.of(stream, file)
         bom_length(content.head(4), file.name)
         stream.seek(0)
         blocks = HashedBlocks(stream, block_bytes)
@@ -68,7 +68,7 @@ def scan_head(
     stops after them. Raises as `scan`."""
     found, records, size = FieldsFound(), 0, 0
     with store.open(file) as stream:
-        content = TextContent.of(stream, file.name, file.size)
+        content = TextContent.of(stream, file)
         bom_length(content.head(4), file.name)
         for text in elements(decoded(content.blocks()), file.name):
             size += len(text.encode("utf-8", "surrogateescape"))
@@ -96,7 +96,7 @@ def read(
     `source.changed`."""
     framer, names = Framer(split, text_schema(fields)), [f.name for f in fields]
     with open_verified(split, store) as stream:
-        blocks = TextContent.of(stream, split.file.name, split.file.size).blocks(block_bytes)
+        blocks = TextContent.of(stream, split.file).blocks(block_bytes)
         for texts in _grouped(elements(decoded(blocks), split.file.name), block_bytes, rows_for_cells(len(names))):
             good, bad = [], BadRecords()
             for index, text in enumerate(texts):

@@ -40,7 +40,7 @@ def scan(
     """Stream a file once and read the keys of every line. Raises Terminal for a missing declared column."""
     found, planner, finder = FieldsFound(), SplitPlanner(file.size, split_bytes), RecordFinder()
     with store.open(file) as stream:
-        content = TextContent.of(stream, file.name, file.size)
+        content = TextContent.of(stream, file)
         position = bom_length(content.head(4), file.name)
         stream.seek(0)
         blocks = HashedBlocks(stream, block_bytes)
@@ -50,7 +50,7 @@ def scan(
             _add_fields(found, chunk, file.name)
     fields = found.fields() or declared_fields(declared)
     require_columns(file.name, [f.name for f in fields], declared)
-    plan = planner.one_split if content.compression else planner.splits
+    plan = planner.splits if content.has_ranges else planner.one_split
     splits, first_line = plan(file, blocks.sha256), 1 if finder.one_line_each else None
     records = planner.records
     scan = FileScan(file, blocks.sha256, records, fields, splits, first_line=first_line, is_blank=not records)
@@ -68,14 +68,14 @@ def scan_head(
     """Scan the complete lines within the first bytes of a longer file, as one split. Raises as `scan`."""
     found, finder, starts = FieldsFound(), RecordFinder(), []
     with store.open(file) as stream:
-        content = TextContent.of(stream, file.name, file.size)
+        content = TextContent.of(stream, file)
         position = bom_length(content.head(4), file.name)
         for chunk in whole_records(to_utf8(content.first_blocks(most_bytes), "utf-8"), finder, file.name):
             starts.append(chunk.starts + position)
             position += len(chunk.data)
             _add_fields(found, chunk, file.name)
     require_columns(file.name, [f.name for f in found.fields()], declared)
-    splits = head_split(file, np.concatenate(starts), in_bytes=content.compression is None)
+    splits = head_split(file, np.concatenate(starts), in_bytes=content.has_ranges)
     return FileScan(file, "", sum(split.records for split in splits), found.fields(), splits)
 
 
@@ -92,9 +92,9 @@ def read(
     `source.changed`."""
     framer, names = Framer(split, text_schema(fields)), [f.name for f in fields]
     with open_verified(split, store) as stream:
-        content = TextContent.of(stream, split.file.name, split.file.size)
+        content = TextContent.of(stream, split.file)
         blocks = blocks_of(stream, split.start, split.end, block_bytes)
-        if content.compression:
+        if not content.has_ranges:
             blocks = to_utf8(content.blocks(block_bytes), "utf-8")
         chunks = whole_records(blocks, RecordFinder(), split.file.name)
         for chunk in (piece for whole in chunks for piece in whole.pieces(rows_for_cells(len(names)))):

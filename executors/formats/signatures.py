@@ -28,7 +28,7 @@ SIGNATURES = tuple(
         (
             rb"PK(?:\x05\x06|\x03\x04.{26}(?!\[Content_Types\]|_rels/|xl/|docProps/))",
             "a ZIP archive",
-            _UNPACK,
+            "Give it a name that ends with .zip, or unpack it.",
         ),
         (rb"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an Excel workbook in the format before 2007", _AS_CSV),
         (rb"\xfd7zXZ\x00", "compressed with xz", _UNPACK),

@@ -44,7 +44,7 @@ def scan(
     """Stream a file once, as one split. Raises Terminal `source.malformed` for XML that cannot be parsed."""
     found, records = FieldsFound(), 0
     with store.open(file) as stream:
-        content = TextContent.of(stream, file.name, file.size)
+        content = TextContent.of(stream, file)
         stream.seek(0)
         blocks = HashedBlocks(stream, block_bytes)
         elements = XmlRecords(content.expand(blocks), fmt, file.name)
@@ -70,7 +70,7 @@ def scan_head(
     stops after them. Raises as `scan`."""
     found, records = FieldsFound(), 0
     with store.open(file) as stream:
-        elements = XmlRecords(TextContent.of(stream, file.name, file.size).blocks(), fmt, file.name)
+        elements = XmlRecords(TextContent.of(stream, file).blocks(), fmt, file.name)
         for element in elements:
             if records and elements.size > most_bytes:
                 break
@@ -94,7 +94,7 @@ def read(
     framer, names = Framer(split, text_schema(fields)), [f.name for f in fields]
     most_rows = rows_for_cells(len(names))
     with open_verified(split, store) as stream:
-        content = TextContent.of(stream, split.file.name, split.file.size)
+        content = TextContent.of(stream, split.file)
         elements = XmlRecords(content.blocks(block_bytes), fmt, split.file.name)
         rows: list[Row] = []
         bad, size, start = BadRecords(), 0, 0

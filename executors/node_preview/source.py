@@ -107,8 +107,8 @@ def _read_files(job: NodePreviewJob, source: Source, cancellation: Cancellation)
     scans = []
     for file in newest.files:
         cancellation.check()
-        scans.append(_scan(source, file, handler.store, MOST_BYTES[job.sample]))
-    reading = _picked(job, read_files(source, tuple(scans), handler.store))
+        scans.append(_scan(source, file, handler.reader, MOST_BYTES[job.sample]))
+    reading = _picked(job, read_files(source, tuple(scans), handler.reader))
     return Excerpt(reading, _extent(job.sample, scans, reading.records or 0, newest.left_out))
 
 

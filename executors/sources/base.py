@@ -9,9 +9,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
 
+from executors.errors import of_node
 from executors.formats.files import FileStore
+from executors.formats.zip_archives import Members, WithMembers, is_archive, list_members
 from executors.model import Connection, RunJob, SourceFile, SourceState, StoreConnection
 from executors.reading import Reading
 from executors.report import RunWarning
@@ -124,6 +127,20 @@ class FileSource(ABC):
         """Return every file whose name matches at the time `now` (in seconds since 1970), in any order, including
         claimed files of this source. A store that lists in pages yields files page by page. Raises Terminal if files
         cannot be listed."""
+
+    @property
+    def reader(self) -> FileStore:
+        """The store that opens files and members of ZIP archives, for readers of their rows."""
+        return WithMembers(self.store)
+
+    def unpack(self, file: SourceFile, now: float) -> Members:
+        """Return what is read of a listed file at the time `now` (in seconds since 1970): the members of a ZIP archive,
+        or the file itself. Raises InvalidContent for an archive that cannot be read."""
+        matches = self.config.member_matcher(datetime.fromtimestamp(now, UTC))
+        if matches is None or not is_archive(file.name):
+            return Members((file,))
+        with of_node(self.node):
+            return list_members(file, self.store, matches)
 
     def few_files(self, most: int) -> tuple[SourceFile, ...] | None:
         """Return the matching files while a page waits. Return None if there are more than `most` files, or if this

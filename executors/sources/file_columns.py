@@ -8,6 +8,7 @@ from dataclasses import replace
 from executors.errors import Failure
 from executors.formats import FORMATS
 from executors.formats.files import FileStore
+from executors.formats.zip_archives import is_archive
 from executors.model import FileScan, SourceFile
 from ir.connectors import config_of
 from ir.connectors.files import FilesConfig
@@ -26,7 +27,9 @@ def scanned_file(source: Source, scan: FileScan) -> SourceFile:
 
 def columns_of(source: Source, file: SourceFile, store: FileStore) -> tuple[tuple[str, str], ...] | None:
     """Return the columns of a file that could not be scanned, if its first bytes are readable. A missing column may be
-    the reason for the failure, so the declared columns are not required."""
+    the reason for the failure, so the declared columns are not required. An archive itself has none."""
+    if file.member is None and is_archive(file.name):
+        return None
     fmt = config_of(source, FilesConfig).format
     handler = FORMATS[fmt.type]
     with suppress(Failure):

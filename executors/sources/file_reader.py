@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
-from executors.errors import Failure, Terminal, Transient, WaitForFiles
+from executors.errors import Failure, InvalidContent, Terminal, Transient, WaitForFiles
 from executors.file_order import held_back, line_up, refuse_held_back, warn_of_late
 from executors.formats.files import FileStore, sha256_of
 from executors.load_record import LoadCommit, Loaded
@@ -35,13 +34,14 @@ DELETED = "The same content was loaded and undone. To load it, choose Load again
 class _Opened:
     """The files of one source in one run. They are fixed, so that every target reads the same files.
 
-    `claimed` are the files that still need to be archived, `wanted` the hashes of files that some target had to load,
+    `claimed` are the files that still need to be archived, by their path: a ZIP archive is claimed and archived as a
+    whole, while `scans` are those of its members. `wanted` are the hashes of files that some target had to load,
     `deleted` those whose rows a user has deleted from a target, so that they are not loaded again.
     """
 
     source: Source
     handler: FileSource
-    claimed: list[SourceFile] = field(default_factory=list)
+    claimed: dict[str, SourceFile] = field(default_factory=dict)
     scans: list[FileScan] = field(default_factory=list)
     warnings: list[RunWarning] = field(default_factory=list)
     wanted: set[str] = field(default_factory=set)
@@ -75,7 +75,7 @@ class FileSourceReader:
         if not scans:
             return None
         self._want(opened, scans)
-        return read_files(opened.source, scans, opened.handler.store)
+        return read_files(opened.source, scans, opened.handler.reader)
 
     def warnings_of(self, source: Source) -> list[RunWarning]:
         return self._opened[source.id].warnings
@@ -106,7 +106,7 @@ class FileSourceReader:
     def requeue(self, source: Source) -> None:
         if (opened := self._opened.get(source.id)) and not self._read_only:
             while opened.claimed:
-                opened.handler.requeue(opened.claimed.pop())
+                opened.handler.requeue(opened.claimed.popitem()[1])
 
     def interrupt(self) -> None:
         """Listing and scanning end with their Spark job."""
@@ -189,7 +189,7 @@ class FileSourceReader:
                 f"{scan.file.name} arrived after the run's first attempt. The next run loads it.",
                 opened.source.id,
             )
-            opened.claimed.remove(scan.file)
+            opened.claimed.pop(scan.file.stored.path, None)
         opened.scans = [scan for scan in opened.scans if scan not in late]
 
     def _want(self, opened: _Opened, scans: Sequence[FileScan]) -> None:
@@ -202,13 +202,13 @@ class FileSourceReader:
 
     def _archive(self, opened: _Opened, *, loaded: bool) -> None:
         """Archive the claimed files. Files archived before are not moved again."""
-        while opened.claimed:
-            self._archive_one(opened, opened.claimed[0], loaded=loaded)
+        for file in list(opened.claimed.values()):
+            self._archive_one(opened, file, loaded=loaded)
 
     def _archive_one(self, opened: _Opened, file: SourceFile, *, loaded: bool) -> None:
         if not self._read_only:
             opened.handler.archive(file, loaded)
-        opened.claimed.remove(file)
+        del opened.claimed[file.path]
 
     def _skip_unwanted(self, opened: _Opened) -> None:
         for scan in opened.scans:
@@ -220,9 +220,9 @@ class FileSourceReader:
         """Archive files that an earlier attempt of this run had claimed and loaded before it ended."""
         if source.id in self._opened:
             return
-        handler = self._load(source)
-        for file in handler.list_claimed(time.time()):
-            if sha256_of(file, handler.store) in loaded:
+        handler, now = self._load(source), time.time()
+        for file in handler.list_claimed(now):
+            if _is_loaded(handler, file, now, loaded):
                 handler.archive(file, True)
         self._ports.units.finish(loaded)
 
@@ -232,11 +232,21 @@ class FileSourceReader:
         if opened.scans:
             return {scan.sha256: scanned_file(opened.source, scan) for scan in opened.scans}
         found: dict[str, SourceFile] = {}
-        store = opened.handler.store
-        for file in opened.claimed:
-            with suppress(Failure):
-                found[sha256_of(file, store)] = replace(file, columns=columns_of(opened.source, file, store))
+        now = time.time()
+        for claimed in opened.claimed.values():
+            for file in _members_or_itself(opened.handler, claimed, now):
+                found |= self._hashed(opened, file)
         return found
+
+    def _hashed(self, opened: _Opened, file: SourceFile) -> dict[str, SourceFile]:
+        """Return a file by its hash, or nothing if it cannot be read; the archive of a damaged member instead."""
+        store = opened.handler.reader
+        try:
+            return {sha256_of(file, store): replace(file, columns=columns_of(opened.source, file, store))}
+        except InvalidContent:
+            return self._hashed(opened, file.stored) if file.member else {}
+        except Failure:
+            return {}
 
     def _load(self, source: Source) -> FileSource:
         return load_file_source(source, SourceContext.of(self._job, source, read_only=self._read_only))
@@ -256,11 +266,12 @@ class FileSourceReader:
         if not claimed:
             self._opened[source.id] = self._missed(source, handler, listing)
             return
-        opened = self._opened[source.id] = _Opened(source, handler, claimed)
+        opened = self._opened[source.id] = _Opened(source, handler, {file.path: file for file in claimed})
         if queue.waiting:
             opened.warnings.append(held_back(source, queue))
+        files = self._unpack(opened)
         self._ports.events.step(SCAN.name, source.id)
-        scans = self._scan(source, claimed, handler.store)
+        scans = self._scan(source, files, handler.reader)
         self._ports.cancellation.check()
         self._keep_first_of_each(opened, scans)
         self._warn_if_empty(source, scans)
@@ -277,6 +288,18 @@ class FileSourceReader:
                 text = f"{file.name} was moved or claimed by another pipeline and is skipped."
                 self._ports.events.log("info", text, source.id)
         return claimed
+
+    def _unpack(self, opened: _Opened) -> list[SourceFile]:
+        """Return the files to read: the members of ZIP archives, and all other files themselves."""
+        files: list[SourceFile] = []
+        now = time.time()
+        for claimed in opened.claimed.values():
+            self._ports.cancellation.check()
+            members = opened.handler.unpack(claimed, now)
+            files += members.files
+            if members.others:
+                opened.warnings.append(_others(opened.source, claimed, members.others))
+        return [replace(file, seq=seq) for seq, file in enumerate(files)]
 
     def _replaces_all(self, source: Source) -> bool:
         """Return whether a load of only some files would remove the rows of all others from a table."""
@@ -316,7 +339,8 @@ class FileSourceReader:
                         f"{scan.file.name} has the same content as {first} and is read once.",
                     )
                 )
-                self._archive_one(opened, scan.file, loaded=True)
+                if scan.file.member is None:
+                    self._archive_one(opened, scan.file, loaded=True)
                 continue
             seen[scan.sha256] = scan.file.name
             opened.scans.append(scan)
@@ -360,6 +384,28 @@ class FileSourceReader:
         """Raise an alert, and add the same warning to the run for users who see only the run."""
         self._ports.events.alert(kind, "warning", text, next_step, opened.source.id)
         opened.warnings.append(RunWarning(kind, opened.source.id, text))
+
+
+def _is_loaded(handler: FileSource, file: SourceFile, now: float, loaded: Collection[str]) -> bool:
+    """Return whether these hashes include the file, of an archive all members."""
+    return all(sha256_of(part, handler.reader) in loaded for part in _members_or_itself(handler, file, now))
+
+
+def _members_or_itself(handler: FileSource, file: SourceFile, now: float) -> Sequence[SourceFile]:
+    """Return the members of an archive. One that cannot be read stands for itself, as do all other files."""
+    try:
+        return handler.unpack(file, now).files
+    except InvalidContent:
+        return (file,)
+
+
+def _others(source: Source, archive: SourceFile, names: Sequence[str]) -> RunWarning:
+    shown = ", ".join(names[:3]) + (", …" if len(names) > 3 else "")
+    return RunWarning(
+        "file.members_not_read",
+        source.id,
+        f"{counted(len(names), 'file')} in {archive.name} not read, because their names do not match: {shown}.",
+    )
 
 
 def _renamed(target: Target, nodes: Sequence[str]) -> RunWarning:

@@ -27,7 +27,7 @@ class NewestFiles:
 
 def find_newest(source: Source, handler: FileSource, arrived_whole: ArrivedWhole, most_bytes: int) -> NewestFiles:
     """Return the newest files with at most `most_bytes` bytes in total, but at least one, whether or not they were
-    loaded. Raises Terminal `source.no_files`."""
+    loaded. Raises Terminal `source.no_files`, and as `FileSource.unpack`."""
     listing = handler.list_files(time.time(), arrived_whole)
     # Nothing is loaded, so a file that may still be growing is acceptable.
     found = listing.files or listing.unsettled
@@ -39,9 +39,14 @@ def find_newest(source: Source, handler: FileSource, arrived_whole: ArrivedWhole
             node=source.id,
             hint="Put a file there or upload one. Archived files are not searched.",
         )
-    chosen = [found[place] for place in sorted(_places_of_newest(found, most_bytes))]
-    files = tuple(replace(file, seq=seq) for seq, file in enumerate(chosen))
-    return NewestFiles(files, len(found) - len(files))
+    chosen = _newest(found, most_bytes)
+    unpacked = [member for file in chosen for member in handler.unpack(file, time.time()).files]
+    files = tuple(replace(file, seq=seq) for seq, file in enumerate(_newest(unpacked, most_bytes)))
+    return NewestFiles(files, len(found) - len(chosen) + len(unpacked) - len(files))
+
+
+def _newest(files: Sequence[SourceFile], most_bytes: int) -> list[SourceFile]:
+    return [files[place] for place in sorted(_places_of_newest(files, most_bytes))]
 
 
 def _places_of_newest(files: Sequence[SourceFile], most_bytes: int) -> list[int]:

@@ -33,7 +33,7 @@ class NewestFilesReader:
         self._ports.events.step(LIST.name, source.id)
         newest = find_newest(source, handler, self._ports.units.arrived_whole, ENOUGH_BYTES)
         self._ports.events.step(SCAN.name, source.id)
-        return read_files(source, self._scan(source, newest.files, handler.store), handler.store)
+        return read_files(source, self._scan(source, newest.files, handler.reader), handler.reader)
 
     def warnings_of(self, source: Source) -> Sequence[RunWarning]:
         return ()

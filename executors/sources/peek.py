@@ -3,19 +3,27 @@ page."""
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import BinaryIO
 
+from executors.errors import InvalidContent
 from executors.formats.csv import read_header
+from executors.formats.zip_archives import is_archive, members_in, open_member
 from executors.model import SourceFile
 from executors.sources import load_file_source
 from executors.sources.base import Claimant, SourceContext
 from ir.connectors import CONNECTORS, config_of
 from ir.connectors.files import FilesConfig
-from ir.formats import Csv, Tsv
+from ir.formats import FORMAT_KINDS, Csv, Tsv
 from ir.nodes import Source
 
 MOST_FILES = 1000
 """A folder with more files takes too long to search while a page waits."""
+
+_NAMED = tuple(kind for kind in FORMAT_KINDS if kind.endings)
+"""The formats whose files have usual names."""
 
 
 def peek_columns(source: Source, folder: Path) -> list[str]:
@@ -28,12 +36,14 @@ def peek_columns(source: Source, folder: Path) -> list[str]:
         return []
     handler = load_file_source(source, SourceContext(folder, Claimant("", frozenset())))
     file = handler.newest_file(MOST_FILES)
-    return read_header(file, format, handler.store) if file else []
+    if file is None:
+        return []
+    return read_header(handler.unpack(file, time.time()).files[0], format, handler.reader)
 
 
-def peek_head(source: Source, folder: Path, most: int) -> tuple[str, bytes] | None:
-    """Return the name and at most `most` first bytes of the newest file that a source would read; None if there is no
-    such file. Raises as `peek_columns`."""
+def peek_head(source: Source, folder: Path, most: int) -> tuple[SourceFile, bytes] | None:
+    """Return the newest file that a source would read, or the member of an archive that `peek_member` finds, and at
+    most `most` of its first bytes; None if there is no such file. Raises as `peek_columns`."""
     if CONNECTORS[source.connector].reads != "files":
         return None
     handler = load_file_source(source, SourceContext(folder, Claimant("", frozenset())))
@@ -41,11 +51,35 @@ def peek_head(source: Source, folder: Path, most: int) -> tuple[str, bytes] | No
     if file is None:
         return None
     with handler.store.open(file) as stream:
-        return file.name, stream.read(most)
+        found = peek_member(file, stream) if is_archive(file.name) else file
+        return (found, open_member(stream, found).read(most)) if found else None
 
 
 def peek_files(source: Source, folder: Path) -> tuple[SourceFile, ...] | None:
     """Return the files that a source may read; None if finding them would take long. Raises as `peek_columns`."""
     if CONNECTORS[source.connector].reads != "files":
         return None
-    return load_file_source(source, SourceContext(folder, Claimant("", frozenset()))).few_files(MOST_FILES)
+    handler = load_file_source(source, SourceContext(folder, Claimant("", frozenset())))
+    files = handler.few_files(MOST_FILES)
+    if files is None:
+        return None
+    return tuple(member for file in files for member in handler.unpack(file, time.time()).files)
+
+
+def peek_member(archive: SourceFile, stream: BinaryIO, name: str = "") -> SourceFile | None:
+    """Return the member of an open ZIP archive that has this displayed name. Without a name, return the first one whose
+    name ends as usual for text, or else the first one. Raises InvalidContent for an archive that cannot be read."""
+    if name:
+        last = name.rpartition("/")[2]
+        return next((file for file in _members(archive, stream, last.__eq__) if file.name == name), None)
+    usual = _members(archive, stream, lambda last: any(kind.is_usual(last) for kind in _NAMED))
+    return next(iter(usual or _members(archive, stream, lambda last: True)), None)
+
+
+def _members(archive: SourceFile, stream: BinaryIO, matches: Callable[[str], bool]) -> Sequence[SourceFile]:
+    try:
+        return members_in(archive, stream, matches).files
+    except InvalidContent as error:
+        if error.code == "source.no_members":
+            return ()
+        raise

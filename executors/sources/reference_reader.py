@@ -6,6 +6,7 @@ from __future__ import annotations
 import time
 from collections.abc import Collection, Mapping
 from contextlib import ExitStack, suppress
+from dataclasses import replace
 
 from executors.errors import Failure, Terminal, Transient, WaitForFiles
 from executors.model import RunJob
@@ -74,8 +75,10 @@ class ReferenceReader:
             if not listing.files:
                 raise self._missed(source)
             self._ports.events.step(SCAN.name, source.id)
-            reading = read_files(source, self._scan(source, listing.files, handler.store), handler.store)
-            found = f"{counted(len(listing.files), 'file')} with {counted(reading.records or 0, 'row')}"
+            unpacked = [member for file in listing.files for member in handler.unpack(file, time.time()).files]
+            files = [replace(file, seq=seq) for seq, file in enumerate(unpacked)]
+            reading = read_files(source, self._scan(source, files, handler.reader), handler.reader)
+            found = f"{counted(len(files), 'file')} with {counted(reading.records or 0, 'row')}"
             self._ports.events.log("info", f"Reference: {found}.", source.id)
             self._files[source.id] = reading
         return self._files[source.id]

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from executors.formats import FORMATS
 from executors.formats.files import FileStore
-from executors.model import FileScan, SourceField, SourceFile, Split
+from executors.model import ArchiveMember, FileScan, SourceField, SourceFile, Split
 from executors.spark.errors import translate
 from executors.spark.jobs import frame_of_numbers, map_task, run_job
 from executors.spark.session import RunSession
@@ -70,7 +70,7 @@ def encode_scan(scan: FileScan) -> str:
 
 def decode_scan(text: str) -> FileScan:
     values = json.loads(text)
-    file = SourceFile(**values["file"])
+    file = _decode_file(values["file"])
     fields = tuple(
         SourceField(name, ColumnType.parse(kind), only_null=only_null) for name, kind, only_null in values["fields"]
     )
@@ -82,3 +82,9 @@ def decode_scan(text: str) -> FileScan:
     warnings, first_line = tuple(values["warnings"]), values["first_line"]
     is_blank = values["is_blank"]
     return FileScan(file, values["sha256"], values["records"], fields, splits, warnings, first_line, is_blank)
+
+
+def _decode_file(values: dict[str, Any]) -> SourceFile:
+    if member := values["member"]:
+        values = {**values, "member": ArchiveMember(**{**member, "archive": _decode_file(member["archive"])})}
+    return SourceFile(**values)

@@ -13,8 +13,9 @@ from executors.model import SourceFile
 from executors.stores import open_encrypted
 from executors.stores.base import Store
 
-WINDOW_BYTES = 8 << 20
-"""The number of bytes that a request for a smaller part reads, because the following bytes are usually next."""
+FIRST_WINDOW_BYTES, GROWTH, WINDOW_BYTES = 64 << 10, 4, 8 << 20
+"""The number of bytes that a request for a smaller part reads: the first one after a jump, and at most. Each request
+for the bytes that follow reads more, because further ones are usually next."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +44,7 @@ class RangeStream(io.RawIOBase):
     def __init__(self, store: Store, file: SourceFile) -> None:
         self._store, self._file = store, file
         self._at, self._start, self._window = 0, 0, b""
+        self._ahead = FIRST_WINDOW_BYTES
 
     def readable(self) -> bool:
         return True
@@ -71,6 +73,8 @@ class RangeStream(io.RawIOBase):
         return parts[0] if len(parts) == 1 else b"".join(parts)
 
     def _load(self, needed: int) -> None:
-        size = min(max(needed, WINDOW_BYTES), self._file.size - self._at)
+        follows = self._window and self._at == self._start + len(self._window)
+        self._ahead = min(self._ahead * GROWTH, WINDOW_BYTES) if follows else FIRST_WINDOW_BYTES
+        size = min(max(needed, self._ahead), self._file.size - self._at)
         self._window = b""
         self._start, self._window = self._at, self._store.read(self._file, self._at, size)

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
 from django.conf import settings
-from django.db.models import Exists, OuterRef, QuerySet
+from django.db.models import Exists, OuterRef, Q, QuerySet, Value
+from django.db.models.functions import Concat
 
 from flowapp.accounts.models import Workspace
 from flowapp.runs.load_units.headers import Comparison, compare_with_previous
 from flowapp.runs.load_units.models import DONE, LoadUnit, UnitRun, UnitState
 from flowapp.runs.load_units.selectors import NEWEST_FIRST, rows_read
-from flowapp.uploads.heads import open_inside
+from flowapp.uploads.heads import find_inside
 from flowapp.uploads.models import Upload
 from ir.errors import FlowError
 
@@ -25,8 +25,12 @@ TRIES_FIRST = ("-at", "-id")
 
 
 def list_waiting(workspace: Workspace) -> list[Upload]:
-    """Return the newest uploads whose bytes no run has read and whose file still exists."""
-    seen = LoadUnit.objects.filter(workspace=workspace, sha256=OuterRef("sha256"))
+    """Return the newest uploads whose bytes no run has read and whose file still exists. Of an archive runs read the
+    files in it."""
+    same = Q(sha256=OuterRef("sha256")) | Q(
+        name__startswith=Concat(OuterRef("path"), Value("/")), changed_at__gte=OuterRef("at")
+    )
+    seen = LoadUnit.objects.filter(same, workspace=workspace)
     uploads = Upload.objects.filter(~Exists(seen), workspace=workspace).select_related("user").order_by("-at", "id")
     folder = settings.FILES_ROOT / workspace.slug
     return [upload for upload in uploads[:MOST_WAITING] if (folder / upload.path).exists()]
@@ -40,8 +44,8 @@ def first_unit_of(upload: Upload) -> LoadUnit | None:
 
 @dataclass(frozen=True, slots=True)
 class FileDetail:
-    """A file and what pipelines have done with its bytes. `units` have the numbers of their newest runs. `comparison`
-    says how its columns differ from those of the previous file.
+    """A file and what pipelines have done with its bytes, or with the files in an uploaded archive. `units` have the
+    numbers of their newest runs. `comparison` says how its columns differ from those of the previous file.
 
     `is_there` means that a file exists at the path, `is_unchanged` that its size and time are the recorded ones."""
 
@@ -98,8 +102,11 @@ def get_upload(workspace: Workspace, upload_id: UUID) -> Upload:
 def _detail(
     workspace: Workspace, path: str, noted: LoadUnit | Upload, state: str, upload: Upload | None, unit: LoadUnit | None
 ) -> FileDetail:
-    same = LoadUnit.objects.filter(workspace=workspace, sha256=noted.sha256).select_related("pipeline", "run")
-    units = list(same.order_by(*NEWEST_FIRST)[:MOST_UNITS])
+    same = Q(sha256=noted.sha256)
+    if isinstance(noted, Upload):
+        same |= Q(name__startswith=f"{path}/", changed_at__gte=noted.at)
+    found = LoadUnit.objects.filter(same, workspace=workspace).select_related("pipeline", "run")
+    units = list(found.order_by(*NEWEST_FIRST)[:MOST_UNITS])
     read = rows_read(units)
     is_there, is_unchanged = _look(workspace, path, noted)
     numbered = [(unit, read.get(unit.run_id) if unit.run_id else None) for unit in units]
@@ -110,8 +117,8 @@ def _detail(
 def _look(workspace: Workspace, path: str, noted: LoadUnit | Upload) -> tuple[bool, bool]:
     """Return whether a file exists at the path, and whether its size and time are the recorded ones."""
     try:
-        with open_inside(workspace, path) as stream:
-            status = os.fstat(stream.fileno())
+        stream, file = find_inside(workspace, path)
     except FlowError:
         return False, False
-    return True, (status.st_size, status.st_mtime_ns) == (noted.size, noted.mtime_ns)
+    stream.close()
+    return True, (file.size, file.mtime_ns) == (noted.size, noted.mtime_ns)

@@ -55,11 +55,13 @@ class Proposal:
 
 @dataclass(slots=True)
 class FileStart:
-    """The settings of the file and a proposal. If the file cannot be read with these settings, `error` says why."""
+    """The settings of the file and a proposal. If the file cannot be read with these settings, `error` says why.
+    `member` is the name of the file that was read in an archive."""
 
     path: str
     settings: list[Setting]
     files: Setting
+    member: str = ""
     proposal: Proposal | None = None
     error: FlowError | None = None
 
@@ -76,6 +78,7 @@ class FileStart:
 def start_from_file(workspace: Workspace, path: str, answers: Answers) -> FileStart:
     """Read the file with the settings of the form and propose the rest. Raises FlowError if the file does not exist."""
     head = read_head(workspace, path)
+    path = head.archive or path
     files = _files_setting(workspace, path, answers)
     try:
         detection = head.detect(given_settings(answers))
@@ -83,7 +86,8 @@ def start_from_file(workspace: Workspace, path: str, answers: Answers) -> FileSt
         fit = head.fit(detection.format, readable_columns(columns)) if columns else NO_FIT
     except FlowError as error:
         return FileStart(path, list(list_settings(answers, None)), files, error=error)
-    start = FileStart(path, list(list_settings(answers, detection.format)), files)
+    member = head.path.rpartition("/")[2] if head.archive else ""
+    start = FileStart(path, list(list_settings(answers, detection.format)), files, member)
     start.proposal = _propose(start, workspace, answers, detection, columns, fit)
     _show_diagnostics(start, workspace, columns)
     start.proposal.page = page_of_columns(answers, start.proposal.columns)
@@ -122,7 +126,8 @@ def _propose(
 def _source(start: FileStart, detection: Detection, columns: Sequence[Column], load: Load) -> Node:
     folder, _, file = start.path.rpartition("/")
     pattern = literal_glob(file) if start.files.value == ONE_FILE else _pattern(file)
-    return file_source(folder, pattern, detection.format.to_document(), columns, load)
+    members = _pattern(start.member) if start.member and not detection.format.is_usual(start.member) else ""
+    return file_source(folder, pattern, detection.format.to_document(), columns, load, members)
 
 
 def _proposed_keys(place: Place, names: Mapping[str, str], found: Sequence[Key]) -> list[str]:

@@ -19,7 +19,7 @@ from django.core.files.uploadhandler import SkipFile, StopUpload, TemporaryFileU
 from django.db import transaction
 from django.http import HttpRequest
 
-from executors.api import HEAD_BYTES, unreadable_kind
+from executors.api import HEAD_BYTES, is_archive, unreadable_kind
 from flowapp.accounts.models import User, Workspace
 from flowapp.uploads.models import Upload
 from ir.errors import FlowError
@@ -134,7 +134,10 @@ def _safe_name(name: str) -> str:
 
 
 def _require_readable(name: str, file: UploadedFile[bytes]) -> None:
-    """Refuse a file that no format reads: a run would read its bytes as text and reject every row."""
+    """Refuse a file that no format reads: a run would read its bytes as text and reject every row. Of an archive runs
+    read the files in it."""
+    if is_archive(name):
+        return
     file.seek(0)
     found = unreadable_kind(file.read(HEAD_BYTES))
     file.seek(0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from datetime import datetime
 from typing import Annotated, Literal
 
 from pydantic import ConfigDict, Field
@@ -14,7 +15,7 @@ from ir.connectors.base import SourceConfig
 from ir.diagnostics import Diagnostic, diagnose, shown
 from ir.formats import AnyFormat
 from ir.paths import check_folder
-from ir.patterns import check_pattern
+from ir.patterns import Matcher, check_pattern, compile_pattern
 from ir.pointers import Pointer
 from ir.timezones import check_timezone
 
@@ -114,6 +115,13 @@ class FilesConfig(SourceConfig):
 
     pattern: Pattern = Field(title="File names", description="Which file names match.")
     format: AnyFormat = Field(title="Format", description="How to read the files.")
+    members: Pattern | None = Field(
+        None,
+        title="Files in ZIP archives",
+        description="Which files in matching ZIP archives are read. Without it, those whose names end as usual for the "
+        "format, such as .csv.",
+        json_schema_extra=ARRIVAL,
+    )
     ordering: Literal["latest_by_mtime", "fifo_by_name", "lexicographic", "process_all"] = Field(
         "process_all",
         title="Order of files",
@@ -127,6 +135,13 @@ class FilesConfig(SourceConfig):
         description="How long to wait for files, and what to do if there are none.",
         json_schema_extra=ARRIVAL,
     )
+
+    def member_matcher(self, now: datetime) -> Matcher | None:
+        """Return which names of files in ZIP archives match at the time `now` (aware); None if the format is not read
+        from archives."""
+        if self.format.endings is None:
+            return None
+        return compile_pattern(self.members, now) if self.members else self.format.is_usual
 
     @property
     def ends_on_bad_row(self) -> bool:

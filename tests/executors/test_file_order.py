@@ -55,6 +55,11 @@ def test_nobody_waits_once_the_failed_file_is_there_again() -> None:
     assert names(queue.ready) == ["a", "b", "c"]
 
 
+def test_nobody_waits_once_the_archive_of_the_failed_file_is_there_again() -> None:
+    queue = line_up(source("fifo_by_name", **MOVED), files("a.csv", "b.zip", "c.csv"), Units({"b.zip/x/1.csv"}))
+    assert names(queue.ready) == ["a.csv", "b.zip", "c.csv"]
+
+
 @pytest.mark.parametrize("node", [source("fifo_by_name"), source("process_all", **MOVED)], ids=["stay", "any"])
 def test_nobody_waits_where_files_stay_in_place_or_have_no_order(node: Source) -> None:
     assert names(line_up(node, files("a", "c"), Units({"b"})).ready) == ["a", "c"]

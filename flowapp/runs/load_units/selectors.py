@@ -7,8 +7,8 @@ from typing import Literal
 from uuid import UUID
 
 from django.db import connection
-from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, Sum
-from django.db.models.functions import Collate
+from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, Sum, Value
+from django.db.models.functions import Collate, Concat
 
 from executors.model import NewestFile
 from flowapp.accounts.models import Workspace
@@ -75,9 +75,11 @@ def is_to_be_loaded_again(unit: LoadUnit) -> bool:
 
 
 def failed_names(pipeline_id: UUID, node: str) -> set[str]:
-    """Return the names of a source's files that failed and have not been loaded under that name since."""
+    """Return the names of a source's files that failed and have not been loaded under that name since. An archive that
+    failed is loaded once a file in it is."""
     units = LoadUnit.objects.filter(pipeline_id=pipeline_id, node=node)
-    since = units.filter(state=UnitState.COMMITTED, name=OuterRef("name"), changed_at__gte=OuterRef("changed_at"))
+    same_name = Q(name=OuterRef("name")) | Q(name__startswith=Concat(OuterRef("name"), Value("/")))
+    since = units.filter(same_name, state=UnitState.COMMITTED, changed_at__gte=OuterRef("changed_at"))
     return set(units.filter(~Exists(since), state=UnitState.FAILED).values_list("name", flat=True))
 
 

@@ -33,6 +33,8 @@ class Ports:
 
     def step(self, name: str, node: str | None = None) -> None: ...
 
+    def check(self) -> None: ...
+
 
 def refuse(source: Source, files: Sequence[SourceFile], store: FileStore) -> list[FileScan]:
     raise Terminal("source.unreadable", "in/a.csv cannot be read: Permission denied.")

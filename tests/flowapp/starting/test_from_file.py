@@ -14,6 +14,7 @@ from flowapp.runs.models import Run
 from flowapp.starting.names import table_name
 from flowapp.uploads.models import Upload
 from ir.patterns import glob_matcher
+from tests.executors.formats.zips import packed
 from tests.flowapp.reading import HOSTILE, assert_harmless, words
 
 NEW = "/w/alices-team/new-pipeline/"
@@ -318,3 +319,18 @@ def test_a_key_that_would_be_all_columns_is_not_proposed(client, root, connected
     address = f"{NEW}file/?path=a.csv"
     change(client, address, client.get(address), action="create")
     assert saved()["nodes"][-1]["loadMode"] == "append"
+
+
+@pytest.mark.parametrize(
+    ("name", "members"), [("may.csv", None), ("may.dat", {"type": "glob", "value": "*.dat"})], ids=["usual", "other"]
+)
+def test_an_archive_is_read_with_the_settings_of_the_files_in_it(client, root, connected, name, members):
+    (root / "orders").mkdir()
+    (root / "orders/2026.zip").write_bytes(packed({name: ORDERS.encode("cp1252")}))
+    address = f"{NEW}file/?path=orders/2026.zip"
+    change(client, address, client.get(address), action="create")
+
+    config = saved()["nodes"][0]["config"]
+    assert config["pattern"] == {"type": "glob", "value": "*.zip"}
+    assert (config["format"]["delimiter"], config["format"]["encoding"]) == (";", "cp1252")
+    assert config.get("members") == members

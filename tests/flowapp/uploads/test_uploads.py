@@ -71,9 +71,14 @@ def test_a_thousand_young_files_cost_a_handful_of_queries(workspace, root, uploa
         assert uploaded_whole(workspace, files) == {str(sent)}
 
 
-def test_an_archive_is_refused_whatever_its_name(workspace, root):
+def test_an_archive_is_refused_unless_its_name_says_so(workspace, root):
     with pytest.raises(InvalidUpload) as refused:
         keep_upload(workspace, "in", SimpleUploadedFile("orders.csv", b"PK\x03\x04" + bytes(40)))
     assert refused.value.code == "upload.format_unreadable"
     assert "ZIP archive" in refused.value.message
     assert not (root / "in/orders.csv").exists()
+
+
+def test_an_archive_is_stored_under_its_name(workspace, root):
+    keep_upload(workspace, "in", SimpleUploadedFile("orders.ZIP", b"PK\x03\x04" + bytes(40)))
+    assert (root / "in/orders.ZIP").exists()
