@@ -62,11 +62,14 @@ def take(file: Path, candidates: Iterator[Path]) -> Path | None:
 
 
 def _move(file: Path, to: Path) -> None:
-    """Create a second name first, which fails if the destination exists, then remove the old name. A crash in between
-    leaves two names of the same bytes, which count as one file."""
+    """Create a second name first, which fails if the destination exists, then remove the old name. After a crash in
+    between the file has both names; the next move only removes the old one."""
     try:
         os.link(file, to, follow_symlinks=False)
     except OSError as error:
+        if error.errno == errno.EEXIST and _is_second_name(file, to):
+            os.unlink(file)
+            return
         if error.errno not in _NO_LINKS:
             raise
         if to.exists():
@@ -74,6 +77,12 @@ def _move(file: Path, to: Path) -> None:
         os.rename(file, to)
         return
     os.unlink(file)
+
+
+def _is_second_name(file: Path, to: Path) -> bool:
+    """Return whether both are names of one file that has at least two."""
+    there = to.lstat()
+    return there.st_nlink > 1 and os.path.samestat(file.lstat(), there)
 
 
 def _refused(file: Path, error: OSError) -> Terminal:

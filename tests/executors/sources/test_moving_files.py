@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 import pytest
 
 from executors.errors import Terminal
-from executors.sources.moving import move_to_first_free, with_suffix
+from executors.sources.moving import move_if_free, move_to_first_free, with_suffix
 
 
 @pytest.fixture
@@ -46,3 +46,20 @@ def test_what_cannot_be_moved_says_why(
         move_to_first_free(tmp_path / "a.csv", with_suffix(tmp_path / "done", "a.csv"))
     assert refused.value.code == expected
     assert (tmp_path / "a.csv").exists()
+
+
+def test_a_move_that_a_crash_interrupted_is_completed_under_the_same_name(tmp_path: Path) -> None:
+    file, done = tmp_path / "a.csv", tmp_path / "done"
+    done.mkdir()
+    file.write_text("one")
+    os.link(file, done / "a.csv")
+    assert move_to_first_free(file, with_suffix(done, "a.csv")) == done / "a.csv"
+    assert [path.name for path in tmp_path.rglob("*.csv")] == ["a.csv"]
+    assert (done / "a.csv").read_text() == "one"
+
+
+def test_a_file_that_is_there_already_is_not_removed(tmp_path: Path) -> None:
+    file = tmp_path / "a.csv"
+    file.write_text("one")
+    assert not move_if_free(file, tmp_path / "a.csv")
+    assert file.read_text() == "one"
