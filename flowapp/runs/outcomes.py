@@ -52,6 +52,12 @@ def end_well(claim: Claim, run: Run, report: RunReport) -> None:
         _end(claim, run, state, save_report(run, report), None)
         # The engine has reported what it loaded; an earlier attempt may have claimed files that no longer exist.
         release_units(run, UnitState.PENDING, "")
+        _resolve_alerts(run, state)
+
+
+def _resolve_alerts(run: Run, state: State) -> None:
+    """Resolve what a loaded run ends, in the transaction of its end: after a crash in between, the alerts would stay
+    open."""
     if run_kind_of(run).loads:
         resolve_by("run.succeeded", pipeline_id=run.pipeline_id, by=run)
         if state != State.LOADED_HOOK_FAILED:
@@ -263,7 +269,9 @@ def _finish_loaded(claim: Claim, run: Run, commits: Sequence[LoadCommit], error:
             _finalize_files(run, commit)
         release_units(run, UnitState.PENDING, "")
         watch_row_counts(run, report)
-        _end(claim, run, _loaded_state(report), save_report(run, report), None)
+        state = _loaded_state(report)
+        _end(claim, run, state, save_report(run, report), None)
+        _resolve_alerts(run, state)
 
 
 def _finalize_files(run: Run, commit: LoadCommit) -> None:
