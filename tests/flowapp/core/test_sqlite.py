@@ -43,12 +43,20 @@ OTHERS = [
     "watermarks",
 ]
 
+KILLED = ["runs/test_killed_after_commit.py"]
+FAST = "not slow and not spark"
+
 
 @pytest.mark.parametrize(
-    "places", [LOAD_UNITS, pytest.param(OTHERS, marks=pytest.mark.slow)], ids=["load units", "others"]
+    ("places", "which"),
+    [
+        pytest.param(LOAD_UNITS, FAST, id="load units"),
+        pytest.param(OTHERS, FAST, id="others", marks=pytest.mark.slow),
+        pytest.param(KILLED, "", id="killed after commit", marks=pytest.mark.slow),
+    ],
 )
 @pytest.mark.skipif(os.environ.get("FLOW_TEST_DATABASE_URL", "").startswith("sqlite"), reason="it is SQLite already")
-def test_the_control_plane_works_on_sqlite(tmp_path, server, session_environment, places):
+def test_the_control_plane_works_on_sqlite(tmp_path, server, session_environment, places, which):
     user, password = quote(server.user, safe=""), quote(server.password, safe="")
     environment = session_environment | {
         "FLOW_TEST_DATABASE_URL": f"sqlite:///{tmp_path / 'control.db'}",
@@ -56,12 +64,12 @@ def test_the_control_plane_works_on_sqlite(tmp_path, server, session_environment
     }
     python, folders = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"], [FLOWAPP / p for p in places]
     done = subprocess.run(
-        [*python, "-m", "not slow and not spark", *map(str, folders)],
+        [*python, "-m", which, *map(str, folders)],
         env=environment,
         cwd=FLOWAPP.parents[1],
         capture_output=True,
         text=True,
-        timeout=1200,
+        timeout=1700,
     )
     assert done.returncode == 0, done.stdout[-5000:]
     assert " passed" in done.stdout
