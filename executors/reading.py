@@ -17,10 +17,12 @@ from executors.formats.format_mismatches import mismatches_of
 from executors.formats.unions import union_of_fields
 from executors.model import FileScan, SourceField, SourceState
 from executors.postgres.watermark_types import WatermarkType
+from executors.report import RunWarning
 from ir.connectors import config_of
 from ir.connectors.files import FilesConfig
 from ir.nodes import Source, SourceColumn
 from ir.types import STRING
+from ir.words import counted
 
 
 class Part(Protocol):
@@ -55,6 +57,12 @@ class Origin:
     records: int | None = None
     state: SourceState | None = None
     source: str = field(kw_only=True)
+
+
+def warn_of_blank(node: str, names: Sequence[str]) -> RunWarning:
+    """Return the warning that these files of a source are blank."""
+    more = f" and {counted(len(names) - 3, 'other file')}" if len(names) > 3 else ""
+    return RunWarning("source.blank", node, f"No rows and no columns: {', '.join(names[:3])}{more}.")
 
 
 @dataclass(frozen=True, slots=True)

@@ -100,7 +100,7 @@ WARNING_CODES = warnings_of(
         "Rows broke a rule that only warns.",
         "Look at these rows; let the rule reject them if they must not be loaded.",
     ),
-    WarningCode("source.blank", "A source has no rows and no columns.", "Check whether the sender has lost its data."),
+    WarningCode("source.blank", "Files have no rows and no columns.", "Check whether the sender has lost its data."),
     WarningCode("source.empty", "Files arrived, but none has rows.", "Check whether the sender has lost its data."),
     WarningCode(
         "source.header",

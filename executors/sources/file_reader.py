@@ -12,7 +12,7 @@ from executors.formats.files import FileStore, sha256_of
 from executors.load_record import LoadCommit, Loaded
 from executors.model import FileScan, RunJob, SourceFile
 from executors.ports import Ports
-from executors.reading import Reading, read_files
+from executors.reading import Reading, read_files, warn_of_blank
 from executors.report import RunWarning
 from executors.runs.names import LIST, SCAN
 from executors.runs.target_run import TargetRun
@@ -197,6 +197,7 @@ class FileSourceReader:
         fresh = {scan.sha256: scanned_file(opened.source, scan) for scan in scans if scan.sha256 not in opened.wanted}
         if fresh:
             opened.warnings += warn_of_late(opened.source, scans, self._ports.units)
+            opened.warnings += _warn_of_blank_beside_others(opened.source, scans)
             self._ports.units.claim(opened.source.id, fresh)
             opened.wanted |= fresh.keys()
 
@@ -425,6 +426,12 @@ def _table_changed(target: Target, other: str, files: int) -> Terminal:
         node=target.id,
         hint="Load all files again to fill the new table, or set the target back to the old table.",
     )
+
+
+def _warn_of_blank_beside_others(source: Source, scans: Sequence[FileScan]) -> list[RunWarning]:
+    """Warn of blank files that are loaded with others. A source of blank files alone is reported by the load."""
+    blank = [scan.file.name for scan in scans if scan.is_blank]
+    return [warn_of_blank(source.id, blank)] if 0 < len(blank) < len(scans) else []
 
 
 def _table_gone(target: Target, files: int) -> Terminal:

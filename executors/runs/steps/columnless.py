@@ -7,7 +7,7 @@ from dataclasses import replace
 from executors.destinations.base import Prepared
 from executors.errors import InvalidContent
 from executors.model import Destination, SourceField
-from executors.reading import Reading
+from executors.reading import Reading, warn_of_blank
 from executors.report import RunWarning
 from executors.runs.state import Inputs, LoadState, RunContext
 from executors.runs.steps.prepare import compile_inputs, new_load
@@ -47,9 +47,7 @@ def blank_warnings(inputs: Inputs) -> list[RunWarning]:
 
 
 def blank_warning(node: str, reading: Reading) -> RunWarning:
-    names = ", ".join(origin.name for origin in reading.origins[:3])
-    more = f" and {counted(len(reading.origins) - 3, 'other file')}" if len(reading.origins) > 3 else ""
-    return RunWarning("source.blank", node, f"No rows and no columns: {names}{more}.")
+    return warn_of_blank(node, [origin.name for origin in reading.origins])
 
 
 def columnless_load(context: RunContext, target: TargetRun, reading: Reading) -> LoadState:

@@ -30,7 +30,8 @@ def report_earlier_commit(context: RunContext, target: TargetRun, commit: LoadCo
 
 def report_nothing_new(context: RunContext, target: TargetRun, words: str = "Nothing new for") -> TargetRun:
     node, report = target.path.target, context.report
-    blank = next((w.message for w in report.warnings if w.code == "source.blank"), None)
+    # Without a table, nothing was loaded before: all files are blank.
+    blank = next((w.message for w in report.warnings if w.code == "source.blank" and not target.table_exists), None)
     report.nothing_new_reason = blank or _nothing_new(context, target)
     context.log(f"{words} {node.id}. {report.nothing_new_reason}", node)
     nothing = NodeReport.nothing(node.id)

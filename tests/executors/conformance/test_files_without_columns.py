@@ -43,6 +43,21 @@ def test_a_blank_file_loads_no_row_says_so_and_makes_no_table(world: World, blan
     assert table_of(world) is None
 
 
+@pytest.mark.parametrize("blank", BLANK)
+def test_a_blank_file_beside_others_is_named_once(world: World, blank: str) -> None:
+    format, content = BLANK[blank]
+    rows = {"csv": "id\n1\n", "json": '[{"id": "1"}]', "jsonl": '{"id": "1"}\n'}
+    world.write("a", content)
+    world.write("b", rows[format])
+    report = world.run(world.document(format=format))
+    assert [(warning.code, warning.message) for warning in report.warnings] == [
+        ("source.blank", f"No rows and no columns: {world.shown('a')}.")
+    ]
+    assert (world.rows("id"), reconciles(report)) == ([("1",)], True)
+    later = world.run(world.document(format=format))
+    assert (later.nothing_new, later.warnings) == (True, [])
+
+
 @pytest.mark.parametrize("mode", ["append", "upsert", "incremental_watermark"])
 def test_a_blank_file_leaves_a_table_as_it_is(world: World, mode: str) -> None:
     world.sql("create table t (id int primary key, n int generated always as identity, name text not null)")

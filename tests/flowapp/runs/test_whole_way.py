@@ -69,6 +69,29 @@ def test_a_file_is_loaded_once_and_again_only_on_request(pipeline, target, put_f
     assert list_log(second).exists()
 
 
+def test_new_bytes_under_an_old_name_are_loaded_and_old_bytes_under_a_new_name_skipped_with_the_reason(
+    as_, pipeline, target, put_file
+):
+    put_file("a.csv", "id\n1\n2\n")
+    run_inline(pipeline)
+    put_file("a.csv", "id\n3\n")
+    put_file("copy.csv", "id\n1\n2\n")
+    put_file("empty.csv", "")
+    run = run_inline(pipeline)
+
+    assert (run.state, target()) == (State.SUCCEEDED_WITH_WARNINGS, 3)
+    assert [warning["code"] for warning in run_document(run)["warnings"]] == ["source.blank"]
+    assert sorted(LoadUnit.objects.values_list("name", "state", "rows")) == [
+        ("in/a.csv", "committed", 1),
+        ("in/a.csv", "committed", 2),
+        ("in/copy.csv", "skipped", None),
+        ("in/empty.csv", "committed", 0),
+    ]
+    skipped = LoadUnit.objects.get(state="skipped")
+    assert skipped.reason == "The same content was already loaded."
+    assert skipped.reason in words(as_("viewer").get(f"/w/{run.workspace.slug}/files/{skipped.pk}/"))
+
+
 def test_a_missing_file_that_raises_an_alert_ends_with_a_warning_everywhere(as_, save, document, target, put_file):
     nodes = document()["nodes"]
     nodes[0]["config"]["waitPolicy"] = {"onMissAction": "alert"}
