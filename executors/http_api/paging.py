@@ -9,7 +9,7 @@ from urllib.parse import urljoin
 
 from executors.http_api.client import Page
 from executors.http_api.responses import scalar_at
-from ir.connectors.http_api import Cursor, LinkHeader, NextUrl, NoPages, Offset, PageNumber
+from ir.connectors.http_api import Cursor, LinkHeader, NextUrl, Offset, PageNumber
 from ir.json_paths import parse_json_path
 
 
@@ -35,6 +35,8 @@ def first_parameters(pages: Any) -> dict[str, str]:
 
 
 def next_page(pages: Any, progress: Progress) -> Next:
+    if pages is None:  # one response has all records
+        return None
     return _NEXT[type(pages)](pages, progress)
 
 
@@ -63,7 +65,6 @@ def _by_link(pages: LinkHeader, progress: Progress) -> Next:
 
 
 _NEXT: dict[type, Callable[[Any, Progress], Next]] = {
-    NoPages: lambda pages, progress: None,
     PageNumber: _by_number,
     Offset: _by_offset,
     Cursor: _by_cursor,

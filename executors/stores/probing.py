@@ -30,10 +30,20 @@ def probe_store(connection: StoreConnection) -> StoreProbe:
     """List the root, read one byte of a file, create a small object and delete it. Raises Failure `source.…` if the
     store cannot be listed."""
     store = open_store(connection)
-    files = [entry for entry in islice(store.list(""), MOST_LISTED) if not entry.is_folder]
     notes: list[str] = []
+    files = _files(store, notes)
     can_read = _reads(store, files, notes)
     return StoreProbe(can_read, _moves(store, notes), tuple(notes))
+
+
+def _files(store: Store, notes: list[str]) -> list[Entry]:
+    try:
+        return [entry for entry in islice(store.list(""), MOST_LISTED) if not entry.is_folder]
+    except Failure as failure:
+        if failure.code != "source.index_unreadable":
+            raise
+        notes.append("The server answers, but not with a list of files. Only sources with an index need one.")
+        return []
 
 
 def _reads(store: Store, files: list[Entry], notes: list[str]) -> bool | None:

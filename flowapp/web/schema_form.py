@@ -273,7 +273,7 @@ class FormMaker:
     def _make_union(self, made: Field, schema: Schema, resolved: Resolved, value: Any) -> None:
         name = value.get(resolved.tag) if isinstance(value, dict) else None
         made.value = resolved.tag
-        made.options = self._alternatives(made.name, resolved, name)
+        made.options = self._alternatives(made.name, resolved, name, schema)
         if name not in resolved.alternatives:
             made.options.insert(0, Option("", "– Choose –" if made.required else "None", chosen=True))
         elif not made.required:
@@ -284,7 +284,7 @@ class FormMaker:
     def _make_items(self, made: Field, schema: Schema, resolved: Resolved, value: Any) -> None:
         item_schema = self.tree.item_of(schema)
         item = self.tree.resolve(item_schema)
-        made.options = self._alternatives(made.name, item, None)
+        made.options = self._alternatives(made.name, item, None, item_schema)
         items = value if isinstance(value, list) else [] if value is MISSING else [value]
         for i, one in enumerate(items):
             pointer = made.pointer / i if isinstance(value, list) else made.pointer
@@ -301,9 +301,9 @@ class FormMaker:
         made.diagnostics = self.take(at, below=False)
         return made
 
-    def _alternatives(self, name: str, resolved: Resolved, chosen: Any) -> list[Option]:
+    def _alternatives(self, name: str, resolved: Resolved, chosen: Any, schema: Schema) -> list[Option]:
         return [
-            Option(tag, tag, chosen=tag == chosen)
+            Option(tag, _named(schema, tag), chosen=tag == chosen)
             for tag in resolved.alternatives
             if self._is_offered(name, tag, chosen)
         ]

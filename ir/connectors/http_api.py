@@ -26,13 +26,6 @@ JsonPath = Annotated[str, Field(min_length=1, max_length=1000)]
 _SECRET = re.compile(r"(?i)^key$|(^|[_.-])(api[_-]?key|access[_-]?key|token|secret|password|passwd|signature)$")
 
 
-class NoPages(Spec):
-    """One response contains all records."""
-
-    model_config = ConfigDict(title="No pages")
-    type: Literal["none"]
-
-
 class PageNumber(Spec):
     """Pages are numbered. The last one is followed by a page without records."""
 
@@ -94,7 +87,7 @@ class LinkHeader(Spec):
     type: Literal["link_header"]
 
 
-Pages = Annotated[NoPages | PageNumber | Offset | Cursor | NextUrl | LinkHeader, ByTag("type")]
+Pages = Annotated[PageNumber | Offset | Cursor | NextUrl | LinkHeader, ByTag("type")]
 
 
 class Incremental(Spec):
@@ -155,7 +148,7 @@ class HttpApiConfig(SourceConfig):
         title="Parameters",
         description="Query parameters of each request, such as the number of records of a page.",
         examples=[{"limit": "200"}],
-        json_schema_extra={"valueTitle": "Value"},
+        json_schema_extra={"keyTitle": "Name"},
     )
     records: JsonPath = Field(
         "$",
@@ -163,7 +156,20 @@ class HttpApiConfig(SourceConfig):
         description="Where a response contains the list of records.",
         examples=["$.data", "$.result.items"],
     )
-    pages: Pages = Field(NoPages(type="none"), title="Pages", description="How to ask for the next page of records.")
+    pages: Pages | None = Field(
+        None,
+        title="Pages",
+        description="How to ask for the next page of records. Without it, one response has all records.",
+        json_schema_extra={
+            "labels": {
+                "page": "by the number of the page",
+                "offset": "by the number of records before it",
+                "cursor": "by a cursor in the response",
+                "next_url": "by a URL in the response",
+                "link_header": "by the Link header",
+            }
+        },
+    )
     total: JsonPath | None = Field(
         None,
         title="Number of records",

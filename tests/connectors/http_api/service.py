@@ -40,7 +40,7 @@ class Service:
         if self.token and self.headers.get("authorization") != f"Bearer {self.token}":
             return 401, {}, "{}"
         found = [r for r in self.records if r.get("updated_at", "") >= query.get("updated_since", "")]
-        style = path.rpartition("/")[2]
+        style = {"orders": "cursor"}.get(name := path.rpartition("/")[2], name)
         size = min(int(query.get("limit", self.page_size)), self.page_size)
         start = self._start(style, query, size)
         page = found[start : start + size] if style != "all" else found

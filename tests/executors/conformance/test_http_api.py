@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from executors.errors import Failure
+from executors.holding import Held, StagedLoad
+from executors.model import BackupRef
+from executors.runs.load import run_pipeline
+from executors.runs.restore import restore_pipeline
 from executors.sources.base import SourceContext
 from executors.sources.http_api import HttpApi
+from ir.stored_json import StoredJson
 from tests.connectors.http_api.service import Service, serving
 from tests.executors.conformance.world import World, reconciles, target_of
 
@@ -188,3 +194,65 @@ def test_all_records_can_be_added_below_a_watermark(world: World, service: Servi
     report = world.run(made)
     assert (target_of(report).rows_read, target_of(report).rows_loaded) == (11, 1)
     assert asked(service) == [None, None]
+
+
+@pytest.mark.slow
+def test_the_state_goes_back_with_the_rows(world: World, service: Service) -> None:
+    made = document(world, service, backupBeforeLoad=True)
+    world.run(made)
+    service.records.append(record(11, 21))
+    world.run(made)
+    backup = BackupRef(world.memory.commits["load"].run_id, "load")
+    restore_pipeline(replace(world.job(made), backup=backup), world.memory.ports())
+    assert world.sql("select count(*) from t") == [(10,)]
+    world.run(made)
+    assert asked(service) == [None, "2024-01-09T23:59:00Z", "2024-01-09T23:59:00Z"]
+    assert world.sql("select count(*) from t") == [(11,)]
+
+
+@pytest.mark.slow
+def test_an_approved_load_commits_the_state_of_its_rows(world: World, service: Service) -> None:
+    made = document(world, service, hold={"maxNullRateIncreasePct": 5})
+    world.run(made)
+    service.records.append(record(11, 21, note=None))
+    with pytest.raises(Held) as held:
+        world.run(made, run_id="held")
+    stored = StoredJson("staged load", StagedLoad, 1)
+    staged = stored.load(json.loads(json.dumps(stored.dump(held.value.staged))))
+    run_pipeline(world.job(made, "held", 2, approved={"load": staged}), world.memory.ports())
+    world.run(made)
+    assert asked(service) == [None, "2024-01-09T23:59:00Z", "2024-01-20T23:59:00Z"]
+
+
+@pytest.mark.slow
+def test_united_services_have_states_of_their_own(world: World, service: Service) -> None:
+    with serving(Service([record(n, n - 90) for n in (91, 92)], token="s3cret")) as other:
+        world.stores["other"] = other.connection()
+        made = document(world, service)
+        second = json.loads(json.dumps(made["nodes"][0])) | {"id": "second", "connection": "other"}
+        second["config"]["url"] = f"{other.url}cursor"
+        shape = {"id": "shape", "kind": "transform", "inputs": ["src", "second"], "ops": [{"op": "union"}]}
+        made["nodes"][1]["inputs"] = ["shape"]
+        made["nodes"][1:1] = [second, shape]
+        for _ in range(2):
+            world.run(made)
+        assert asked(other) == [None, "2024-01-01T23:59:00Z"]
+    assert asked(service) == [None, "2024-01-09T23:59:00Z"]
+    assert world.sql("select count(*) from t") == [(12,)]
+
+
+@pytest.mark.slow
+def test_a_reference_is_read_whole(world: World, service: Service) -> None:
+    made = document(world, service)
+    world.run(made)
+    world.write("a.csv", "id,k\n100,3\n")
+    files = world.document(columns=[{"name": "k", "type": "bigint"}])["nodes"][0]
+    reference = json.loads(json.dumps(made["nodes"][0])) | {"id": "ref"}
+    join = {"op": "join", "with": "ref", "type": "left", "on": {"k": "id"}, "columns": {"note": "note"}}
+    shape = {"id": "shape", "kind": "transform", "inputs": ["src", "ref"], "ops": [join]}
+    joined = world.document(mode="append", table="u")
+    world.create_table("create table u (id int, k int, note text)")
+    joined["nodes"][0:1] = [files, reference, shape]
+    joined["nodes"][3]["inputs"] = ["shape"]
+    world.run(joined)
+    assert world.sql("select note from u") == [("of 3",)]

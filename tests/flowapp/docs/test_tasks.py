@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -16,6 +17,7 @@ import pytest
 from executors.model import Connection
 from executors.postgres.client import connect
 from flowapp.accounts.services import ensure_workspace
+from tests.connectors.http_api.service import Service, serving
 from tests.connectors.http_pull.server import new_server as new_web_server
 from tests.connectors.http_pull.storage import WebStorage
 from tests.connectors.object_storage import ObjectStorage
@@ -43,6 +45,7 @@ ALONE = (
     "read-files-from-a-bucket",
     "read-files-over-sftp",
     "read-files-from-a-web-server",
+    "read-records-of-a-web-service",
     "select-with-sql",
     "go-to-production",
     "use-a-custom-transform",
@@ -190,6 +193,25 @@ def test_the_files_of_a_web_server_are_loaded(follow, monkeypatch):
         assert reader.query("SELECT id, customer FROM public.orders ORDER BY id") == [(1, "Ann"), (2, "Bob")]
     finally:
         server.end()
+
+
+@pytest.mark.slow
+def test_the_records_of_a_web_service_are_loaded(follow, monkeypatch):
+    shown = next(
+        json.loads(block.text) for block in read_blocks("read-records-of-a-web-service") if block.language == "json"
+    )
+    third = {"id": 3, "updated_at": "2024-03-02T08:00:00Z", "customer": "Eve", "total": 5}
+    with serving(Service([*shown["data"], third], token="t0ken", page_size=2)) as service:
+        monkeypatch.setenv("FLOW_CONNECTION_PASSWORD", "t0ken")
+        address = "https://api.example.com/v1/"
+        monkeypatch.setattr(Reader, "_in_schema", _at(Reader._in_schema, address, service.url))
+        reader = follow("read-records-of-a-web-service", values={f"url={address}": f"url={service.url}"})
+
+    assert reader.query("SELECT id, customer, total FROM public.orders ORDER BY id") == [
+        (1, "Ann", 25),
+        (2, "Bob", Decimal("7.50")),
+        (3, "Eve", 5),
+    ]
 
 
 def _at(in_schema: Callable[[Reader, str], str], address: str, other: str) -> Callable[[Reader, str], str]:
