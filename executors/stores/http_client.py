@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import cached_property
 from ipaddress import ip_network
-from urllib.parse import unquote, urljoin, urlsplit
+from urllib.parse import parse_qsl, unquote, urlencode, urljoin, urlsplit
 
 import httpx
 from ssrfguard import Policy, SSRFGuardError
@@ -54,6 +54,7 @@ class HttpClient:
         if self.base and not self.base.endswith("/"):
             self.base += "/"
         self._secrets = _secret_headers(connection)
+        self._parameters = _secret_parameters(connection)
 
     @property
     def name(self) -> str:
@@ -123,7 +124,7 @@ class HttpClient:
         client = self._own_client if is_own else self._public_client
         sent = {"accept-encoding": "identity", "user-agent": "Flow", **headers}
         if is_own and url.startswith(self.base) and not has_dots(url):
-            sent = {**self._secrets, **sent}
+            sent, url = {**self._secrets, **sent}, _with_parameters(url, self._parameters)
         request = client.build_request("GET", url, headers=sent)
         try:
             response = client.send(request, stream=True)
@@ -199,6 +200,24 @@ def _secret_headers(connection: StoreConnection) -> dict[str, str]:
         pair = f"{connection.settings['user']}:{secrets.get('password', '')}".encode()
         found["authorization"] = f"Basic {base64.b64encode(pair).decode()}"
     return found
+
+
+def _secret_parameters(connection: StoreConnection) -> dict[str, str]:
+    """Return the secret query parameters. Raises Terminal `source.store_unusable`, without repeating them."""
+    found = {}
+    for line in filter(str.strip, connection.secrets.get("parameters", "").splitlines()):
+        name, equals, value = (part.strip() for part in line.partition("="))
+        if not (name and equals):
+            raise _unusable(connection, "One of the parameters has not the form name=value.")
+        found[name] = value
+    return found
+
+
+def _with_parameters(url: str, parameters: Mapping[str, str]) -> str:
+    """Add parameters that the URL does not have. A server may repeat them in the URL of the next page."""
+    given = {name for name, _ in parse_qsl(urlsplit(url).query, keep_blank_values=True)}
+    added = urlencode({name: value for name, value in parameters.items() if name not in given})
+    return f"{url}{'&' if '?' in url else '?'}{added}" if added else url
 
 
 def _unusable(connection: StoreConnection, why: str) -> Terminal:

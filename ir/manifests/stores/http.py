@@ -27,7 +27,7 @@ class DeclaredHttp(DeclaredStore):
     """A web server, and how to sign in to it."""
 
     title = "Web server"
-    secret_fields = ("password", "token", "headers")
+    secret_fields = ("password", "token", "headers", "parameters")
     address = ("kind", "url", "user")
 
     kind: Literal["http"]
@@ -47,6 +47,13 @@ class DeclaredHttp(DeclaredStore):
         None,
         title="Headers",
         description="Further headers, one per line, such as X-Api-Key: …",
+        json_schema_extra={"multiline": True},
+    )
+
+    parameters: EnvSecret | None = Field(
+        None,
+        title="Parameters",
+        description="Secret query parameters, one per line, such as api_key=…",
         json_schema_extra={"multiline": True},
     )
 

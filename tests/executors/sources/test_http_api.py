@@ -125,6 +125,20 @@ def test_the_token_is_sent_only_to_the_service(service: Service, fetch: Callable
     assert refused.value.node == "src"
 
 
+def test_secret_parameters_are_sent_with_every_page(service: Service, fetch: Callable[..., Reading]) -> None:
+    secret = service.connection(parameters="api_key = s3cret&1\n\nclient=flow")
+    fetch("next", connection=secret, parameters={"limit": "5"})
+    assert {(query["api_key"], query["client"]) for _, query in service.requests} == {("s3cret&1", "flow")}
+    service.replies.append((404, {}, ""))
+    with pytest.raises(Terminal) as failed:
+        fetch("next", connection=secret)
+    assert "s3cret" not in repr(failed.value)
+
+
+def test_a_parameter_without_a_value_is_refused(service: Service, fetch: Callable[..., Reading]) -> None:
+    assert code_of(lambda: fetch("all", connection=service.connection(parameters="s3cret"))) == "source.store_unusable"
+
+
 def test_private_addresses_need_a_connection(service: Service, fetch: Callable[..., Reading]) -> None:
     with pytest.raises(Terminal) as refused:
         fetch("all", connection=StoreConnection("", "http", {"url": "", "user": ""}))
