@@ -279,6 +279,8 @@ _HOOKS = (
     _error("http_api.secret_parameter", "Store it in the headers of a connection, and choose that connection."),
     _error("http_api.parameter_repeated", "Remove it from one of the places."),
     _error("http_api.overlap", "Write a duration such as 15m, or a number that is not negative."),
+    _error("singer.needs_catalog", "Remove it, or turn useCatalog on."),
+    _error("singer.secret_in_settings", "Store it in a connection of kind singer, and choose that connection."),
     _error("webhook.not_public", "Use a public https address. This machine and private networks are not allowed."),
     _error("webhook.address", "Use a connection (with a path), or an https URL without user and query."),
 )

@@ -21,6 +21,11 @@ CODES = (
         "Replace them on the page of the connection.",
     ),
     ErrorCode(
+        "singer.connection_of_other_tap",
+        "The connection of a source is for another tap.",
+        "Choose a connection for the tap of the source.",
+    ),
+    ErrorCode(
         "singer.field_unknown", "A stream has no field of this name.", "Correct the names in the source's fields."
     ),
     ErrorCode("singer.file_unreadable", "A file cannot be read.", "Correct the path of the file."),

@@ -23,7 +23,8 @@ Result = Literal["passed", "warned", "rejected", "filtered", "stops"]
 @dataclass(frozen=True, slots=True)
 class NodePreviewJob:
     """One preview. `pipeline` has one target, which is after the node. If that target is a stand-in, `without_target`
-    contains the reason. `seed` selects the random rows. `tenant` is the UUID of the workspace."""
+    contains the reason. `seed` selects the random rows. `tenant` is the UUID of the workspace, `taps` the folder
+    of the installed Singer taps."""
 
     id: str
     pipeline: Pipeline
@@ -36,6 +37,7 @@ class NodePreviewJob:
     stores: Mapping[str, StoreConnection] = field(default_factory=dict)
     modules: Mapping[str, ModuleCode] = field(default_factory=dict)
     tenant: str = ""
+    taps: Path = Path("/nonexistent")
 
 
 @dataclass(frozen=True, slots=True)

@@ -70,6 +70,7 @@ def _context(job: NodePreviewJob, source: Source, limit: RowLimit | None = None)
         claimant=Claimant.of(job.pipeline, job.tenant, job.id),
         connection=job.connections.get(source.connection or ""),
         store=job.stores.get(source.connection or ""),
+        taps=job.taps,
         most_seconds=MOST_SECONDS,
         read_only=True,
         limit=limit,

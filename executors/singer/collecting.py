@@ -47,9 +47,13 @@ class Collector:
 
     @property
     def fields(self) -> tuple[SourceField, ...]:
-        """The columns: those of the schema, then those that only rows have, which are texts or JSON."""
-        extra = (field for field in self._extra.fields() if field.name not in self._known)
-        return (*self._fields, *extra)
+        """The columns of the schema."""
+        return self._fields
+
+    @property
+    def extra(self) -> tuple[SourceField, ...]:
+        """The columns that only rows have: texts or JSON."""
+        return tuple(field for field in self._extra.fields() if field.name not in self._known)
 
     def _schema(self, message: Schema) -> None:
         self._described.add(message.stream)

@@ -37,7 +37,7 @@ class State:
 
 @dataclass(frozen=True, slots=True)
 class NewVersion:
-    """The tap has sent all rows of a stream; rows of earlier versions no longer exist at its source."""
+    """A version of a stream is the current one; rows of earlier versions no longer exist at the source."""
 
     stream: str
 

@@ -204,6 +204,8 @@ def _environment(build: Path, private: Path) -> dict[str, str]:
         "LANG": "C.UTF-8",
         "TZ": "UTC",
         "PYTHONUNBUFFERED": "1",
+        # Some taps list columns in the order of a set.
+        "PYTHONHASHSEED": "0",
         "PYTHONDONTWRITEBYTECODE": "1",
     }
 

@@ -31,9 +31,11 @@ def find_streams(
 
 @dataclass(frozen=True, slots=True)
 class StreamRead:
-    """The result of reading a stream. `state` is None if the tap has sent none. `notes` are warnings for the log."""
+    """The result of reading a stream: the columns of its schema, and those that only rows have. `state` is None if the
+    tap has sent none. `notes` are warnings for the log."""
 
     fields: tuple[SourceField, ...]
+    extra: tuple[SourceField, ...]
     state: str | None
     notes: tuple[str, ...]
 
@@ -91,10 +93,10 @@ class TapReader:
                     if row is not None and not take(row):
                         break
         if collector.has_schema:
-            return StreamRead(collector.fields, collector.state, _notes(process, collector))
+            return StreamRead(collector.fields, collector.extra, collector.state, _notes(process, collector))
         if state is None or stream is None:
             raise self._missing(selection.stream, collector)
-        return StreamRead(stream.fields, collector.state, _notes(process, collector))
+        return StreamRead(stream.fields, (), collector.state, _notes(process, collector))
 
     def interrupt(self) -> None:
         """Kill the tap, from any thread. The reader raises."""
@@ -130,7 +132,7 @@ def _notes(process: TapProcess, collector: Collector) -> tuple[str, ...]:
         notes.append(f"The tap also sent {rows:,} rows of the stream {name}, which the source does not read.")
     if collector.new_versions:
         notes.append(
-            "The tap sends all rows of the stream. Rows that no longer exist at the source stay in the target, unless "
-            "its load mode replaces all rows."
+            "The tap has begun a new version of the stream. Rows that no longer exist at the source stay in the "
+            "target, unless its load mode replaces all rows."
         )
     return tuple(notes)

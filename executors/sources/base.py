@@ -66,7 +66,8 @@ class SourceContext:
     database (`connection`) or a store of files (`store`).
 
     `most_seconds` is the time limit of a query, None for no limit. `read_only` is set for previews and samples, where
-    users see rows that no version loads. `limit` restricts the rows of a database, None means all.
+    users see rows that no version loads. `limit` restricts the rows of a database, None means all. `taps` is the
+    folder of the installed Singer taps. `log` adds a line to the log of the run.
     """
 
     folder: Path
@@ -76,6 +77,8 @@ class SourceContext:
     read_only: bool = False
     limit: RowLimit | None = None
     store: StoreConnection | None = None
+    taps: Path = Path("/nonexistent")
+    log: Callable[[str], None] = lambda line: None
 
     @classmethod
     def of(cls, job: RunJob, source: Source, *, read_only: bool = False) -> SourceContext:
@@ -85,6 +88,7 @@ class SourceContext:
             claimant=Claimant.of(job.pipeline, job.tenant, job.run_id, None if read_only else job.token),
             connection=job.connections.get(source.connection or ""),
             store=job.stores.get(source.connection or ""),
+            taps=job.taps,
             most_seconds=job.pipeline.error_handling.max_minutes * 60,
             read_only=read_only,
         )

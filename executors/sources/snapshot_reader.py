@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 
 from executors.errors import Failure, Terminal
 from executors.model import RunJob, SourceState
@@ -75,11 +76,14 @@ class SnapshotSourceReader:
         if source.id not in self._opened:
             self._ports.events.step(LIST.name, source.id)
             context = SourceContext.of(self._job, source, read_only=self._read_only)
-            handler = load_snapshot_source(source, context)
+            handler = load_snapshot_source(source, replace(context, log=partial(self._log, source.id)))
             # Stored before it is open, because opening may take long and must be interruptible.
             self._opened[source.id] = _Opened(handler)
             handler.open(self._stack)
         return self._opened[source.id]
+
+    def _log(self, node: str, line: str) -> None:
+        self._ports.events.log("info", line, node)
 
     def _warn_of_newer(self, source: Source, opened: _Opened, loaded: Sequence[TargetRun]) -> None:
         """Warn that targets of earlier attempts have read another snapshot: a snapshot ends with its attempt."""

@@ -41,12 +41,13 @@ def choose_kind(request: HtmxRequest) -> HttpResponse:
     groups = [
         ("Databases", "database", [postgres, *_stores(slug, "rows")]),
         ("Files", "files", list(_stores(slug, "files"))),
+        ("Applications", "transform", list(_stores(slug, "streams"))),
         ("Calls", "send", [webhook]),
     ]
     return render_page(request, "connections/choose.html", {"groups": groups})
 
 
-def _stores(slug: str, holds: Literal["files", "rows"]) -> list[Choice]:
+def _stores(slug: str, holds: Literal["files", "rows", "streams"]) -> list[Choice]:
     return [
         Choice(kind.title, inspect.cleandoc(kind.__doc__ or ""), reverse("connections:add_store", args=[slug, name]))
         for name, kind in STORE_KINDS.items()

@@ -13,9 +13,13 @@ from flowapp.connections.models import Connection
 from flowapp.connections.probes import Report
 from flowapp.connections.secrets import decrypt, encrypt
 from flowapp.connections.store_fields import StoreFields, require_store
+from flowapp.taps.folder import tap_folder
 from ir.errors import FlowError
 from ir.manifests.stores import STORE_KINDS
 from ir.manifests.stores.base import StoreField
+
+_TAP_SECONDS = 30.0
+"""How long a tap may take to list its streams in a test."""
 
 
 @sensitive_variables("fields")
@@ -57,7 +61,7 @@ def resolve_store(connection: Connection) -> StoreConnection:
 def probe(connection: Connection) -> Report:
     """Connect, and test what the key or the user may do. Problems are part of the report and are not raised."""
     title, part = STORE_KINDS[connection.kind].title, f" {connection.database}" if connection.database else ""
-    tried = f"{title}{part} at {connection.host}:{connection.port}"
+    tried = f"{title}{part} at {connection.host}:{connection.port}" if connection.port else f"{title} {connection.host}"
     tried += f", as {connection.user}" if connection.user else ""
     key: dict[str, Any] = {}
     try:
@@ -83,4 +87,12 @@ def _probe_rows(connection: StoreConnection) -> tuple[dict[str, Any], tuple[str,
     return {"serverVersion": found.server_version, "encrypted": found.is_encrypted}, found.notes
 
 
-_PROBES = {"files": _probe_files, "rows": _probe_rows}
+def _probe_streams(connection: StoreConnection) -> tuple[dict[str, Any], tuple[str, ...]]:
+    from executors.api import find_streams
+
+    tap = str(connection.settings["tap"])
+    found = find_streams(tap_folder(), tap, {}, connection.secrets["settings"], _TAP_SECONDS)
+    return {"streams": ", ".join(stream.id for stream in found)}, ()
+
+
+_PROBES = {"files": _probe_files, "rows": _probe_rows, "streams": _probe_streams}

@@ -151,6 +151,7 @@ def _show(
         "allows": connection.settings,
         "store_fields": _store_fields(connection),
         "holds_files": _holds_files(connection),
+        "holds": STORE_KINDS[connection.kind].holds if connection.kind in STORE_KINDS else "rows",
         "may_browse": is_at_least(request.role, "editor") and _holds_files(connection),
         "allowance": allowance or _allowance_form(connection.settings),
     }

@@ -83,6 +83,7 @@ def make_job(request: PreviewRequest) -> NodePreviewJob:
         connections=_connections(workspace, document, request),
         stores=resolve_stores(workspace, document),
         files_folder=settings.FILES_ROOT / workspace.slug,
+        taps=settings.TAPS,
         without_target=request.without_target,
         seed=request.seed,
         modules=resolve_modules(workspace, document),

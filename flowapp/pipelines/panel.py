@@ -11,6 +11,7 @@ from flowapp.pipelines.checking import nodes_of
 from flowapp.pipelines.drafts import DraftView
 from flowapp.pipelines.edits import document_tree, find_node
 from flowapp.pipelines.neighbours import readers_of, unites
+from flowapp.taps.folder import tap_folder
 from flowapp.web.schema_form import Field, FormMaker, FormRules, Option
 from flowapp.web.schema_tree import Schema
 from ir.connectors import CONNECTORS, NODE_CONNECTORS
@@ -179,6 +180,7 @@ def _rules(view: DraftView, node: dict[str, Any]) -> FormRules:
         "connection": connections,
         "with": _references(view.last_good, node),
         "module": _modules(view),
+        **_taps(node),
         **_branch_options(view.last_good, node),
     }
     of_hooks: dict[str, Sequence[Option]] = {
@@ -193,6 +195,14 @@ def _rules(view: DraftView, node: dict[str, Any]) -> FormRules:
     suggestions = _source_suggestions if node.get("kind") == "source" else _suggestions
     settled = {"connector"} if offered == [node.get("connector")] else set()
     return FormRules(options, suggestions, is_available, HIDDEN | _unused(node) | settled, ALWAYS_SHOWN)
+
+
+def _taps(node: dict[str, Any]) -> dict[str, Sequence[Option]]:
+    """Return the installed taps, if the source reads from one."""
+    if node.get("connector") != "singer":
+        return {}
+    known = [Option(tap.name, f"{tap.name} ({tap.package})") for tap in tap_folder().list()]
+    return {"tap": known or [Option("", "No taps yet: an administrator adds them with flow tap add")]}
 
 
 def _modules(view: DraftView) -> list[Option]:

@@ -121,6 +121,7 @@ def make_job(claim: Claim, run: Run, can_wait: bool) -> RunJob:
         webhooks=resolve_webhooks(run.workspace, document),
         stores=resolve_stores(run.workspace, document),
         files_folder=settings.FILES_ROOT / run.workspace.slug,
+        taps=settings.TAPS,
         approved=approved_loads(run),
         backup=run_kind_of(run).backup(run),
         rows=run_kind_of(run).rows(run),

@@ -10,7 +10,20 @@ from jsonschema.protocols import Validator
 from pydantic import ValidationError
 
 from ir.config_schema import check_config
-from ir.connectors import azure_blob, duckdb, gcs, http_api, http_pull, local_fs, mysql, postgres, s3, sftp, sqlite
+from ir.connectors import (
+    azure_blob,
+    duckdb,
+    gcs,
+    http_api,
+    http_pull,
+    local_fs,
+    mysql,
+    postgres,
+    s3,
+    sftp,
+    singer,
+    sqlite,
+)
 from ir.connectors.base import Connector, SourceConfig, TargetConnector
 from ir.diagnostics import Diagnostic, diagnose
 from ir.json_schema import schema_of, validator_for
@@ -29,6 +42,7 @@ CONNECTOR_KINDS = (
     sftp.CONNECTOR,
     http_pull.CONNECTOR,
     http_api.CONNECTOR,
+    singer.CONNECTOR,
     postgres.CONNECTOR,
     mysql.CONNECTOR,
     sqlite.CONNECTOR,

@@ -19,6 +19,7 @@ from ir.manifests.stores.http import DeclaredHttp
 from ir.manifests.stores.mysql import DeclaredMysql
 from ir.manifests.stores.s3 import DeclaredS3
 from ir.manifests.stores.sftp import DeclaredSftp
+from ir.manifests.stores.singer import DeclaredSinger
 from ir.pointers import Pointer
 
 
@@ -61,7 +62,8 @@ AnyConnection = Annotated[
     | DeclaredAzureBlob
     | DeclaredMysql
     | DeclaredSftp
-    | DeclaredHttp,
+    | DeclaredHttp
+    | DeclaredSinger,
     ByTag("kind"),
 ]
 _KINDS: Mapping[str, type[DeclaredConnection]] = {

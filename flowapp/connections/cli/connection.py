@@ -231,6 +231,9 @@ def _show_test(console: Console, result: dict[str, Any]) -> None:
     if "canList" in result:
         show_lines(console, [*_permissions(result), *(f"Note: {note}" for note in result["notes"])])
         return
+    if "streams" in result:
+        show_lines(console, [f"The tap has the streams: {result['streams'] or 'none'}."])
+        return
     if "status" in result:
         show_lines(console, [f"The receiver returned {result['status']}."])
         return

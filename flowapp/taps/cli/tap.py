@@ -102,11 +102,11 @@ def list_taps(args: Namespace) -> Outcome:
 
 def list_streams(args: Namespace) -> Outcome:
     from executors.api import find_streams
-    from flowapp.taps.folder import tap_folder
+    from flowapp.taps.folder import readable_folders, tap_folder
     from flowapp.taps.services import read_settings
 
     text = read_settings(args.config) if args.config else ""
-    found = find_streams(tap_folder(), args.name, {}, text, SECONDS)
+    found = find_streams(tap_folder(), args.name, {}, text, SECONDS, readable_folders())
     rows = [
         {
             "stream": stream.id,

@@ -11,6 +11,7 @@ from ir.manifests.stores.http import DeclaredHttp
 from ir.manifests.stores.mysql import DeclaredMysql
 from ir.manifests.stores.s3 import DeclaredS3
 from ir.manifests.stores.sftp import DeclaredSftp
+from ir.manifests.stores.singer import DeclaredSinger
 
 _KINDS: tuple[type[DeclaredStore], ...] = (
     DeclaredS3,
@@ -19,5 +20,6 @@ _KINDS: tuple[type[DeclaredStore], ...] = (
     DeclaredMysql,
     DeclaredSftp,
     DeclaredHttp,
+    DeclaredSinger,
 )
 STORE_KINDS: KindTable[type[DeclaredStore]] = KindTable("kind of store", ((kind.name(), kind) for kind in _KINDS))

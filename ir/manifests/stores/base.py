@@ -42,7 +42,7 @@ class DeclaredStore(DeclaredConnection):
     """
 
     title: ClassVar[str]
-    holds: ClassVar[Literal["files", "rows"]] = "files"
+    holds: ClassVar[Literal["files", "rows", "streams"]] = "files"
     address: ClassVar[tuple[str, ...]]
     one_of: ClassVar[tuple[str, ...]] = ()
 

@@ -283,6 +283,7 @@ class World:
             token=token or next(self.tokens),
             connections={"warehouse": self.warehouse},
             files_folder=self.folder,
+            taps=self.folder / ".taps",
             stores=self.stores | ({"files": self.storage.connection} if self.storage.connection else {}),
             **more,
         )

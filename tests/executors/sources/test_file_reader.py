@@ -61,7 +61,7 @@ def test_a_file_that_cannot_be_read_keeps_no_other_from_being_reported(
     source = Source(id="src", kind="source", connector="local_fs", config=config)
     pipeline = SimpleNamespace(id="orders", targets=lambda: [], error_handling=SimpleNamespace(max_minutes=1))
     own: dict[str, Any] = {"connections": {}, "stores": {}, "waited": None, "run_id": "run", "token": 1, "tenant": "a"}
-    job: Any = SimpleNamespace(files_folder=tmp_path, pipeline=pipeline, **own)
+    job: Any = SimpleNamespace(files_folder=tmp_path, taps=tmp_path, pipeline=pipeline, **own)
     ports: Any = Ports()
     reader, target_run = FileSourceReader(job, ports, refuse), SimpleNamespace(path=SimpleNamespace(source=source))
     with pytest.raises(Terminal, match=r"source\.unreadable"):

@@ -16,6 +16,7 @@ import pytest
 
 from executors.model import Connection
 from executors.postgres.client import connect
+from executors.singer.launch import sandbox_version
 from flowapp.accounts.services import ensure_workspace
 from tests.connectors.http_api.service import Service, serving
 from tests.connectors.http_pull.server import new_server as new_web_server
@@ -46,6 +47,7 @@ ALONE = (
     "read-files-over-sftp",
     "read-files-from-a-web-server",
     "read-records-of-a-web-service",
+    "read-with-a-singer-tap",
     "select-with-sql",
     "go-to-production",
     "use-a-custom-transform",
@@ -211,6 +213,18 @@ def test_the_records_of_a_web_service_are_loaded(follow, monkeypatch):
         (1, "Ann", 25),
         (2, "Bob", Decimal("7.50")),
         (3, "Eve", 5),
+    ]
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not sandbox_version(), reason="this kernel has no Landlock")
+def test_a_stream_of_a_tap_is_loaded(follow, settings, tmp_path):
+    settings.TAPS = tmp_path / "taps"
+    reader = follow("read-with-a-singer-tap")
+
+    assert reader.query("SELECT * FROM public.orders ORDER BY id") == [
+        (1, "Ann", Decimal("25.50")),
+        (2, "Bob", Decimal("7.25")),
     ]
 
 
