@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from executors.errors import Failure, Terminal
@@ -10,12 +12,13 @@ from tests.executors.conformance.world import World
 pytestmark = [pytest.mark.spark, pytest.mark.postgres, pytest.mark.every_connector]
 
 
-def test_two_files_with_their_columns_in_another_order(world: World) -> None:
-    world.sql("create table t (id int, name text)")
+@pytest.mark.parametrize("columns", [None, [{"name": "id", "type": "string"}, {"name": "name", "type": "string"}]])
+def test_two_files_with_their_columns_in_another_order(world: World, columns: Any) -> None:
+    world.sql("create table t (id text, name text)")
     world.write("f1", "id,name\n1,Ann\n")
     world.write("f2", "name,id\nZed,9\n")
-    world.run(world.document())
-    assert world.rows() == [(1, "Ann"), (9, "Zed")]
+    world.run(world.document(columns=columns))
+    assert world.rows() == [("1", "Ann"), ("9", "Zed")]
 
 
 def test_a_source_with_its_columns_in_another_order_than_the_target(world: World) -> None:

@@ -21,8 +21,12 @@ from django.db import connection
 
 from executors.postgres.client import Session
 
-_WRITE = re.compile(
-    r"\s*(insert into|update|delete from|drop \w+|create \w+|analyze)\s+(?:if (?:not )?exists\s+)?(?P<names>[\w.\"]+)",
+_READS = re.compile(
+    r"\s*(select|show|set|explain|lock|pragma|begin|commit|rollback|savepoint|release)\b", re.IGNORECASE
+)
+_CHANGES = re.compile(
+    r"\b(?:insert (?:or \w+ )?into|update|delete from|drop \w+|create \w+|analyze)\s+"
+    r"(?:if (?:not )?exists\s+)?(?P<name>[\w.\"]+)",
     re.IGNORECASE,
 )
 _MARKER = re.compile(r"\s*insert into flow_meta\.load_commits", re.IGNORECASE)
@@ -82,8 +86,8 @@ class KillPoints:
                 return execute(cursor, query, *args, **more)
             text = query.decode() if isinstance(query, bytes) else query
             text = text if isinstance(text, str) else text.as_string(cursor)
-            if self._counts() and (found := _WRITE.match(text)):
-                self._reach(f"target {_table(found)}")
+            if self._counts() and (changed := _changed_by(text)):
+                self._reach(f"target {changed}")
             self._has_committed |= bool(_MARKER.match(text))
             return execute(cursor, query, *args, **more)
 
@@ -92,8 +96,8 @@ class KillPoints:
     # --- the control database ---------------------------------------------------------------------------------
 
     def _control(self, execute: Callable[..., Any], sql: str, params: Any, many: bool, context: Any) -> Any:
-        if self._counts() and (found := _WRITE.match(sql)):
-            self._change(_table(found))
+        if self._counts() and (changed := _changed_by(sql)):
+            self._change(changed)
         return execute(sql, params, many, context)
 
     def _change(self, table: str) -> None:
@@ -111,10 +115,16 @@ class KillPoints:
         return self._has_committed and threading.get_ident() == self._thread
 
 
-def _table(write: re.Match[str]) -> str:
-    """The table of a statement; only the schema for the tables of an attempt, whose names contain its run."""
-    schema, _, table = write["names"].replace('"', "").rpartition(".")
-    return schema if schema == "flow_staging" else table
+def _changed_by(statement: str) -> str | None:
+    """The table that a statement changes, or its first word if it is another one than usual; None for one that reads.
+    Tables of an attempt, whose names contain its run, are called by their schema."""
+    if _READS.match(statement):
+        return None
+    if found := _CHANGES.search(statement):
+        schema, _, table = found["name"].replace('"', "").rpartition(".")
+        return schema if schema == "flow_staging" else table
+    word = statement.split(maxsplit=1)[0].lower()
+    return None if word == "with" else word
 
 
 def _joined(changes: list[str]) -> str:

@@ -5,9 +5,6 @@ change in between: the next attempt finishes the run, and loads nothing again.
 from __future__ import annotations
 
 import json
-import signal
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -20,7 +17,6 @@ from executors.postgres.client import connect
 from executors.postgres.staging import sweep_leftovers
 from flowapp.alerts.models import Alert, AlertState
 from flowapp.alerts.services import raise_alert
-from flowapp.clock import from_now
 from flowapp.pipelines.models import Pipeline
 from flowapp.pipelines.services import save_version
 from flowapp.quarantine.counts import count_violations
@@ -28,12 +24,12 @@ from flowapp.runs.dispatch import execute_claimed, run_inline
 from flowapp.runs.leases import claim_run
 from flowapp.runs.load_units.models import LoadUnit, UnitRun
 from flowapp.runs.models import LOADED, CommitRecord, Run, State, Trigger
-from flowapp.runs.recovery import recover_lost_runs
 from flowapp.runs.row_balance import row_balance_of
 from flowapp.runs.selectors import run_document
 from flowapp.runs.services import queue_run
 from tests.databases import connect_to
 from tests.flowapp.runs.kill_points import KillPoints
+from tests.flowapp.runs.killed_run import KilledRun
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),
@@ -141,39 +137,15 @@ def table(connected, document, execute, schema) -> Pipeline:
     return save_version(connected, json.dumps(document(nodes=nodes)), role="admin").pipeline
 
 
-class Killed:
-    """One run of a pipeline, whose workers die."""
-
-    def __init__(self, pipeline: Pipeline, execute: Callable[..., Any], environment: dict[str, str]) -> None:
-        self._execute, self._environment = execute, environment
-        self.run = queue_run(pipeline, Trigger.MANUAL, send=False)
-
-    def kill(self, point: int) -> None:
-        """Let a worker execute the run and die at the point; take the run over when its lease has run out."""
-        command = [sys.executable, "-m", "tests.flowapp.runs.killed_worker", str(self.run.pk), str(point)]
-        done = subprocess.run(command, env=self._environment, start_new_session=True, timeout=300, check=False)
-        assert done.returncode == -signal.SIGKILL
-        commits = self._execute("select count(*) from flow_meta.load_commits where run_id = %s", str(self.run.pk))
-        assert commits == [(1,)]
-        Run.objects.filter(pk=self.run.pk).update(lease_until=from_now(-1))
-        assert recover_lost_runs() == 1
-
-    def finish(self) -> Run:
-        """Let another worker take the run, and execute it to its end."""
-        assert execute_claimed(claim_run(self.run.pk, "survivor")) is None
-        self.run.refresh_from_db()
-        return self.run
-
-
 @pytest.fixture
-def killed(execute, process_environment, settings) -> Callable[[Pipeline], Killed]:
-    def make(pipeline: Pipeline) -> Killed:
+def killed(warehouse, process_environment, settings) -> Callable[[Pipeline], KilledRun]:
+    def queue(pipeline: Pipeline) -> KilledRun:
         # An alert that the run resolves at its end.
         raise_alert("run.failed", "error", "An earlier run failed.", "Nothing.", pipeline=pipeline)
-        environment = process_environment | {"FLOW_FILES_ROOT": str(settings.FILES_ROOT)}
-        return Killed(pipeline, execute, environment)
+        run = queue_run(pipeline, Trigger.MANUAL, send=False)
+        return KilledRun(run, warehouse, process_environment | {"FLOW_FILES_ROOT": str(settings.FILES_ROOT)})
 
-    return make
+    return queue
 
 
 @pytest.fixture
