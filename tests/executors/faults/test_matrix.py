@@ -87,6 +87,7 @@ SEEN = "create materialized view seen as select * from t"
 CASES = [
     *(Case(mode, step) for mode in LOAD_MODES for step in STEPS),
     *(Case(mode, step, BACKUP) for mode in LOAD_MODES for step in (IN_TRANSACTION, AFTER_COMMIT)),
+    Case("append", "list"),
     Case("incremental_watermark", "watermark"),
     Case("truncate", "hold", {"hold": {"maxDecreasePct": 99}}),
     Case("upsert", "hooks", {"preHook": ANALYZE}),
