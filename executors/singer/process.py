@@ -7,7 +7,6 @@ import os
 import signal
 import subprocess
 import sys
-import tempfile
 from collections import deque
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -20,6 +19,7 @@ from executors.errors import Failure, Terminal, Transient
 from executors.secrets import encrypt_text
 from executors.singer import launch
 from executors.singer.environments import Tap, TapFolder
+from executors.singer.private_folder import private_folder
 from executors.singer.settings import TapSettings
 
 MOST_LINE_BYTES = 64 << 20
@@ -145,8 +145,7 @@ class TapProcess:
 def running(folder: TapFolder, tap: Tap, call: TapCall) -> Iterator[TapProcess]:
     """Start a tap; it is killed at the end of the block. Its settings and files are in a private folder, which is
     deleted. Raises Failure."""
-    with tempfile.TemporaryDirectory(prefix="flow-tap-") as name:
-        private = Path(name)
+    with private_folder(folder.root) as private:
         command = [str(folder.build(tap) / "bin" / tap.executable), *_arguments(private, call)]
         with subprocess.Popen(
             [sys.executable, "-I", launch.__file__, _launch(folder, tap, call, private), *command],

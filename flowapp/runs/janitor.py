@@ -7,7 +7,7 @@ from uuid import UUID
 
 from django.conf import settings
 
-from executors.api import sweep_spools
+from executors.api import sweep_private_folders, sweep_spools
 from executors.target_database import drop_dead_staging, drop_expired_rows
 from flowapp.alerts.services import raise_alert
 from flowapp.connections.models import Connection
@@ -52,8 +52,9 @@ def sweep_staging() -> list[str]:
 
 
 def sweep_fetched_rows() -> int:
-    """Delete rows that runs have fetched and that nothing reads any more; return the number of folders."""
-    return len(sweep_spools(settings.FILES_ROOT, _is_active))
+    """Delete rows that runs have fetched and that nothing reads any more, and the settings of taps whose worker was
+    killed; return the number of folders."""
+    return len(sweep_spools(settings.FILES_ROOT, _is_active)) + sweep_private_folders(settings.TAPS)
 
 
 def _is_active(run_id: str) -> bool:

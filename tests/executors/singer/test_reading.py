@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import tempfile
 import threading
 import time
 from pathlib import Path
@@ -16,6 +15,7 @@ from executors.errors import Failure
 from executors.secrets import _fernet
 from executors.singer.catalogs import Selection
 from executors.singer.launch import sandbox_version
+from executors.singer.private_folder import RUNNING, private_folder, sweep_private_folders
 from executors.singer.reading import StreamRead, TapReader
 from executors.singer.settings import TapSettings, merge_settings
 from tests.taps import ORDERS, add_script
@@ -84,8 +84,7 @@ def test_a_tap_cannot_send_signals_to_other_processes(tmp_path: Path) -> None:
     assert read(reader(tmp_path, code))[1] == ['{"v": "refused"}']
 
 
-def test_the_settings_are_private_and_deleted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+def test_the_settings_are_private_and_deleted(tmp_path: Path) -> None:
     code = f"""
     {SCHEMA.strip()}
     found = [oct(os.stat(args.config).st_mode & 0o777), oct(os.stat(os.environ["HOME"]).st_mode & 0o777)]
@@ -96,7 +95,17 @@ def test_the_settings_are_private_and_deleted(tmp_path: Path, monkeypatch: pytes
     assert found["v"] == ["0o600", "0o700"]
     assert found["config"] == {"since": "2026", "token": "hidden-7"}
     assert "hidden" not in " ".join(found["args"])
-    assert not list(tmp_path.glob("flow-tap-*"))
+    assert list((tmp_path / "taps" / RUNNING).iterdir()) == []
+
+
+def test_the_settings_that_a_killed_worker_leaves_are_deleted_by_the_next(tmp_path: Path) -> None:
+    left = tmp_path / "taps" / RUNNING / "left"
+    (left / "below").mkdir(parents=True)
+    (left / "config.json").write_text("hidden")
+    left.with_suffix(".lock").touch()
+    with private_folder(tmp_path / "taps") as used:
+        assert sweep_private_folders(tmp_path / "taps") == 0
+        assert sorted(path.name for path in used.parent.iterdir()) == [used.name, f"{used.name}.lock"]
 
 
 def test_a_tap_that_fails_names_its_status_and_encrypts_its_last_lines(tmp_path: Path) -> None:

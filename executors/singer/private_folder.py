@@ -1,0 +1,68 @@
+"""The private folder of a running tap. It holds secrets, so what a killed worker leaves is deleted by the next one."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO
+
+RUNNING = ".running"
+"""The part of the folder of taps with the private folders, each with the file that its worker locks beside it."""
+
+
+@contextmanager
+def private_folder(root: Path) -> Iterator[Path]:
+    """Create a folder that only this user can read, and delete it at the end."""
+    parent = root / RUNNING
+    parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    sweep_private_folders(root)
+    path = parent / uuid.uuid4().hex
+    with _locked(path.with_suffix(".lock")):
+        path.mkdir(mode=0o700)
+        try:
+            yield path
+        finally:
+            _delete(path)
+
+
+def sweep_private_folders(root: Path) -> int:
+    """Delete the folders whose workers have ended; return their number."""
+    return sum(map(_delete_abandoned, (root / RUNNING).glob("*.lock")))
+
+
+@contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    """Hold a new lock. Another process may delete the file before it is locked; then it is created again."""
+    while True:
+        with path.open("wb") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if _is_same(lock, path):
+                yield
+                return
+
+
+def _delete_abandoned(path: Path) -> bool:
+    try:
+        with path.open("rb") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            _delete(path.with_suffix(""))
+    except (BlockingIOError, FileNotFoundError):
+        return False
+    return True
+
+
+def _delete(path: Path) -> None:
+    shutil.rmtree(path, ignore_errors=True)
+    path.with_suffix(".lock").unlink(missing_ok=True)
+
+
+def _is_same(lock: IO[bytes], path: Path) -> bool:
+    try:
+        return os.path.samestat(os.fstat(lock.fileno()), path.stat())
+    except FileNotFoundError:
+        return False
