@@ -37,8 +37,8 @@ _PASSED = ("HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "SSL_CERT_FILE", "SSL_CERT_D
 @dataclass(frozen=True, slots=True)
 class TapCall:
     """A call of a tap: its settings, further files as JSON values by the option that names them, and options without a
-    value. `readable` are folders that it may read. The first of them is its working directory, so that relative paths
-    in the settings lead there. `seconds` is its time limit."""
+    value. `readable` are folders that it may read. The first that exists is its working directory, so that
+    relative paths in the settings lead there. `seconds` is its time limit."""
 
     settings: TapSettings
     files: Mapping[str, str] = field(default_factory=dict, repr=False)
@@ -152,7 +152,7 @@ def running(folder: TapFolder, tap: Tap, call: TapCall) -> Iterator[TapProcess]:
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            cwd=call.readable[0] if call.readable else private,
+            cwd=next(filter(Path.is_dir, call.readable), private),
             env=_environment(folder.build(tap), private),
             start_new_session=True,
         ) as popen:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from executors.errors import Terminal, Transient
-from executors.model import SourceField
+from executors.model import SourceField, StoreConnection
 from executors.singer.catalogs import Selection, Stream, read_catalog, select, streams_of
 from executors.singer.collecting import Collector
 from executors.singer.environments import Tap, TapFolder
@@ -21,11 +21,17 @@ from executors.singer.settings import TapSettings, merge_settings
 
 
 def find_streams(
-    folder: TapFolder, name: str, given: Mapping[str, Any], stored: str, seconds: float, readable: Sequence[Path] = ()
+    folder: TapFolder,
+    name: str,
+    given: Mapping[str, Any],
+    connection: StoreConnection | None,
+    seconds: float,
+    readable: Sequence[Path] = (),
 ) -> tuple[Stream, ...]:
-    """Return the streams of a tap. `given` and `stored` are as in `merge_settings`. Raises Failure `singer.…`."""
+    """Return the streams of a tap. `given` are the settings of the pipeline. Raises Failure `singer.…`."""
     with folder.used(name) as tap:
-        reader = TapReader(folder, tap, merge_settings(tap, given, stored), seconds=seconds, readable=readable)
+        settings = merge_settings(tap, given, connection)
+        reader = TapReader(folder, tap, settings, seconds=seconds, readable=readable)
         return streams_of(reader.discover())
 
 

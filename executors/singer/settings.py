@@ -9,6 +9,7 @@ from typing import Any
 from urllib.parse import quote
 
 from executors.errors import Terminal
+from executors.model import StoreConnection
 from executors.singer.environments import Tap
 
 MASK = "•••"
@@ -33,10 +34,10 @@ class TapSettings:
         return text
 
 
-def merge_settings(tap: Tap, given: Mapping[str, Any], stored: str) -> TapSettings:
-    """Return the settings for a tap. `given` are those of the pipeline, `stored` is the JSON text of the connection.
-    Raises Terminal `singer.setting_refused`."""
-    secret = _stored_object(stored)
+def merge_settings(tap: Tap, given: Mapping[str, Any], connection: StoreConnection | None) -> TapSettings:
+    """Return the settings for a tap: those of the pipeline (`given`), and those of the connection. Raises Terminal
+    `singer.setting_refused` and `singer.connection_of_other_tap`."""
+    secret = _stored(connection, tap) if connection is not None else {}
     refused, fixed = tap.refused(list(given)), sorted(set(given) & set(secret))
     if refused:
         allowed = ", ".join(tap.settings or ()) or "none"
@@ -55,11 +56,15 @@ def merge_settings(tap: Tap, given: Mapping[str, Any], stored: str) -> TapSettin
     return TapSettings({**given, **secret}, secret)
 
 
-def _stored_object(text: str) -> dict[str, Any]:
-    if not text:
-        return {}
+def _stored(connection: StoreConnection, tap: Tap) -> dict[str, Any]:
+    if connection.settings["tap"] != tap.name:
+        raise Terminal(
+            "singer.connection_of_other_tap",
+            f"The connection {connection.name} is for the tap {connection.settings['tap']}, not for {tap.name}.",
+            hint="Choose a connection for this tap.",
+        )
     try:
-        found = json.loads(text)
+        found = json.loads(connection.secrets["settings"])
     except ValueError:
         found = None
     if isinstance(found, dict):

@@ -8,15 +8,15 @@ from collections.abc import Iterable
 from contextlib import ExitStack
 from dataclasses import dataclass
 
-from executors.errors import Terminal, of_node
+from executors.errors import of_node
 from executors.formats.columns import require_columns
 from executors.formats.json_rows import read_row
 from executors.model import SourceField
 from executors.singer.catalogs import Selection
-from executors.singer.environments import Tap, TapFolder
+from executors.singer.environments import TapFolder
 from executors.singer.reading import TapReader
 from executors.singer.schemas import field_of
-from executors.singer.settings import TapSettings, merge_settings
+from executors.singer.settings import merge_settings
 from executors.sources.base import SourceContext
 from executors.sources.spooled import Fetched, Spool, SpooledSource
 from ir.connectors import config_of
@@ -77,7 +77,7 @@ class SingerSource(SpooledSource):
         super().open(stack)
         with of_node(self.node):
             self._tap = stack.enter_context(self._folder_of_taps.used(self._config.tap))
-            self._settings = self._merged(self._tap)
+            self._settings = merge_settings(self._tap, self._config.settings or {}, self.context.store)
 
     def fetch(self, state: str | None, spool: Spool) -> Fetched:
         before = _State.read(state) if state is not None else None
@@ -114,17 +114,6 @@ class SingerSource(SpooledSource):
         super().interrupt()
         if self._reader is not None:
             self._reader.interrupt()
-
-    def _merged(self, tap: Tap) -> TapSettings:
-        store = self.context.store
-        if store is not None and store.settings["tap"] != tap.name:
-            raise Terminal(
-                "singer.connection_of_other_tap",
-                f"The connection {store.name} is for the tap {store.settings['tap']}, not for {tap.name}.",
-                hint="Choose a connection for this tap.",
-            )
-        stored = store.secrets.get("settings", "") if store is not None else ""
-        return merge_settings(tap, self._config.settings or {}, stored)
 
     def _selection(self) -> Selection:
         replication = self._config.replication

@@ -90,8 +90,7 @@ def _probe_rows(connection: StoreConnection) -> tuple[dict[str, Any], tuple[str,
 def _probe_streams(connection: StoreConnection) -> tuple[dict[str, Any], tuple[str, ...]]:
     from executors.api import find_streams
 
-    tap = str(connection.settings["tap"])
-    found = find_streams(tap_folder(), tap, {}, connection.secrets["settings"], _TAP_SECONDS)
+    found = find_streams(tap_folder(), str(connection.settings["tap"]), {}, connection, _TAP_SECONDS)
     return {"streams": ", ".join(stream.id for stream in found)}, ()
 
 

@@ -17,6 +17,7 @@ from django_htmx.http import HttpResponseClientRedirect, HttpResponseClientRefre
 from flowapp.accounts.access import page
 from flowapp.editor.detecting import detect_source
 from flowapp.editor.rendering import Editor, as_message, page_context, pane_context, render_conflict, render_update
+from flowapp.editor.streams import list_offers
 from flowapp.pipelines import drafts
 from flowapp.pipelines.checking import read_value
 from flowapp.pipelines.diffs import side_by_side
@@ -116,6 +117,23 @@ def detect(request: HtmxRequest, slug: str) -> HttpResponse:
     except FlowError as error:
         context["error"] = error
     return render(request, "pipelines/_detected.html", context)
+
+
+@require_GET
+@never_cache
+@page("editor")
+def streams(request: HtmxRequest, slug: str) -> HttpResponse:
+    """Show the streams of the source's tap, with buttons that select one in the draft."""
+    editor = Editor.of(request, slug)
+    view = editor.view(editor.draft())
+    context: dict[str, Any] = {"editor": editor, **pane_context(editor, view, editor.node)}
+    try:
+        if view.document is None:
+            raise UnreadableText("The JSON text is invalid, so settings cannot be changed.")
+        context["offers"] = list_offers(request.workspace, view.document, editor.node)
+    except FlowError as error:
+        context["error"] = error
+    return render(request, "pipelines/_streams.html", context)
 
 
 @require_POST

@@ -45,7 +45,7 @@ TABS = (
     ("schedule", "Schedule"),
     ("history", "History"),
 )
-ACTIONS = ("panel", "form", "detect", "fix", "undo", "redo", "discard", "save", "run", "keep", "restore")
+ACTIONS = ("panel", "form", "detect", "streams", "fix", "undo", "redo", "discard", "save", "run", "keep", "restore")
 WITH_PANEL = ("visual", "json", "schedule")
 
 

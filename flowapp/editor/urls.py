@@ -18,6 +18,7 @@ urlpatterns = [
     path("<slug:slug>/form/", editing.form, name="form"),
     path("<slug:slug>/outlook/", outlook.outlook, name="outlook"),
     path("<slug:slug>/detect/", editing.detect, name="detect"),
+    path("<slug:slug>/streams/", editing.streams, name="streams"),
     path("<slug:slug>/fix/", editing.fix, name="fix"),
     path("<slug:slug>/undo/", editing.undo, name="undo"),
     path("<slug:slug>/redo/", editing.redo, name="redo"),

@@ -131,6 +131,12 @@ class NodePanel:
         connector = CONNECTORS.get(str(self.node.get("connector"))) if self.kind == "source" else None
         return connector is not None and connector.reads == "files" and connector.config is not None
 
+    @property
+    def lists_streams(self) -> bool:
+        """Return whether the source can list what it may read."""
+        connector = CONNECTORS.get(str(self.node.get("connector"))) if self.kind == "source" else None
+        return connector is not None and connector.lists_streams
+
 
 @dataclass
 class NodeDiagnostic:

@@ -41,7 +41,8 @@ class Connector:
     `config` is the type of its settings, None if the connector cannot run. `reads` says whether it provides files, each
     of which is a load unit, or the rows of a database snapshot. `keeps_order` means that its rows have an order, so
     that the last one is defined; `keeps_empty` that empty texts in it are intended. `connection_kind` is the kind of
-    stored connection that it takes, if any; without `needs_connection` it also works without one. `starts_with` are the
+    stored connection that it takes, if any; without `needs_connection` it also works without one. `lists_streams`
+    says whether it can list the streams that it may read. `starts_with` are the
     settings of a new node. `table_settings` returns the settings of a source for one table, from the common settings of
     a manifest's tables and the table's name; it raises ValueError for an invalid name. It is None if the connector
     reads no tables by name.
@@ -53,6 +54,7 @@ class Connector:
     reads: Literal["files", "snapshot"] = "files"
     connection_kind: str | None = None
     needs_connection: bool = True
+    lists_streams: bool = False
     keeps_order: bool = True
     keeps_empty: bool = False
     starts_with: Mapping[str, Any] = field(default_factory=dict)

@@ -101,5 +101,6 @@ CONNECTOR = Connector(
     reads="snapshot",
     connection_kind="singer",
     needs_connection=False,
+    lists_streams=True,
     starts_with={"tap": "", "stream": ""},
 )

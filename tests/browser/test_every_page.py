@@ -27,6 +27,7 @@ NO_PAGES = {
     "accounts:login": "leads elsewhere who has signed in; test_shell.py looks at it",
     "pipelines:panel": "a part of the editor",
     "pipelines:detect": "a part of the editor",
+    "pipelines:streams": "a part of the editor",
     "pipelines:outlook": "a part of the editor",
     "node_previews:look": "a part of the editor",
     "health:widget": "a part of all pages",

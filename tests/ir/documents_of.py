@@ -94,6 +94,21 @@ tables = objects(
         [{"table": {"schema": "public", "name": "Orders 2025"}}, {"query": "select a, now() as b from s.t"}]
     ).map(lambda config: {**node, "config": config})
 )
+streams = objects(
+    {
+        "connector": st.just("singer"),
+        "config": objects(
+            {"tap": ids, "stream": columns, "keepState": st.just(False)},
+            {
+                "settings": st.dictionaries(st.sampled_from(["start_date", "page size", "ü"]), json_values, max_size=2),
+                "fields": _distinct(columns),
+                "replication": objects({"method": st.just("incremental")}, {"key": columns}),
+                "useCatalog": st.just(True),
+            },
+        ),
+    },
+    {"connection": ids},
+)
 source_columns = st.lists(
     objects({"name": columns, "type": types}, {"nullable": st.booleans()}),
     max_size=4,
@@ -252,7 +267,7 @@ def pipelines(draw: st.DrawFn) -> dict[str, Any]:
     names = draw(st.lists(ids, min_size=7, max_size=7, unique=True))
     shared = objects({}, {"name": texts, "description": texts, "ui": objects({"x": numbers, "y": numbers})})
     files = objects({"connector": st.just("local_fs"), "config": configs})
-    chain = [{"kind": "source"} | draw(files | tables) | draw(objects({}, {"columns": source_columns}))]
+    chain = [{"kind": "source"} | draw(files | tables | streams) | draw(objects({}, {"columns": source_columns}))]
     if draw(st.booleans()):
         several = st.lists(ops, min_size=1, max_size=3, unique_by=_adds)
         chain.append({"kind": "transform", "ops": draw(several)})

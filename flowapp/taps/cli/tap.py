@@ -102,11 +102,13 @@ def list_taps(args: Namespace) -> Outcome:
 
 def list_streams(args: Namespace) -> Outcome:
     from executors.api import find_streams
+    from executors.model import StoreConnection
     from flowapp.taps.folder import readable_folders, tap_folder
     from flowapp.taps.services import read_settings
 
-    text = read_settings(args.config) if args.config else ""
-    found = find_streams(tap_folder(), args.name, {}, text, SECONDS, readable_folders())
+    text = read_settings(args.config) if args.config else "{}"
+    given = StoreConnection(str(args.config), "singer", {"tap": args.name}, {"settings": text})
+    found = find_streams(tap_folder(), args.name, {}, given, SECONDS, readable_folders())
     rows = [
         {
             "stream": stream.id,

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from executors.errors import Failure
+from executors.model import StoreConnection
 from executors.secrets import _fernet
 from executors.singer.catalogs import Selection
 from executors.singer.launch import sandbox_version
@@ -25,9 +26,13 @@ pytestmark = pytest.mark.skipif(not sandbox_version(), reason="this kernel has n
 SCHEMA = "write(type='SCHEMA', stream='s', schema={'properties': {'v': {'type': 'string'}}})\n"
 
 
+def stored(secret: str) -> StoreConnection:
+    return StoreConnection("shop", "singer", {"tap": "shop"}, {"settings": secret})
+
+
 def reader(root: Path, code: str, *, config: Any = None, secret: str = "", **options: Any) -> TapReader:
     folder, tap = add_script(root / "taps", "shop", code)
-    settings = merge_settings(tap, config or {}, secret)
+    settings = merge_settings(tap, config or {}, stored(secret) if secret else None)
     (root / "files").mkdir(exist_ok=True)
     return TapReader(folder, tap, settings, **{"seconds": 20, "readable": [root / "files"], **options})
 
@@ -199,7 +204,7 @@ def test_a_tap_that_cannot_be_started_fails(tmp_path: Path) -> None:
 def test_settings_that_pipelines_may_not_give_are_refused(tmp_path: Path, given: dict[str, str]) -> None:
     _, tap = add_script(tmp_path, "shop", "", settings=("start_date", "token"))
     with pytest.raises(Failure) as error:
-        merge_settings(tap, given, '{"token": "y"}')
+        merge_settings(tap, given, stored('{"token": "y"}'))
     assert error.value.code == "singer.setting_refused"
 
 

@@ -16,6 +16,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from executors.errors import Terminal
+from executors.model import StoreConnection
 from executors.singer.catalogs import Selection
 from executors.singer.environments import TapFolder
 from executors.singer.installing import TapRequest, install_tap, remove_tap
@@ -42,7 +43,8 @@ def reading(folder: TapFolder, name: str, config: Any, stream: str, readable: Se
 
     def read(state: str | None = None, **selection: Any) -> tuple[StreamRead, list[dict[str, Any]]]:
         with folder.used(name) as tap:
-            reader = TapReader(folder, tap, merge_settings(tap, {}, json.dumps(config)), seconds=60, readable=readable)
+            stored = StoreConnection("stored", "singer", {"tap": name}, {"settings": json.dumps(config)})
+            reader = TapReader(folder, tap, merge_settings(tap, {}, stored), seconds=60, readable=readable)
             rows: list[dict[str, Any]] = []
 
             def take(row: str) -> bool:
