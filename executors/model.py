@@ -205,7 +205,8 @@ class SourceFile:
     `records`, and `first_line` (the line of record 1) if every record takes exactly one line; else `first_line` is
     None. It also sets `columns`: the name and type of each column, in the order of the file. The type is "" if no
     value determines it. `member` says where the bytes are if the file is in a ZIP archive: then `size` is the size of
-    the unpacked file, and `path` is only a label.
+    the unpacked file, and `path` is only a label. `fingerprint` identifies the bytes without reading them; it is empty
+    unless the store guarantees that.
     """
 
     seq: int
@@ -220,6 +221,7 @@ class SourceFile:
     version: str | None = None
     columns: tuple[tuple[str, str], ...] | None = None
     member: ArchiveMember | None = None
+    fingerprint: str = ""
 
     @property
     def stored(self) -> SourceFile:

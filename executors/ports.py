@@ -42,6 +42,9 @@ class LoadUnits(Protocol):
         not above the returned one does not count.
         """
 
+    def known_hashes(self, fingerprints: Iterable[str]) -> Mapping[str, str]:
+        """Return the SHA-256 of files by their fingerprints, as far as they were loaded before; others are absent."""
+
     def claim(self, node: str, files: Mapping[str, SourceFile]) -> None:
         """Mark files (by hash) as being processed by this run."""
 

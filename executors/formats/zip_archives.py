@@ -266,6 +266,7 @@ def _member(archive: SourceFile, info: ZipInfo) -> SourceFile:
         inode=None,
         ctime_ns=None,
         version=None,
+        fingerprint="",
         member=ArchiveMember(archive, info.header_offset, info.compress_size, info.compress_type, info.CRC),
     )
 

@@ -24,6 +24,9 @@ class _UnitsLeftAlone(LoadUnits):
     def forgotten(self, hashes: Iterable[str]) -> Mapping[str, int]:
         return self._units.forgotten(hashes)
 
+    def known_hashes(self, fingerprints: Iterable[str]) -> Mapping[str, str]:
+        return self._units.known_hashes(fingerprints)
+
     def claim(self, node: str, files: Mapping[str, SourceFile]) -> None: ...
 
     def finish(self, hashes: Iterable[str]) -> None: ...

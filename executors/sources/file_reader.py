@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from executors.errors import Failure, InvalidContent, Terminal, Transient, WaitForFiles
 from executors.file_order import held_back, line_up, refuse_held_back, warn_of_late
-from executors.formats.files import FileStore, sha256_of
+from executors.formats.files import FileStore, changed, sha256_of
 from executors.load_record import LoadCommit, Loaded
 from executors.model import FileScan, RunJob, SourceFile
 from executors.ports import Ports
@@ -34,23 +34,30 @@ DELETED = "The same content was loaded and undone. To load it, choose Load again
 class _Opened:
     """The files of one source in one run. They are fixed, so that every target reads the same files.
 
-    `claimed` are the files that still need to be archived, by their path: a ZIP archive is claimed and archived as a
-    whole, while `scans` are those of its members. `wanted` are the hashes of files that some target had to load,
-    `deleted` those whose rows a user has deleted from a target, so that they are not loaded again.
+    `claimed` are the files that still need to be archived, by path and name: a ZIP archive is claimed and archived as a
+    whole, while `scans` are those of its members. `unread` are files by hash that were loaded before and that no target
+    has needed so far: their fingerprints show that they have not changed. `wanted` are the hashes of files that some
+    target had to load, `deleted` those whose rows a user has deleted from a target, so that they are not loaded again.
     """
 
     source: Source
     handler: FileSource
-    claimed: dict[str, SourceFile] = field(default_factory=dict)
+    claimed: dict[tuple[str, str], SourceFile] = field(default_factory=dict)
     scans: list[FileScan] = field(default_factory=list)
+    unread: dict[str, SourceFile] = field(default_factory=dict)
     warnings: list[RunWarning] = field(default_factory=list)
     wanted: set[str] = field(default_factory=set)
     deleted: set[str] = field(default_factory=set)
     missed: bool = False
 
     @property
+    def files(self) -> dict[str, SourceFile]:
+        """All files by their hash."""
+        return {scan.sha256: scan.file for scan in self.scans} | self.unread
+
+    @property
     def hashes(self) -> list[str]:
-        return [scan.sha256 for scan in self.scans]
+        return list(self.files)
 
 
 class FileSourceReader:
@@ -71,7 +78,7 @@ class FileSourceReader:
                 self._keep(opened, self._held_by(other, other.commit, opened))
                 # They are loaded by this run, even if other targets have not loaded them yet.
                 self._want(opened, [scan for scan in opened.scans if scan.sha256 in other.commit.files_of(source.id)])
-        scans = opened.scans if again else self._to_load(target_run, opened)
+        scans = self._scans_of(opened, opened.hashes if again else self._to_load(target_run, opened))
         if not scans:
             return None
         self._want(opened, scans)
@@ -84,7 +91,7 @@ class FileSourceReader:
         opened = self._opened[source.id]
         if opened.missed:
             return "No file was found."
-        text = f"Every matching file ({len(opened.scans):,}) is loaded already"
+        text = f"Every matching file ({len(opened.hashes):,}) is loaded already"
         return f"{text}, or was undone ({len(opened.deleted):,})." if opened.deleted else f"{text}."
 
     def archive_loaded(self, source: Source, target_runs: Sequence[TargetRun]) -> None:
@@ -127,9 +134,9 @@ class FileSourceReader:
             return held
         return held | self._loaded(target_run, opened).keys()
 
-    def _to_load(self, target_run: TargetRun, opened: _Opened) -> list[FileScan]:
-        """Return the files that this target has not loaded yet. For modes that replace all rows, return all files or
-        none."""
+    def _to_load(self, target_run: TargetRun, opened: _Opened) -> list[str]:
+        """Return the hashes of the files that this target has not loaded yet. For modes that replace all rows, return
+        all files or none."""
         forgotten = self._ports.units.forgotten(opened.hashes)
         if load_mode(target_run.path.target.load_mode).replaces_all_rows:
             last = target_run.handler.find_last_files(self._job, target_run, opened.source.id)
@@ -139,8 +146,8 @@ class FileSourceReader:
                 or not target_run.table_exists
                 or self._loaded_elsewhere(target_run)
             ):
-                return opened.scans
-            return [] if all(last[0] > token for token in forgotten.values()) else opened.scans
+                return opened.hashes
+            return [] if all(last[0] > token for token in forgotten.values()) else opened.hashes
         loaded = self._loaded(target_run, opened)
         known = {sha256: by.node for sha256, by in loaded.items() if by.token > forgotten.get(sha256, -1)}
         self._note_deleted(opened, {sha256 for sha256 in known if loaded[sha256].is_undone})
@@ -151,12 +158,12 @@ class FileSourceReader:
         self._warn_of_renamed(
             target_run, opened, [node for node in known.values() if node != target_run.path.target.id]
         )
-        return [scan for scan in opened.scans if scan.sha256 not in known]
+        return [sha256 for sha256 in opened.hashes if sha256 not in known]
 
     def _note_deleted(self, opened: _Opened, hashes: Collection[str]) -> None:
-        for scan in opened.scans:
-            if scan.sha256 in hashes and scan.sha256 not in opened.deleted:
-                text = f"{scan.file.name} was undone and is not loaded. To load it, choose Load again."
+        for sha256, file in opened.files.items():
+            if sha256 in hashes and sha256 not in opened.deleted:
+                text = f"{file.name} was undone and is not loaded. To load it, choose Load again."
                 self._ports.events.log("info", text, opened.source.id)
         opened.deleted |= set(hashes)
 
@@ -182,15 +189,16 @@ class FileSourceReader:
 
     def _keep(self, opened: _Opened, hashes: Collection[str]) -> None:
         """Exclude all other files. They stay in place for the next run."""
-        late = [scan for scan in opened.scans if scan.sha256 not in hashes]
-        for scan in late:
+        late = {sha256: file for sha256, file in opened.files.items() if sha256 not in hashes}
+        for file in late.values():
             self._ports.events.log(
                 "info",
-                f"{scan.file.name} arrived after the run's first attempt. The next run loads it.",
+                f"{file.name} arrived after the run's first attempt. The next run loads it.",
                 opened.source.id,
             )
-            opened.claimed.pop(scan.file.stored.path, None)
-        opened.scans = [scan for scan in opened.scans if scan not in late]
+            opened.claimed.pop(_key(file.stored), None)
+        opened.scans = [scan for scan in opened.scans if scan.sha256 not in late]
+        opened.unread = {sha256: file for sha256, file in opened.unread.items() if sha256 not in late}
 
     def _want(self, opened: _Opened, scans: Sequence[FileScan]) -> None:
         """Mark the files that a target has to load as being processed. The state of other files does not change."""
@@ -209,7 +217,7 @@ class FileSourceReader:
     def _archive_one(self, opened: _Opened, file: SourceFile, *, loaded: bool) -> None:
         if not self._read_only:
             opened.handler.archive(file, loaded)
-        del opened.claimed[file.path]
+        del opened.claimed[_key(file)]
 
     def _skip_unwanted(self, opened: _Opened) -> None:
         for scan in opened.scans:
@@ -267,15 +275,33 @@ class FileSourceReader:
         if not claimed:
             self._opened[source.id] = self._missed(source, handler, listing)
             return
-        opened = self._opened[source.id] = _Opened(source, handler, {file.path: file for file in claimed})
+        opened = self._opened[source.id] = _Opened(source, handler, {_key(file): file for file in claimed})
         if queue.waiting:
             opened.warnings.append(held_back(source, queue))
         files = self._unpack(opened)
         self._ports.events.step(SCAN.name, source.id)
-        scans = self._scan(source, files, handler.reader)
+        unread = self._unread(files)
+        scans = self._scan(source, [file for file in files if file.seq not in unread], handler.reader)
         self._ports.cancellation.check()
-        self._keep_first_of_each(opened, scans)
-        self._warn_if_empty(source, scans)
+        self._keep_first_of_each(opened, scans, unread)
+        if not unread:
+            self._warn_if_empty(source, scans)
+
+    def _unread(self, files: Sequence[SourceFile]) -> dict[int, tuple[str, SourceFile]]:
+        """Return the files that were loaded before and have not changed since, with their hashes, by position."""
+        fingerprints = {file.fingerprint for file in files if file.fingerprint}
+        known = self._ports.units.known_hashes(fingerprints) if fingerprints else {}
+        return {file.seq: (known[file.fingerprint], file) for file in files if file.fingerprint in known}
+
+    def _scans_of(self, opened: _Opened, hashes: Collection[str]) -> list[FileScan]:
+        """Return the scans of these files in the order of the source. Files that were not read yet are scanned now."""
+        wanted = set(hashes)
+        unread = [file for sha256, file in opened.unread.items() if sha256 in wanted]
+        for scan in self._scan(opened.source, unread, opened.handler.reader) if unread else ():
+            if opened.unread.pop(scan.sha256, None) is None:
+                raise changed(scan.file, "has other content than at its last load, but the same version")
+            opened.scans.append(scan)
+        return sorted((scan for scan in opened.scans if scan.sha256 in wanted), key=lambda scan: scan.file.seq)
 
     def _claim(self, source: Source, handler: FileSource, files: Sequence[SourceFile]) -> list[SourceFile]:
         """Return the files that no other claimant has taken since they were listed."""
@@ -328,25 +354,33 @@ class FileSourceReader:
                 self._ports.events.log("warning", text, source.id)
         return listing
 
-    def _keep_first_of_each(self, opened: _Opened, scans: Sequence[FileScan]) -> None:
+    def _keep_first_of_each(
+        self, opened: _Opened, scans: Sequence[FileScan], unread: dict[int, tuple[str, SourceFile]]
+    ) -> None:
+        found = {scan.file.seq: (scan.sha256, scan.file) for scan in scans} | unread
+        by_position = {scan.file.seq: scan for scan in scans}
         seen: dict[str, str] = {}
-        for scan in scans:
-            if first := seen.get(scan.sha256):
-                self._ports.units.skip(opened.source.id, scan.file, scan.sha256, f"Same content as {first}.")
-                opened.warnings.append(
-                    RunWarning(
-                        "file.repeated",
-                        opened.source.id,
-                        f"{scan.file.name} has the same content as {first} and is read once.",
-                    )
-                )
-                if scan.file.member is None:
-                    self._archive_one(opened, scan.file, loaded=True)
+        for seq, (sha256, file) in sorted(found.items()):
+            if first := seen.get(sha256):
+                self._repeated(opened, file, sha256, first)
                 continue
-            seen[scan.sha256] = scan.file.name
-            opened.scans.append(scan)
-            for text in scan.warnings:
-                opened.warnings.append(RunWarning("source.header", opened.source.id, f"{scan.file.name}: {text}"))
+            seen[sha256] = file.name
+            if seq in unread:
+                opened.unread[sha256] = file
+            else:
+                self._keep_scan(opened, by_position[seq])
+
+    def _repeated(self, opened: _Opened, file: SourceFile, sha256: str, first: str) -> None:
+        self._ports.units.skip(opened.source.id, file, sha256, f"Same content as {first}.")
+        text = f"{file.name} has the same content as {first} and is read once."
+        opened.warnings.append(RunWarning("file.repeated", opened.source.id, text))
+        if file.member is None:
+            self._archive_one(opened, file, loaded=True)
+
+    def _keep_scan(self, opened: _Opened, scan: FileScan) -> None:
+        opened.scans.append(scan)
+        for text in scan.warnings:
+            opened.warnings.append(RunWarning("source.header", opened.source.id, f"{scan.file.name}: {text}"))
 
     def _warn_if_empty(self, source: Source, scans: Sequence[FileScan]) -> None:
         """Warn of files without rows if the source warns of missing files."""
@@ -385,6 +419,11 @@ class FileSourceReader:
         """Raise an alert, and add the same warning to the run for users who see only the run."""
         self._ports.events.alert(kind, "warning", text, next_step, opened.source.id)
         opened.warnings.append(RunWarning(kind, opened.source.id, text))
+
+
+def _key(file: SourceFile) -> tuple[str, str]:
+    """Identify a listed file: a link has the path of another file, a claimed file perhaps the name of a new one."""
+    return file.path, file.name
 
 
 def _is_loaded(handler: FileSource, file: SourceFile, now: float, loaded: Collection[str]) -> bool:

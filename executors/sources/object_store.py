@@ -7,8 +7,10 @@ repeated after a crash.
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
@@ -65,7 +67,15 @@ class ObjectStore(FileSource):
         foreign = {name for name, claim in self._claimed(now) if not self._claims.may_take_over(claim)}
         for entry in self._matching(now):
             if entry.name not in foreign:
-                yield entry.as_file(entry.path)
+                yield self._file(entry)
+
+    def _file(self, entry: Entry) -> SourceFile:
+        """Return an object with a fingerprint: every write gives it another version."""
+        if entry.version is None or self.context.store is None:
+            return entry.as_file(entry.path)
+        identity = [self.context.store.kind, self.context.store.settings, entry.path, entry.version, entry.size]
+        fingerprint = hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()
+        return replace(entry.as_file(entry.path), fingerprint=fingerprint)
 
     def list_claimed(self, now: float) -> tuple[SourceFile, ...]:
         own = [name for name, claim in self._claimed(now) if self._claims.may_take_over(claim)]

@@ -121,6 +121,9 @@ class DatabaseUnits:
     def forgotten(self, hashes: Iterable[str]) -> Mapping[str, int]:
         return load_units.forgotten(self._run.pipeline, hashes)
 
+    def known_hashes(self, fingerprints: Iterable[str]) -> Mapping[str, str]:
+        return load_units.known_hashes(self._run.pipeline_id, fingerprints)
+
     def claim(self, node: str, files_by_hash: Mapping[str, SourceFile]) -> None:
         with _guarded(self._claim):
             load_units.claim_units(self._run, node, files_by_hash, self._claim.attempt)

@@ -52,6 +52,8 @@ class LoadUnit(models.Model):
     name = models.CharField(max_length=1024)
     size = models.BigIntegerField()
     mtime_ns = models.BigIntegerField(null=True)
+    # Identifies the bytes without reading them, if the store guarantees that.
+    fingerprint = models.CharField(max_length=64, blank=True)
     # The number of records, once the file was read.
     rows = models.BigIntegerField(null=True)
     # The line of its first record, if every record is one line.
@@ -84,6 +86,9 @@ class LoadUnit(models.Model):
             models.Index(fields=["pipeline", "-changed_at", "id"], name="unit_of_pipeline"),
             models.Index(fields=["pipeline", "node", "-created_at"], name="unit_of_source"),
             models.Index(fields=["run", "state"], name="unit_of_run"),
+            models.Index(
+                fields=["pipeline", "fingerprint"], name="unit_fingerprint", condition=~models.Q(fingerprint="")
+            ),
             models.Index(fields=["workspace", "sha256"], name="unit_by_bytes"),
         )
 

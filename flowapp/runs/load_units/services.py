@@ -37,14 +37,25 @@ def forgotten(pipeline: Pipeline, hashes: Iterable[str]) -> dict[str, int]:
     return found
 
 
-SEEN = ("name", "mtime_ns", "rows", "first_line", "header_id")
+def known_hashes(pipeline_id: UUID, fingerprints: Iterable[str]) -> dict[str, str]:
+    """Return the SHA-256 of loaded and undone files by their fingerprints."""
+    found: dict[str, str] = {}
+    for batch in in_batches(fingerprints):
+        units = LoadUnit.objects.filter(pipeline_id=pipeline_id, fingerprint__in=batch, state__in=DONE)
+        found |= dict(units.values_list("fingerprint", "sha256"))
+    return found
+
+
+SEEN = ("name", "mtime_ns", "rows", "first_line", "header_id", "fingerprint")
 Headers = Mapping[tuple[tuple[str, str], ...], int]
 
 
 def _seen_of(file: SourceFile, headers: Headers) -> dict[str, object]:
     """Return the fields that may change when the same bytes are seen again."""
     header = headers.get(file.columns) if file.columns else None
-    return dict(zip(SEEN, (file.name, file.mtime_ns, file.records, file.first_line, header), strict=True))
+    return dict(
+        zip(SEEN, (file.name, file.mtime_ns, file.records, file.first_line, header, file.fingerprint), strict=True)
+    )
 
 
 def claim_units(run: Run, node: str, files: Mapping[str, SourceFile], attempt: int) -> None:
@@ -107,7 +118,7 @@ def fail_units(run: Run, node: str, files: Mapping[str, SourceFile], reason: str
 
 def skip_unit(run: Run, node: str, file: SourceFile, sha256: str, reason: str) -> None:
     """Record that bytes were skipped under this name. The name from which they were loaded gets no extra row."""
-    if units_of(run.pipeline_id, [sha256]).filter(name=file.name, state__in=DONE).exists():
+    if units_of(run.pipeline_id, [sha256]).filter(name=file.name, state__in=DONE).update(fingerprint=file.fingerprint):
         return
     skipped = LoadUnit.objects.filter(
         pipeline_id=run.pipeline_id, sha256=sha256, name=file.name, state=UnitState.SKIPPED

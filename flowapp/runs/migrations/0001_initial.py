@@ -271,6 +271,7 @@ class Migration(migrations.Migration):
                 ("name", models.CharField(max_length=1024)),
                 ("size", models.BigIntegerField()),
                 ("mtime_ns", models.BigIntegerField(null=True)),
+                ("fingerprint", models.CharField(blank=True, max_length=64)),
                 ("rows", models.BigIntegerField(null=True)),
                 ("first_line", models.PositiveSmallIntegerField(null=True)),
                 (
@@ -527,6 +528,14 @@ class Migration(migrations.Migration):
         migrations.AddIndex(
             model_name="loadunit",
             index=models.Index(fields=["run", "state"], name="unit_of_run"),
+        ),
+        migrations.AddIndex(
+            model_name="loadunit",
+            index=models.Index(
+                condition=models.Q(("fingerprint", ""), _negated=True),
+                fields=["pipeline", "fingerprint"],
+                name="unit_fingerprint",
+            ),
         ),
         migrations.AddIndex(
             model_name="loadunit",

@@ -79,6 +79,7 @@ class Memory:
     alerts: list[tuple[str, str]] = field(default_factory=list)
     lines: list[str] = field(default_factory=list)
     states: dict[str, str] = field(default_factory=dict)
+    fingerprints: dict[str, str] = field(default_factory=dict)
     skipped: list[tuple[str, str]] = field(default_factory=list)
     forgotten_tokens: dict[str, int] = field(default_factory=dict)
     failed_names: set[str] = field(default_factory=set)
@@ -114,8 +115,17 @@ class Memory:
     def forgotten(self, hashes: Iterable[str]) -> Mapping[str, int]:
         return {h: self.forgotten_tokens[h] for h in hashes if h in self.forgotten_tokens}
 
+    def known_hashes(self, fingerprints: Iterable[str]) -> Mapping[str, str]:
+        wanted = set(fingerprints)
+        return {
+            fingerprint: sha256
+            for sha256, fingerprint in self.fingerprints.items()
+            if fingerprint in wanted and self.states[sha256] in ("committed", "undone")
+        }
+
     def claim(self, node: str, files: Mapping[str, SourceFile]) -> None:
         self.states.update(dict.fromkeys(files, "processing"))
+        self.fingerprints.update({sha256: file.fingerprint for sha256, file in files.items()})
 
     def finish(self, hashes: Iterable[str]) -> None:
         self.states.update(dict.fromkeys(hashes, "committed"))
