@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 import pytest
@@ -44,19 +45,26 @@ OTHERS = [
 ]
 
 KILLED = ["runs/test_killed_after_commit.py", "undos/test_killed_undos.py"]
-FAST = "not slow and not spark"
+FAST = ["-m", "not slow and not spark"]
+
+
+def slow(places: list[str], options: list[str], name: str) -> Any:
+    return pytest.param(places, options, id=name, marks=pytest.mark.slow)
 
 
 @pytest.mark.parametrize(
-    ("places", "which"),
+    ("places", "options"),
     [
         pytest.param(LOAD_UNITS, FAST, id="load units"),
-        pytest.param(OTHERS, FAST, id="others", marks=pytest.mark.slow),
-        pytest.param(KILLED, "", id="killed after commit", marks=pytest.mark.slow),
+        slow(OTHERS, FAST, "others"),
+        # In three sessions, each of which takes some minutes.
+        slow(KILLED, ["-k", "after_the_commit and files"], "files killed after the commit"),
+        slow(KILLED, ["-k", "after_the_commit and table"], "table killed after the commit"),
+        slow(KILLED, ["-k", "not after_the_commit"], "killed otherwise"),
     ],
 )
 @pytest.mark.skipif(os.environ.get("FLOW_TEST_DATABASE_URL", "").startswith("sqlite"), reason="it is SQLite already")
-def test_the_control_plane_works_on_sqlite(tmp_path, server, session_environment, places, which):
+def test_the_control_plane_works_on_sqlite(tmp_path, server, session_environment, places, options):
     user, password = quote(server.user, safe=""), quote(server.password, safe="")
     environment = session_environment | {
         "FLOW_TEST_DATABASE_URL": f"sqlite:///{tmp_path / 'control.db'}",
@@ -64,7 +72,7 @@ def test_the_control_plane_works_on_sqlite(tmp_path, server, session_environment
     }
     python, folders = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"], [FLOWAPP / p for p in places]
     done = subprocess.run(
-        [*python, "-m", which, *map(str, folders)],
+        [*python, *options, *map(str, folders)],
         env=environment,
         cwd=FLOWAPP.parents[1],
         capture_output=True,
