@@ -300,7 +300,7 @@ class DestinationHandler(ABC):
 
     def find_state(self, job: RunJob, target: TargetRun, source: str) -> tuple[int, SourceState] | None:
         """Return the fence token of the last load from a source node, and the state of the source after it. Return None
-        if there is none, or if loads store no states."""
+        if there is none, if the table of that load was replaced by another one, or if loads store no states."""
         return None
 
     @abstractmethod

@@ -157,9 +157,11 @@ def last_load(conn: Conn, tenant: str, pipeline: str, node: str) -> LoadCommit |
 
 
 @translate()
-def last_state(conn: Conn, tenant: str, pipeline: str, node: str, source: str) -> tuple[int, SourceState] | None:
+def last_state(
+    conn: Conn, tenant: str, pipeline: str, node: str, source: str, table: tuple[str, str]
+) -> tuple[int, SourceState] | None:
     """Return the token of the newest load of this node from a source that no restore has undone, and the state of the
-    source after it; None if there is none."""
+    source after it. Return None if there is none, or if a new table of the same name has not the rows of that load."""
     if not exists(conn, META, "load_commits"):
         return None
     with conn.transaction(), conn.cursor(row_factory=dict_row) as cursor:
@@ -169,9 +171,12 @@ def last_state(conn: Conn, tenant: str, pipeline: str, node: str, source: str) -
             " ORDER BY token DESC, committed_at DESC LIMIT 1",
             [tenant, pipeline, node, Jsonb([{"source": source}])],
         ).fetchone()
+        now = table_identity(conn, *table)
     if row is None:
         return None
     commit = commit_of(row)
+    if commit.table.oid != now.oid:
+        return None
     state = next((one.state for one in commit.record.sources if one.source == source), None)
     return (commit.token, state) if state is not None else None
 

@@ -245,7 +245,8 @@ class PostgresDestination(DestinationHandler):
         return meta.last_files(target.connection, *key_of(job, target), source if target.is_united else None)
 
     def find_state(self, job: RunJob, target: TargetRun, source: str) -> tuple[int, SourceState] | None:
-        return meta.last_state(target.connection, *key_of(job, target), source)
+        node = target.path.target
+        return meta.last_state(target.connection, *key_of(job, target), source, (node.schema_, node.table))
 
     def find_loaded_elsewhere(self, job: RunJob, target: TargetRun) -> str | None:
         node = target.path.target
