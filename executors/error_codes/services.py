@@ -17,9 +17,19 @@ CODES = (
         "Choose another field. Times need the form 2024-01-31T08:00:00Z.",
     ),
     ErrorCode(
+        "http_api.more_pages",
+        "The last response of a web service says that there are more pages.",
+        "Set pages to the kind of paging of the service, such as link_header, and check its path.",
+    ),
+    ErrorCode(
         "http_api.next_elsewhere",
-        "A web service names a next page on another server.",
+        "A web service names a next page on another server, or not below the address of the connection.",
         "Use the address of that server as url, or another kind of pages.",
+    ),
+    ErrorCode(
+        "http_api.next_unreadable",
+        "A web service names the next page by a value that is neither a cursor nor a URL.",
+        "Correct pages: its path is that of the cursor or of the URL, such as $.meta.next.",
     ),
     ErrorCode(
         "http_api.no_records",
@@ -30,6 +40,11 @@ CODES = (
         "http_api.not_json",
         "A response is not JSON.",
         "Open the URL with the same parameters and headers, and check what it returns.",
+    ),
+    ErrorCode(
+        "http_api.outside_connection",
+        "The URL is not below the address of the connection, so its secrets would not be sent.",
+        "Choose a connection to the server of this address, or none if the address is public.",
     ),
     ErrorCode(
         "http_api.page_too_large",

@@ -5,13 +5,14 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from datetime import UTC
 from email.utils import parsedate_to_datetime
-
-import httpx
+from urllib.parse import urlsplit
 
 from executors.errors import Terminal, Transient
+from executors.http_api.links import next_link
 from executors.http_api.responses import NotJson, check_json
-from executors.stores.http_client import HttpClient, shown
+from executors.stores.http_client import HttpClient, origin_of, shown
 
 PAGE_BYTES = 32 << 20
 TRIES = 6
@@ -23,11 +24,14 @@ _LATER = frozenset({408, 425, 429, 500, 502, 503, 504})
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A response: its final URL after redirects, its text, which is JSON, and the URL in its Link header."""
+    """A response: its final URL after redirects, its text, which is JSON, the URL in its Link header, and the time of
+    the server's clock in seconds since 1970, if it says so. `is_part` is set if it calls itself a part of the whole."""
 
     url: str
     text: str
     next_link: str | None
+    sent_at: float | None
+    is_part: bool
 
 
 class _LaterError(Exception):
@@ -45,6 +49,10 @@ class ApiClient:
         self._http, self._wait = http, wait
         self._interval = 60 / per_minute if per_minute else 0.0
         self._next = 0.0
+
+    def may_follow(self, first: str, url: str) -> bool:
+        """Return whether a next page may be requested: on the server of the first one, and with the same secrets."""
+        return origin_of(url) == origin_of(first) and (not self._http.base or self._http.is_below(url))
 
     def page(self, url: str) -> Page:
         """Request a page; try again after passing failures. Raises Failure."""
@@ -74,11 +82,22 @@ class ApiClient:
         with self._http.response(url, {"accept": "application/json"}) as response:
             if response.status_code in _LATER:
                 raise _LaterError(f"It returned {response.status_code}", _retry_after(response.headers))
-            if response.status_code == 204:
-                return Page(str(response.url), "[]", None)
-            self._http.require_ok(response, url)
-            body = self._http.body(response, url, PAGE_BYTES)
-            return Page(str(response.url), _text_of(body, url), _next_link(response))
+            if response.status_code != 204:
+                self._http.require_ok(response, url)
+            final = self._http.without_secrets(str(response.url))
+            if urlsplit(url).query and not urlsplit(final).query:
+                raise _lost_parameters(url, final)
+            body = b"null" if response.status_code == 204 else self._http.body(response, url, PAGE_BYTES)
+            link, sent_at = next_link(response.headers.get("link", "")), _time(response.headers.get("date", ""))
+            return Page(final, _text_of(body, url), link, sent_at, is_part=response.status_code == 206)
+
+
+def _lost_parameters(url: str, to: str) -> Terminal:
+    return Terminal(
+        "source.redirect_refused",
+        f"{shown(url)} redirects to {shown(to)} without the parameters, so it would return other records.",
+        hint="Use the address that the server redirects to.",
+    )
 
 
 def _text_of(body: bytes | None, url: str) -> str:
@@ -120,11 +139,14 @@ def _retry_after(headers: Mapping[str, str]) -> float | None:
     written = headers.get("retry-after", "").strip()
     if written.isdecimal() and written.isascii():
         return float(written)
+    at = _time(written)
+    return None if at is None else max(0.0, at - time.time())
+
+
+def _time(written: str) -> float | None:
+    """Return the time in a header. One without a zone is of UTC."""
     try:
-        return max(0.0, parsedate_to_datetime(written).timestamp() - time.time())
-    except ValueError:
+        found = parsedate_to_datetime(written)
+        return (found.replace(tzinfo=UTC) if found.tzinfo is None else found).timestamp()
+    except (ValueError, OverflowError):
         return None
-
-
-def _next_link(response: httpx.Response) -> str | None:
-    return response.links.get("next", {}).get("url")

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import urljoin
 
+from executors.errors import Terminal
 from executors.http_api.client import Page
-from executors.http_api.responses import scalar_at
+from executors.http_api.responses import next_at
+from executors.stores.http_client import resolved, shown
 from ir.connectors.http_api import Cursor, LinkHeader, NextUrl, Offset, PageNumber
 from ir.json_paths import parse_json_path
 
@@ -50,18 +51,42 @@ def _by_offset(pages: Offset, progress: Progress) -> Next:
 
 
 def _by_cursor(pages: Cursor, progress: Progress) -> Next:
-    cursor = scalar_at(progress.page.text, parse_json_path(pages.path))
+    cursor = _named(pages.path, progress.page)
     return {pages.parameter: cursor} if cursor else None
 
 
 def _by_url(pages: NextUrl, progress: Progress) -> Next:
-    found = scalar_at(progress.page.text, parse_json_path(pages.path))
-    return urljoin(progress.page.url, found) if found else None
+    found = _named(pages.path, progress.page)
+    return _address(progress.page, found, pages.path) if found else None
 
 
 def _by_link(pages: LinkHeader, progress: Progress) -> Next:
     link = progress.page.next_link
-    return urljoin(progress.page.url, link) if link else None
+    return _address(progress.page, link, "the Link header") if link else None
+
+
+def _named(path: str, page: Page) -> str | None:
+    try:
+        return next_at(page.text, parse_json_path(path))
+    except UnicodeEncodeError:
+        raise _unreadable(page, path, "an incomplete surrogate pair") from None
+    except ValueError as error:
+        raise _unreadable(page, path, str(error)) from None
+
+
+def _address(page: Page, named: str, place: str) -> str:
+    found = resolved(page.url, named)
+    if found is None:
+        raise _unreadable(page, place, "something that is not a URL")
+    return found
+
+
+def _unreadable(page: Page, place: str, why: str) -> Terminal:
+    return Terminal(
+        "http_api.next_unreadable",
+        f"A response of {shown(page.url)} has {why} at {place}, so the next page is unknown.",
+        hint="Correct pages: its path is that of the cursor or of the URL, such as $.meta.next.",
+    )
 
 
 _NEXT: dict[type, Callable[[Any, Progress], Next]] = {

@@ -10,6 +10,7 @@ from typing import Any
 
 from ir.json_paths import Step
 
+_KINDS = {"{": "object", "[": "array", "t": "true"}
 _SPACE = re.compile(r"[ \t\n\r]*")
 _BREAK = re.compile(r"[\n\r]")
 
@@ -58,6 +59,20 @@ def scalar_at(text: str, path: Sequence[Step]) -> str | None:
     if not found or found[0] in "{[ntf":
         return None
     return str(json.loads(found)) if found[0] == '"' else found
+
+
+def next_at(text: str, path: Sequence[Step]) -> str | None:
+    """Return what names the next page as text; None if there is none: null, false, empty, or no such value. Raises
+    ValueError for another kind of value, which is probably at another path than it should."""
+    found = value_at(text, path)
+    if found is None or found in ("null", "false"):
+        return None
+    if found[0] in "{[t":
+        raise ValueError(f"a JSON {_KINDS[found[0]]} instead of a text or a number")
+    named = scalar_at(text, path)
+    if named is not None:
+        named.encode()
+    return named or None
 
 
 def records_of(value: str) -> Iterator[str]:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+import time
 from datetime import UTC, datetime, timedelta
-from decimal import Decimal
+from decimal import Decimal, localcontext
 from typing import Any
 
 from executors.errors import InvalidContent
@@ -16,37 +17,66 @@ from ir.watermarks import Lag, parse_lag
 
 MOST_SEEN = 2_000
 """The number of records that are remembered. If more are near the highest value, the others load again."""
+AHEAD = CLOCKS = timedelta(minutes=5)
+"""How much later than the clock a time may be without a warning, and how far clocks of one service may differ."""
 _NUMBER = re.compile(r"-?[0-9]{1,30}(\.[0-9]{1,30})?")
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
-_MINUTE, _ONE = timedelta(minutes=1), Decimal(1)
+_ZONE = r"(?P<zone>[Zz]|[+-][0-9]{2}:?[0-9]{2})?"
+_TIME = re.compile(_DATE.pattern + r"[Tt ][0-9]{2}:[0-9]{2}(:[0-9]{2}([.,](?P<digits>[0-9]+))?)?" + _ZONE)
+_MINUTE, _DAY, _ONE = timedelta(minutes=1), timedelta(days=1), Decimal(1)
+Value = Decimal | datetime
 
 
 class Since:
     """The progress of an incremental source. `state` is that of the last load, None for the first one.
 
-    A time after `now` does not raise the highest value, because a record dated 2099 would leave out all later ones;
-    `ahead` counts such records.
+    A time after `now`, when fetching begins, does not raise the highest value: a record dated 2099 would leave out all
+    later ones, and so would a record that changes while pages are read, because others may have changed before it on
+    pages that were read before. `ahead` counts the records that are later than the clock when they arrive. If pages
+    `shift`, a record that changes may move others to a page that was read before.
     """
 
-    def __init__(self, incremental: Incremental, node: str, state: str | None, now: datetime | None = None) -> None:
+    def __init__(
+        self,
+        incremental: Incremental,
+        node: str,
+        state: str | None,
+        now: datetime | None = None,
+        *,
+        shift: bool = False,
+    ) -> None:
         before: dict[str, Any] = json.loads(state) if state is not None else {"value": None, "seen": []}
         self.value: str | None = before["value"]
+        self._high = _parse(self.value) if self.value is not None else None
         self._incremental, self._node, self._now = incremental, node, now or datetime.now(UTC)
         self._known, self.ahead = frozenset[str](before["seen"]), 0
         self._near: dict[str, Any] = {}
+        self._began, self._shift = time.monotonic(), shift
+        self._last: Any = None
+        self._is_ordered, self._changed_at = True, datetime.max.replace(tzinfo=UTC)
+        self._pages: list[tuple[float | None, str | None]] = []
 
     @property
     def parameter(self) -> str | None:
         """The lowest value to ask for; None for all records."""
-        return self._lowest() if self.value is not None else self._incremental.start
+        return self._lowest(self.value)[1] if self.value is not None else self._incremental.start
 
     @property
     def state(self) -> str | None:
         """The state after all records were added."""
-        if self.value is None:
+        value = self._safe()
+        if value is None:
             return None
         self._forget_distant()
-        return json.dumps({"value": self.value, "seen": sorted(self._near)})
+        return json.dumps({"value": value, "seen": sorted(self._near)})
+
+    def begin_page(self, sent_at: float | None) -> None:
+        """Begin with the records of a page. `sent_at` is the time of the server's clock, in seconds since 1970. A clock
+        that is more than a day behind is not set."""
+        if sent_at is not None and not self._pages:
+            at = datetime.fromtimestamp(sent_at, UTC)
+            self._now = min(self._now, at) if self._now - at < _DAY else self._now
+        self._pages.append((sent_at, self.value))
 
     def add(self, record: str, number: int) -> bool:
         """Add a record. Return whether it is new: the last load had the same record if it is not. Raises InvalidContent
@@ -54,18 +84,39 @@ class Since:
         text = scalar_at(record, (self._incremental.field,)) if record.startswith("{") else None
         if not text:
             return True
-        value = self._parsed(text, number)
+        value: Any = self._parsed(text, number)
         known = hashlib.sha256(record.encode()).hexdigest()[:24]
+        self._is_ordered = self._is_ordered and (self._last is None or value >= self._last)
+        self._last = value
         if isinstance(value, datetime) and value > self._now:
-            self.ahead += 1
-        elif self.value is None or value > self._parsed(self.value, number):  # type: ignore[operator]  # the same kind
-            self.value = text
+            self._add_later(value)
+        elif self._high is None or value > self._high:
+            self.value, self._high = text, value
         self._remember(known, value)
         return known not in self._known
 
-    def _parsed(self, text: str, number: int) -> Decimal | datetime:
-        found, high = _parse(text), _parse(self.value) if self.value is not None else None
-        if found is None or (high is not None and type(found) is not type(high)):
+    def _add_later(self, value: datetime) -> None:
+        self._changed_at = min(self._changed_at, value)
+        elapsed = timedelta(seconds=time.monotonic() - self._began)
+        self.ahead += value - AHEAD - elapsed > self._now
+
+    def _safe(self) -> str | None:
+        """Return the value below which no record can be missing. Records that change while pages are read are found
+        by the next load if all of them get higher values than this."""
+        if len(self._pages) < 2 or self.value is None:
+            return self.value
+        if not self._is_ordered:
+            # Only times of a clock show which records changed meanwhile. All other values that are as high as
+            # those of the first page may have been given afterwards.
+            return self.value if _is_of_a_clock(self.value) else self._pages[1][1]
+        if self._shift:
+            moved = self._changed_at.timestamp() - CLOCKS.total_seconds()
+            return next((high for at, high in self._pages[1:] if at is None or at >= moved), self.value)
+        return self.value
+
+    def _parsed(self, text: str, number: int) -> Value:
+        found, other = _parse(text), self._last if self._high is None else self._high
+        if found is None or (other is not None and type(found) is not type(other)):
             raise InvalidContent(
                 "http_api.field_unreadable",
                 f"{self._incremental.field!r} of record {number:,} is not a number or a time that can be compared with "
@@ -75,26 +126,36 @@ class Since:
             )
         return found
 
-    def _remember(self, known: str, value: Decimal | datetime) -> None:
+    def _remember(self, known: str, value: Value) -> None:
         self._near[known] = value
         if len(self._near) > 2 * MOST_SEEN:
             self._forget_distant()
 
     def _forget_distant(self) -> None:
         """Forget the records below the lowest value that the next load asks for."""
+        near = self._near
         if self.value is not None:
-            lowest = _parse(self._lowest())
-            near = {known: value for known, value in self._near.items() if value >= lowest}
-            self._near = dict(sorted(near.items(), key=lambda item: item[1])[-MOST_SEEN:])
+            lowest: Any = self._lowest(self.value)[0]
+            near = {known: value for known, value in near.items() if value >= lowest}
+        self._near = dict(sorted(near.items(), key=lambda item: item[1])[-MOST_SEEN:])
 
-    def _lowest(self) -> str:
-        """Return the highest value less the overlap, in the same form."""
-        value = str(self.value)
+    def _lowest(self, value: str) -> tuple[Value, str]:
+        """Return a value less the overlap, and its text in the same form."""
         parsed, overlap = _parse(value), self._incremental.overlap
         lag = parse_lag(overlap) if overlap is not None else None
         if isinstance(parsed, Decimal):
-            return f"{parsed - (lag if isinstance(lag, Decimal) else _ONE):f}"
-        return _earlier(value, _duration(lag))
+            with localcontext() as context:
+                context.prec = 100
+                lowest = parsed - (lag if isinstance(lag, Decimal) else _ONE)
+            return lowest, f"{lowest:f}"
+        if parsed is None:
+            raise AssertionError("only values that can be read are stored")
+        try:
+            earlier = parsed - _duration(lag)
+        except OverflowError:
+            earlier = datetime.min.replace(tzinfo=parsed.tzinfo)
+        text = _written(earlier, value)
+        return _parse(text) or earlier, text
 
 
 def _duration(overlap: Lag | None) -> timedelta:
@@ -104,22 +165,31 @@ def _duration(overlap: Lag | None) -> timedelta:
     return _MINUTE if overlap is None else overlap
 
 
-def _earlier(value: str, overlap: timedelta) -> str:
-    if _DATE.fullmatch(value):
-        return (datetime.fromisoformat(value) - overlap).date().isoformat()
-    separator = "T" if "T" in value else " "
-    digits = re.search(r"\.([0-9]+)", value)
-    precision = "seconds" if digits is None else "milliseconds" if len(digits[1]) <= 3 else "microseconds"
-    written = (datetime.fromisoformat(value) - overlap).isoformat(separator, precision)
-    return written.replace("+00:00", "Z") if value.endswith("Z") else written
+def _written(at: datetime, like: str) -> str:
+    """Return a time in the form of another one."""
+    if _DATE.fullmatch(like):
+        return at.date().isoformat()
+    form = _TIME.fullmatch(like)
+    digits, zone = (form["digits"], form["zone"]) if form else (None, None)
+    precision = "seconds" if digits is None else "milliseconds" if len(digits) <= 3 else "microseconds"
+    written = (at if zone else at.replace(tzinfo=None)).isoformat("T" if "t" in like.lower() else " ", precision)
+    return written.replace("+00:00", "Z") if zone in ("Z", "z") else written
 
 
-def _parse(text: str) -> Decimal | datetime | None:
+def _parse(text: str) -> Value | None:
     """Return a number or a time. A time without a zone is one of UTC."""
     if _NUMBER.fullmatch(text):
         return Decimal(text)
+    if not (_DATE.fullmatch(text) or _TIME.fullmatch(text)):
+        return None
     try:
-        found = datetime.fromisoformat(text)
+        found = datetime.fromisoformat(text.upper())
     except ValueError:
         return None
     return found.replace(tzinfo=UTC) if found.tzinfo is None else found
+
+
+def _is_of_a_clock(text: str) -> bool:
+    """Return whether a value can be compared with a clock: a time with its zone, or a day, which is long enough."""
+    form = _TIME.fullmatch(text)
+    return bool(form["zone"]) if form else _DATE.fullmatch(text) is not None

@@ -5,20 +5,21 @@ from __future__ import annotations
 import hashlib
 import json
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from urllib.parse import urlencode
 
-from executors.errors import Terminal, Transient, of_node
+from executors.errors import Terminal, of_node
 from executors.http_api.client import ApiClient, Page
 from executors.http_api.paging import Progress, first_parameters, next_page
-from executors.http_api.responses import records_of, scalar_at, value_at
+from executors.http_api.responses import records_of, value_at
 from executors.http_api.since import Since
+from executors.http_api.totals import Total
 from executors.report import RunWarning
 from executors.sources.base import SourceContext
 from executors.sources.spooled import Fetched, Spool, SpooledSource
-from executors.stores.http_client import NO_CONNECTION, HttpClient, origin_of, shown
+from executors.stores.http_client import NO_CONNECTION, HttpClient, shown
 from ir.connectors import config_of
-from ir.connectors.http_api import HttpApiConfig
+from ir.connectors.http_api import HttpApiConfig, LinkHeader, Offset, PageNumber
 from ir.json_paths import parse_json_path
 from ir.nodes import Source
 from ir.words import counted
@@ -33,6 +34,7 @@ class HttpApi(SpooledSource):
     def __init__(self, source: Source, context: SourceContext) -> None:
         super().__init__(source, context)
         self._config = config_of(source, HttpApiConfig)
+        self._connection = source.connection
         self._records = parse_json_path(self._config.records)
         self._ahead = 0
 
@@ -45,7 +47,9 @@ class HttpApi(SpooledSource):
         incremental = self._config.incremental
         if incremental is None:
             return ""
-        settings = [self._config.url, self._config.parameters, incremental.parameter, incremental.field]
+        config = self._config
+        settings = [config.url, config.parameters, config.records, self._connection, incremental.parameter]
+        settings += [incremental.field, incremental.start]
         return hashlib.sha256(json.dumps(settings).encode()).hexdigest()
 
     @property
@@ -65,55 +69,65 @@ class HttpApi(SpooledSource):
 
     def _fetch(self, state: str | None, spool: Spool) -> Fetched:
         incremental = self._config.incremental
-        since = Since(incremental, self.node, state) if incremental is not None else None
-        count, total = 0, None
+        shift = isinstance(self._config.pages, PageNumber | Offset)
+        since = Since(incremental, self.node, state, shift=shift) if incremental is not None else None
+        count, total = 0, Total(self._config.total, self.name)
         for page, records in self._pages(since):
-            total = self._total(page)
+            total.add(page, has_records=bool(records))
+            if since is not None:
+                since.begin_page(page.sent_at)
             for record in records:
                 count += 1
                 if since is None or since.add(record, count):
                     spool.write(record)
             if spool.is_full:
                 return Fetched()
-        self._require_total(total, count)
+        total.require(count)
         self._ahead = since.ahead if since is not None else 0
         return Fetched(since.state if since is not None else None)
-
-    def _total(self, page: Page) -> str | None:
-        return scalar_at(page.text, parse_json_path(self._config.total)) if self._config.total is not None else None
-
-    def _require_total(self, total: str | None, rows: int) -> None:
-        if self._config.total is not None and total != str(rows):
-            raise Transient(
-                "http_api.count_differs",
-                f"{self.name} returned {counted(rows, 'record')}, but {total or 'no number'} at {self._config.total}.",
-                hint="Records may have changed between two pages: run the pipeline again. If the number always "
-                "differs, check pages and total.",
-            )
 
     # --- pages ------------------------------------------------------------------------------------------------
 
     def _pages(self, since: Since | None) -> Iterator[tuple[Page, list[str]]]:
         """Yield all pages with their records; for a preview, those within its time. Raises Terminal if the pages do not
         end."""
-        client = ApiClient(HttpClient(self.context.store or NO_CONNECTION), self._config.requests_per_minute, self.wait)
+        client = self._client()
         deadline = time.monotonic() + (self.context.most_seconds or float("inf"))
         fixed = {**(self._config.parameters or {}), **self._since(since)}
         url: str | None = self._url({**fixed, **first_parameters(self._config.pages)})
-        seen, read, before = set[str](), 0, ""
+        seen, read, before = set[bytes](), 0, ""
         while url is not None:
             page = client.page(url)
-            seen.add(url)
-            records = list(records_of(self._value(page)))
-            if records and page.text == before:
+            seen.add(_digest(url))
+            value = self._value(page)
+            records = list(records_of(value))
+            if records and (page.text == before if self._names_pages else value == before):
                 raise self._endless(len(seen))
             yield page, records
             if self.context.limit is not None and time.monotonic() > deadline:
                 return
-            read, before = read + len(records), page.text
+            read, before = read + len(records), page.text if self._names_pages else value
             following = next_page(self._config.pages, Progress(page, len(seen), read, len(records)))
             url = following if following is None or isinstance(following, str) else self._url({**fixed, **following})
-            self._require_new(url, seen)
+            self._require_new(client, url, seen)
+            if url is None:
+                self._require_last(page)
+
+    @property
+    def _names_pages(self) -> bool:
+        """Return whether each response names the next page. Otherwise the same records again are the same page again,
+        whatever else the response contains."""
+        return not isinstance(self._config.pages, PageNumber | Offset)
+
+    def _client(self) -> ApiClient:
+        http = HttpClient(self.context.store or NO_CONNECTION)
+        if http.base and not http.is_below(self._config.url):
+            raise Terminal(
+                "http_api.outside_connection",
+                f"{self.name} is not below {shown(http.base)}, so the secrets of the connection would not be sent.",
+                hint="Choose a connection to the server of this address, or none if the address is public.",
+            )
+        return ApiClient(http, self._config.requests_per_minute, self.wait)
 
     def _since(self, since: Since | None) -> dict[str, str]:
         if since is None or since.parameter is None or self._config.incremental is None:
@@ -124,11 +138,11 @@ class HttpApi(SpooledSource):
         return f"{self._config.url}?{urlencode(parameters)}" if parameters else self._config.url
 
     def _value(self, page: Page) -> str:
-        """Return the text of the list of records."""
-        found = value_at(page.text, self._records)
+        """Return the text of the list of records, or of the only record."""
+        found = "null" if page.text.strip() == "null" else value_at(page.text, self._records)
         if found == "null":
             return "[]"
-        if found is None or found[0] not in "[{":
+        if found is None or found[0] not in "[{" or (found[0] == "{" and self._needs_list):
             raise Terminal(
                 "http_api.no_records",
                 f"A response of {self.name} has no list of records at {self._config.records}.",
@@ -136,15 +150,38 @@ class HttpApi(SpooledSource):
             )
         return found
 
-    def _require_new(self, url: str | None, seen: set[str]) -> None:
-        if url in seen or len(seen) >= MOST_PAGES:
+    @property
+    def _needs_list(self) -> bool:
+        """Return whether the response itself must be a list. An object there that is one of several responses is
+        probably the message of an error."""
+        several = self._config.pages is not None or self._config.incremental is not None
+        return not self._records and several
+
+    def _require_new(self, client: ApiClient, url: str | None, seen: Set[bytes]) -> None:
+        if url is None:
+            return
+        if _digest(url) in seen or len(seen) >= MOST_PAGES:
             raise self._endless(len(seen))
-        if url is not None and origin_of(url) != origin_of(self._config.url):
+        if not client.may_follow(self._config.url, url):
             raise Terminal(
                 "http_api.next_elsewhere",
-                f"{self.name} names a next page on another server, so it was not requested.",
+                f"{self.name} names a next page that is on another server, or not below the address of the connection, "
+                "so it was not requested.",
                 hint="Use the address of that server as url, or another kind of pages.",
             )
+
+    def _require_last(self, page: Page) -> None:
+        """Raise Terminal if the response says that more pages follow, although none would be requested."""
+        if not self._names_pages or not (page.is_part or page.next_link):
+            return
+        if isinstance(self._config.pages, LinkHeader) or (page.is_part and self._config.pages is not None):
+            return
+        why = "calls itself a part (206)" if page.is_part else "names a next page in its Link header"
+        raise Terminal(
+            "http_api.more_pages",
+            f"The last response of {self.name} {why}, so records would be missing.",
+            hint="Set pages to the kind of paging of the service, such as link_header, and check its path.",
+        )
 
     def _endless(self, pages: int) -> Terminal:
         return Terminal(
@@ -152,3 +189,8 @@ class HttpApi(SpooledSource):
             f"{self.name} returned a page again after {counted(pages, 'page')}, or has more than {MOST_PAGES:,}.",
             hint="Check pages: a service that does not know the parameter returns the first page again and again.",
         )
+
+
+def _digest(url: str) -> bytes:
+    """Return what is remembered of an address: cursors may be long, and pages many."""
+    return hashlib.sha256(url.encode()).digest()

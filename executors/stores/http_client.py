@@ -37,6 +37,7 @@ _OWN_HEADERS = frozenset(
     {"accept-encoding", "connection", "content-length", "host", "if-match", "if-range", "range", "transfer-encoding"}
 )
 _HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}")
+_USER = re.compile(r"//[^/]*@")
 _PORTS = frozenset(range(1, 65536))
 PUBLIC = Policy(allowed_ports=_PORTS)
 _ANY = (ip_network("0.0.0.0/0"), ip_network("::/0"))
@@ -69,11 +70,26 @@ class HttpClient:
                 if response.status_code not in _REDIRECTS:
                     yield response
                     return
-                to = urljoin(at, response.headers.get("location", ""))
+                to = resolved(at, response.headers.get("location", ""))
+            if to is None:
+                raise _redirected(f"{shown(url)} leads to something that is not an address.")
             if urlsplit(at).scheme == "https" and urlsplit(to).scheme != "https":
                 raise _redirected(f"{shown(url)} leads from https to another protocol.")
             at = to
         raise _redirected(f"{shown(url)} redirects more than {MOST_REDIRECTS} times.")
+
+    def is_below(self, url: str) -> bool:
+        """Return whether an address is that of the connection, or below it."""
+        if not self.base or origin_of(url) != origin_of(self.base) or has_dots(url):
+            return False
+        return url.startswith(self.base) or url.partition("?")[0] == self.base.removesuffix("/")
+
+    def without_secrets(self, url: str) -> str:
+        """Return an address without the secret parameters that were added to it."""
+        parts = urlsplit(url)
+        given = parse_qsl(parts.query, keep_blank_values=True)
+        others = [(name, value) for name, value in given if self._parameters.get(name) != value]
+        return url if others == given else parts._replace(query=urlencode(others)).geturl()
 
     def body(self, response: httpx.Response, url: str, most: int) -> bytes | None:
         """Return the body; None if it is longer than `most` bytes."""
@@ -123,8 +139,10 @@ class HttpClient:
         is_own = bool(self.base) and origin_of(url) == origin_of(self.base)
         client = self._own_client if is_own else self._public_client
         sent = {"accept-encoding": "identity", "user-agent": "Flow", **headers}
-        if is_own and url.startswith(self.base) and not has_dots(url):
+        if self.is_below(url):
             sent, url = {**self._secrets, **sent}, _with_parameters(url, self._parameters)
+        elif self.without_secrets(url) != url:
+            raise _redirected(f"{shown(url)} would get a secret parameter, but is not below {self.base}.")
         request = client.build_request("GET", url, headers=sent)
         try:
             response = client.send(request, stream=True)
@@ -177,8 +195,19 @@ class HttpClient:
 
 
 def shown(url: str) -> str:
-    """Return an address for messages, without its query, which may be secret."""
-    return unquote(url.partition("?")[0])
+    """Return an address for messages, without its user and its query, which may be secret."""
+    return unquote(_USER.sub("//", url.partition("?")[0], count=1))
+
+
+def resolved(base: str, to: str) -> str | None:
+    """Return the address that a server names in a response of `base`; None if it is not an address."""
+    try:
+        found = urljoin(base, to).partition("#")[0]
+        origin_of(found)
+        found.encode()
+    except ValueError:
+        return None
+    return found
 
 
 def _secret_headers(connection: StoreConnection) -> dict[str, str]:

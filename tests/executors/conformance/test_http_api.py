@@ -133,15 +133,31 @@ def test_load_again_and_a_new_table_read_everything(world: World, service: Servi
     world.run(made)
     assert asked(service) == [None, None, "2024-01-09T23:59:00Z", None]
     assert world.sql("select count(*) from t") == [(10,)]
+    world.sql("alter table t rename to renamed; create table t (like renamed including all)")
+    world.run(made)
+    assert asked(service) == [None]
+    assert world.sql("select count(*) from t") == [(10,)]
 
 
 @pytest.mark.slow
-def test_changed_settings_read_everything(world: World, service: Service) -> None:
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"parameters": {"limit": "2"}},
+        {"records": "$['data']"},
+        {"incremental": {**SINCE, "start": "2023"}},
+        {"connection": "second"},
+    ],
+    ids=lambda changed: next(iter(changed)),
+)
+def test_changed_settings_read_everything(world: World, service: Service, changed: dict[str, Any]) -> None:
     made = document(world, service)
     world.run(made)
-    made["nodes"][0]["config"]["parameters"] = {"limit": "2"}
-    world.run(made)
-    assert asked(service) == [None, None]
+    world.stores["second"] = service.connection()
+    made["nodes"][0]["connection"] = changed.get("connection", "service")
+    made["nodes"][0]["config"] |= {name: value for name, value in changed.items() if name != "connection"}
+    report = world.run(made)
+    assert target_of(report).rows_read == 10
 
 
 @pytest.mark.slow

@@ -50,7 +50,9 @@ def test_a_later_time_than_now_does_not_count() -> None:
     assert (found.value, found.ahead) == ("2024-05-01", 1)
 
 
-@pytest.mark.parametrize("values", [['"soon"'], ["5", '"2024-01-01"'], ['"01/02/2024"']])
+@pytest.mark.parametrize(
+    "values", [['"soon"'], ["5", '"2024-01-01"'], ['"01/02/2024"'], ['"2024-W01-1"'], ['"2099-01-01"', "5"]]
+)
 def test_values_that_cannot_be_compared_are_refused(values: list[str]) -> None:
     with pytest.raises(InvalidContent) as refused:
         since(*values)
@@ -67,12 +69,69 @@ def test_values_that_cannot_be_compared_are_refused(values: list[str]) -> None:
         ("1000", None, "999"),
         ("1000.5", 0, "1000.5"),
         ("123456789012345678", 10, "123456789012345668"),
+        ("123456789012345678901234567890", None, "123456789012345678901234567889"),
+        ('"0001-01-01T00:00:00Z"', None, "0001-01-01T00:00:00Z"),
+        ('"2024-03-01"', 1e300, "0001-01-01"),
+        ('"2024-03-01t00:00:00,123456789z"', None, "2024-02-29T23:59:00.123456Z"),
     ],
 )
 def test_the_next_load_asks_for_the_overlap_too(value: str, overlap: Any, expected: str) -> None:
     given = {} if overlap is None else {"overlap": overlap}
     state = since(value, **given).state
     assert since(state=state, **given).parameter == expected
+
+
+# --- records that change while pages are read ---------------------------------------------------------------------
+
+
+def paged(*pages: list[str], shift: bool = False) -> str | None:
+    """Return the value after pages of values, which the server sends at 1:00, 2:00, … of the day before NOW."""
+    made = Since(Incremental(parameter="since", field="at"), "src", None, NOW, shift=shift)
+    for hour, values in enumerate(pages, start=1):
+        made.begin_page(datetime(2024, 5, 31, hour, tzinfo=UTC).timestamp())
+        for value in values:
+            made.add(record(value, hour), 1)
+    state = made.state
+    return json.loads(state)["value"] if state is not None else None
+
+
+@pytest.mark.parametrize(
+    ("pages", "expected"),
+    [
+        ([["1", "2"], ["3", "4"]], "4"),  # a later change is behind
+        ([["4", "3"], ["2", "1"]], "4"),  # and here it is before the first page
+        ([["1", "4"], ["9", "2"]], "4"),  # here 5 to 8 may have been given on the first page
+        ([["9", "2"]], "9"),
+        ([['"2024-05-01 09:00:00"'], ['"2024-05-02 09:00:00"', '"2024-05-01 10:00:00"']], "2024-05-01 09:00:00"),
+        ([['"2024-05-01T09:00:00Z"'], ['"2024-05-02T09:00:00Z"', '"2024-05-01T10:00:00Z"']], "2024-05-02T09:00:00Z"),
+        ([['"2024-05-01"'], ['"2024-05-03"', '"2024-05-02"']], "2024-05-03"),
+    ],
+)
+def test_no_change_is_lost_that_happens_on_a_page_that_was_read(pages: list[list[str]], expected: str) -> None:
+    assert paged(*pages) == expected
+
+
+def test_a_clock_of_the_service_that_is_behind_counts() -> None:
+    """The record changes when the second page is read, and so may one of the first page have a minute before."""
+    pages = [['"2024-05-30T00:00:00Z"', '"2024-05-31T01:20:00Z"'], ['"2024-05-29T00:00:00Z"']]
+    assert paged(*pages) == "2024-05-30T00:00:00Z"
+
+
+def test_a_change_that_moves_records_to_earlier_pages_begins_there_again() -> None:
+    """The record of 02:30 moves behind the others. One of the third page may have moved to the second one."""
+    pages = [
+        ['"2024-05-01T00:00:00Z"'],
+        ['"2024-05-02T00:00:00Z"'],
+        ['"2024-05-04T00:00:00Z"', '"2024-05-31T02:30:00Z"'],
+    ]
+    assert paged(*pages) == "2024-05-04T00:00:00Z"
+    assert paged(*pages, shift=True) == "2024-05-02T00:00:00Z"
+    assert paged(*pages[:2], ['"2024-05-04T00:00:00Z"'], shift=True) == "2024-05-04T00:00:00Z"
+
+
+def test_only_times_far_from_the_clock_are_ahead() -> None:
+    assert since('"2024-06-01T00:04:00Z"').ahead == 0
+    assert since('"2024-06-01T00:06:00Z"').ahead == 1
 
 
 def test_the_first_load_asks_for_the_start() -> None:
@@ -95,3 +154,4 @@ def test_records_that_arrived_again_are_still_known_to_the_load_after() -> None:
 def test_the_state_stays_small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "MOST_SEEN", 3)
     assert len(json.loads(since(*["5"] * 100).state or "")["seen"]) == 3
+    assert len(since(*['"2099-01-01"'] * 100)._near) <= 7

@@ -15,8 +15,9 @@ from executors.model import SourceState, StoreConnection
 from executors.reading import Reading
 from executors.sources.base import Claimant, RowLimit, SourceContext
 from executors.sources.http_api import HttpApi
+from executors.stores.http_client import shown
 from ir.nodes import Source
-from tests.connectors.http_api.service import Service, serving
+from tests.connectors.http_api.service import Reply, Service, serving
 
 PAGES = {
     "page": {"type": "page"},
@@ -146,6 +147,33 @@ def test_private_addresses_need_a_connection(service: Service, fetch: Callable[.
     assert service.requests == []
 
 
+def test_a_connection_to_the_very_address_sends_its_secrets(service: Service, fetch: Callable[..., Reading]) -> None:
+    service.token = "s3cret"
+    settings = {"url": f"{service.url}all", "user": ""}
+    assert fetch("all", connection=StoreConnection("service", "http", settings, {"token": "s3cret"})).records == 10
+
+
+def test_an_address_outside_the_connection_is_refused(service: Service, fetch: Callable[..., Reading]) -> None:
+    """Without its secrets the service may return other records."""
+    other = StoreConnection("service", "http", {"url": f"{service.url}next", "user": ""}, {"token": "s3cret"})
+    assert code_of(lambda: fetch("all", connection=other)) == "http_api.outside_connection"
+    service.replies.append((200, {}, '{"data": [{"id": 1}], "next": "/v2/next"}'))
+    assert code_of(lambda: fetch("next", connection=other)) == "http_api.next_elsewhere"
+    assert [path for path, _ in service.requests] == ["/v1/next"]
+
+
+def test_a_secret_in_a_redirect_is_not_sent_elsewhere(service: Service, fetch: Callable[..., Reading]) -> None:
+    secret = service.connection(parameters="api_key=s3cret")
+    for to in ("http://localhost:1/", "/elsewhere/"):
+        service.replies.append((302, {"Location": f"{to}?api_key=s3cret"}, ""))
+        assert code_of(lambda: fetch("all", connection=secret)) == "source.redirect_refused"
+    assert [path for path, _ in service.requests] == ["/v1/all"] * 2
+
+
+def test_messages_repeat_no_user_of_an_address() -> None:
+    assert shown("http://flow:s3cret@127.0.0.1/a?b=1") == "http://127.0.0.1/a"
+
+
 # --- since the last load ------------------------------------------------------------------------------------------
 
 
@@ -245,6 +273,63 @@ def test_other_responses_are_refused(service: Service, fetch: Callable[..., Read
     assert code_of(lambda: fetch("next")) == code
 
 
+@pytest.mark.parametrize("value", ['{"x": 1}', "[1]", "true", '"\\ud800"'])
+@pytest.mark.parametrize("style", ["cursor", "next"])
+def test_a_next_page_that_cannot_be_read_is_not_the_end(
+    service: Service, fetch: Callable[..., Reading], style: str, value: str
+) -> None:
+    body = f'{{"data": [{{"id": 1}}], "meta": {{"next": {value}}}, "next": {value}}}'
+    service.replies.append((200, {}, body))
+    assert code_of(lambda: fetch(style)) == "http_api.next_unreadable"
+
+
+@pytest.mark.parametrize("url", ["http://[bad", "http://x:99999/"])
+def test_an_address_that_is_none_is_refused(service: Service, fetch: Callable[..., Reading], url: str) -> None:
+    service.replies.append((200, {}, json.dumps({"data": [{"id": 1}], "next": url})))
+    assert code_of(lambda: fetch("next")) == "http_api.next_unreadable"
+    service.replies.append((302, {"Location": url}, ""))
+    assert code_of(lambda: fetch("next")) == "source.redirect_refused"
+
+
+def test_a_redirect_that_drops_the_parameters_is_refused(service: Service, fetch: Callable[..., Reading]) -> None:
+    """It would return records that were not asked for."""
+    service.replies.append((301, {"Location": "all"}, ""))
+    assert code_of(lambda: fetch("all", parameters={"status": "paid"})) == "source.redirect_refused"
+    service.replies.append((301, {"Location": "all?status=paid"}, ""))
+    secret = service.connection(parameters="api_key=s3cret")
+    assert fetch("all", parameters={"status": "paid"}, connection=secret).records == 10
+
+
+@pytest.mark.parametrize(
+    ("style", "reply"),
+    [
+        ("all", (200, {"Link": '</v1/all?page=2>; rel="next"'}, '[{"id": 1}]')),
+        ("cursor", (200, {"Link": '</v1/all?page=2>; rel="next"'}, '{"data": [{"id": 1}]}')),
+        ("all", (206, {"Content-Range": "0-0/5"}, '[{"id": 1}]')),
+    ],
+)
+def test_pages_that_nobody_would_ask_for_are_reported(
+    service: Service, fetch: Callable[..., Reading], style: str, reply: Reply
+) -> None:
+    service.replies.append(reply)
+    assert code_of(lambda: fetch(style)) == "http_api.more_pages"
+
+
+def test_an_object_instead_of_the_list_is_a_record_only_if_it_is_alone(
+    service: Service, fetch: Callable[..., Reading]
+) -> None:
+    reply = (200, {}, '{"error": "quota"}')
+    service.replies.extend([reply] * 3)
+    assert fetch("all").records == 1
+    assert code_of(lambda: fetch("all", pages=PAGES["page"])) == "http_api.no_records"
+    assert code_of(lambda: fetch("all", incremental=SINCE)) == "http_api.no_records"
+
+
+def test_a_response_without_content_has_no_records(service: Service, fetch: Callable[..., Reading]) -> None:
+    service.replies.append((204, {}, ""))
+    assert fetch("cursor").records == 0
+
+
 def test_no_list_is_no_record(service: Service, fetch: Callable[..., Reading]) -> None:
     service.replies.append((200, {}, '{"data": null}'))
     assert fetch("next").records == 0
@@ -253,6 +338,13 @@ def test_no_list_is_no_record(service: Service, fetch: Callable[..., Reading]) -
 def test_a_service_that_ignores_the_page_is_found_out(service: Service, fetch: Callable[..., Reading]) -> None:
     same = json.dumps({"data": [{"id": 1}]})
     service.replies.extend([(200, {}, same)] * 2)
+    assert code_of(lambda: fetch("page")) == "http_api.pages_repeat"
+
+
+def test_the_same_records_with_another_envelope_are_the_same_page(
+    service: Service, fetch: Callable[..., Reading]
+) -> None:
+    service.replies.extend((200, {}, json.dumps({"data": [{"id": 1}], "request": n})) for n in range(2))
     assert code_of(lambda: fetch("page")) == "http_api.pages_repeat"
 
 
@@ -265,6 +357,30 @@ def test_a_number_of_records_that_differs_fails(service: Service, fetch: Callabl
     assert fetch("cursor", total="$.meta.total").records == 10
     service.replies.append((200, {}, json.dumps({"data": [{"id": 1}], "meta": {"total": 2}})))
     assert code_of(lambda: fetch("cursor", total="$.meta.total")) == "http_api.count_differs"
+
+
+def pages_of(*totals: object) -> list[Reply]:
+    """Return pages with one record each and with these totals; the last one has no record."""
+    metas = [{} if total is None else {"total": total} for total in totals]
+    data = [[{"id": n}] for n in range(1, len(totals))] + [[]]
+    return [(200, {}, json.dumps({"data": d, "meta": meta})) for d, meta in zip(data, metas, strict=True)]
+
+
+@pytest.mark.parametrize("totals", [(2, 2, 2), ("2", 2.0, 0), (2, None, None), (1, 2, None)])
+def test_the_number_of_records_has_several_forms(
+    service: Service, fetch: Callable[..., Reading], totals: tuple[object, ...]
+) -> None:
+    service.replies.extend(pages_of(*totals))
+    assert fetch("page", total="$.meta.total").records == 2
+
+
+@pytest.mark.parametrize("totals", [(3, 2, 2), ("two", "two", "two"), (None, None, None)])
+def test_a_number_of_records_that_falls_or_is_none_fails(
+    service: Service, fetch: Callable[..., Reading], totals: tuple[object, ...]
+) -> None:
+    """A record that was deleted moves another one to a page that was read before."""
+    service.replies.extend(pages_of(*totals))
+    assert code_of(lambda: fetch("page", total="$.meta.total")) == "http_api.count_differs"
 
 
 def test_a_record_that_is_no_object_is_rejected(service: Service, fetch: Callable[..., Reading]) -> None:
