@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+import threading
+import time
 from typing import Any
 
 import pytest
 
-from executors.errors import Failure
+from executors.errors import Cancelled, Failure
 from executors.model import StoreConnection
 from executors.runs.load import run_pipeline
 from executors.singer.launch import sandbox_version
+from executors.singer.private_folder import RUNNING
 from tests.executors.conformance.world import World, reconciles, target_of
 from tests.taps import ORDERS, add_script
 
@@ -200,3 +203,25 @@ def test_targets_continue_from_their_own_states(world: World) -> None:
     made["nodes"].append({**made["nodes"][-1], "id": "second", "table": "u"})
     assert reconciles(world.run(made))
     assert world.rows("id") == world.rows("id", table="u") == [(1,), (2,)]
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("table")
+def test_a_cancelled_run_ends_its_tap(world: World) -> None:
+    install(world, f"print('WARNING started', file=sys.stderr)\ntime.sleep(300)\n{ORDERS}")
+
+    def cancel() -> None:
+        while not list((world.folder / ".taps" / RUNNING).glob("*/config.json")):
+            time.sleep(0.1)
+        world.memory.stop = Cancelled("run.cancelled", "Enough.")
+        assert world.memory.interrupt
+        world.memory.interrupt()
+
+    thread = threading.Thread(target=cancel)
+    thread.start()
+    began = time.monotonic()
+    with pytest.raises(Cancelled):
+        world.run(document(world))
+    thread.join()
+    assert time.monotonic() - began < 120
+    assert list((world.folder / ".taps" / RUNNING).iterdir()) == []

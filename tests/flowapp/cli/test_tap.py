@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
 from executors.singer.environments import TapFolder
 from executors.singer.launch import sandbox_version
+from flowapp.pipelines.services import save_version
 from tests.taps import ORDERS, add_script
 
 pytestmark = pytest.mark.skipif(not sandbox_version(), reason="this kernel has no Landlock")
@@ -85,3 +87,29 @@ def test_a_tap_is_removed_unless_a_run_uses_it(folder, flow) -> None:
         assert tap(flow, "remove", "shop")[1]["error"]["code"] == "singer.tap_used"
     assert tap(flow, "remove", "shop") == (0, {"removed": "shop"})
     assert folder.list() == []
+
+
+@pytest.mark.django_db
+def test_a_tap_that_a_pipeline_names_is_not_removed(folder, flow, connected) -> None:
+    add_script(folder.root, "shop", ORDERS)
+    source = {"id": "orders", "kind": "source", "connector": "singer", "config": {"tap": "shop", "stream": "orders"}}
+    target = {"id": "load", "kind": "target", "inputs": ["orders"], "connector": "postgres", "connection": "warehouse"}
+    target |= {"schema": "public", "table": "t", "loadMode": "upsert", "upsertKey": ["id"]}
+    document = {"kind": "pipeline", "version": "1.0", "id": "orders", "nodes": [source, target]}
+    save_version(connected, json.dumps(document))
+    _, found = tap(flow, "remove", "shop")
+    assert found["error"]["code"] == "singer.tap_used"
+    assert found["error"]["message"] == "alices-team/orders names the tap shop."
+    assert folder.find("shop")
+
+
+@pytest.mark.django_db
+def test_a_connection_gives_its_settings_to_its_tap_alone(folder, flow, monkeypatch) -> None:
+    add_script(folder.root, "shop", f"assert config == {{'token': 'hidden-7'}}\n{ORDERS}", settings=())
+    for text, status in (("hidden-7", 1), ("[]", 1), ('{"token": "hidden-7"}', 0)):
+        monkeypatch.setenv("FLOW_CONNECTION_PASSWORD", text)
+        added = flow("connection", "add", "shop", "--kind", "singer", "--set", "tap=shop")
+        assert added.status == status
+        assert "hidden-7" not in added.stdout + added.stderr
+    tested = flow("connection", "test", "shop")
+    assert (tested.status, "The tap has the streams: shop-orders." in tested.stdout) == (0, True)
