@@ -32,6 +32,11 @@ WARNING_CODES = warnings_of(
         "It is read once. Remove the copy if it was sent by mistake.",
     ),
     WarningCode(
+        "singer.errors_logged",
+        "A tap logged errors but ended well.",
+        "See the log of the run. Rows may be missing: load everything again once the cause is corrected.",
+    ),
+    WarningCode(
         "schema.changed",
         "The columns of the table changed with those of the source.",
         "See whether readers of the table need the change. Nothing needs to be done.",

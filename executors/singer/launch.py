@@ -79,12 +79,21 @@ def sandbox_version() -> int:
 def main(given: Mapping[str, Any], command: list[str]) -> None:
     os.umask(0o077)
     for name, value in given["limits"].items():
-        resource.setrlimit(getattr(resource, name), (value, value))
+        _limit(getattr(resource, name), value)
     if sys.platform.startswith("linux"):
         _end_with(given["parent"])
     if given["sandbox"]:
         _close_files(readable=given["readable"], writable=given["writable"])
     os.execv(command[0], command)  # noqa: S606  # it becomes the tap
+
+
+def _limit(kind: int, value: int) -> None:
+    """Set a limit, unless there is a lower one already."""
+    if kind == resource.RLIMIT_AS and not sys.platform.startswith("linux"):
+        return  # macOS refuses it
+    _, most = resource.getrlimit(kind)
+    lower = value if most == resource.RLIM_INFINITY else min(value, most)
+    resource.setrlimit(kind, (lower, lower))
 
 
 def _end_with(parent: int) -> None:

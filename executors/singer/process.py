@@ -30,7 +30,8 @@ OPEN_FILES = 1024
 MOST_NOTES = 100
 LONGEST_NOTE = 500
 _LAST_LINES = 20
-_NOTED = ("WARN", "ERROR", "CRITICAL")
+_ERRORS = ("ERROR", "CRITICAL")
+_NOTED = ("WARN", *_ERRORS)
 _PASSED = ("HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE")
 
 
@@ -56,6 +57,8 @@ class TapProcess:
         """Warnings and errors among the lines that the tap has logged, without secrets."""
         self.unnoted = 0
         """The number of further ones."""
+        self.errors = 0
+        """The number of errors among all of them."""
         self._last: deque[str] = deque(maxlen=_LAST_LINES)
         self._was_ended = self._timed_out = False
         self._logs = Thread(target=self._read_log, name=f"log of {tap.name}", daemon=True)
@@ -131,6 +134,7 @@ class TapProcess:
             self._last.append(text)
             if not any(level in text[:120] for level in _NOTED):
                 continue
+            self.errors += any(level in text[:120] for level in _ERRORS)
             if len(self.notes) < MOST_NOTES:
                 self.notes.append(text)
             else:

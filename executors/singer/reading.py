@@ -38,12 +38,13 @@ def find_streams(
 @dataclass(frozen=True, slots=True)
 class StreamRead:
     """The result of reading a stream: the columns of its schema, and those that only rows have. `state` is None if the
-    tap has sent none. `notes` are warnings for the log."""
+    tap has sent none. `notes` are warnings for the log, `errors` is the number of errors that the tap has logged."""
 
     fields: tuple[SourceField, ...]
     extra: tuple[SourceField, ...]
     state: str | None
     notes: tuple[str, ...]
+    errors: int
 
 
 class TapReader:
@@ -99,10 +100,11 @@ class TapReader:
                     if row is not None and not take(row):
                         break
         if collector.has_schema:
-            return StreamRead(collector.fields, collector.extra, collector.state, _notes(process, collector))
+            found, extra = collector.fields, collector.extra
+            return StreamRead(found, extra, collector.state, _notes(process, collector), process.errors)
         if state is None or stream is None:
             raise self._missing(selection.stream, collector)
-        return StreamRead(stream.fields, (), collector.state, _notes(process, collector))
+        return StreamRead(stream.fields, (), collector.state, _notes(process, collector), process.errors)
 
     def interrupt(self) -> None:
         """Kill the tap, from any thread. The reader raises."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 
@@ -12,6 +12,7 @@ from executors.errors import of_node
 from executors.formats.columns import require_columns
 from executors.formats.json_rows import read_row
 from executors.model import SourceField
+from executors.report import RunWarning
 from executors.singer.catalogs import Selection
 from executors.singer.environments import TapFolder
 from executors.singer.reading import TapReader
@@ -23,6 +24,7 @@ from ir.connectors import config_of
 from ir.connectors.singer import SingerConfig
 from ir.nodes import Source
 from ir.types import STRING, ColumnType
+from ir.words import counted
 
 _LONGEST_SECONDS = 2_000_000.0
 
@@ -53,10 +55,20 @@ class SingerSource(SpooledSource):
         self._folder_of_taps = TapFolder(context.taps)
         self._connection = source.connection or ""
         self._reader: TapReader | None = None
+        self._errors = 0
 
     @property
     def name(self) -> str:
         return self._config.location
+
+    @property
+    def warnings(self) -> Sequence[RunWarning]:
+        if not self._errors:
+            return ()
+        text = (
+            f"The tap {self._config.tap} logged {counted(self._errors, 'error')} and ended well; rows may be missing."
+        )
+        return (RunWarning("singer.errors_logged", self.node, text),)
 
     @property
     def state_settings(self) -> str:
@@ -103,6 +115,7 @@ class SingerSource(SpooledSource):
             )
             for note in found.notes:
                 self.context.log(note)
+            self._errors += found.errors
             extra = _with_earlier(found.extra, before)
             fields = tuple(self._declared_field(field) for field in (*found.fields, *extra))
             require_columns(self.name, [field.name for field in fields], self._declared)

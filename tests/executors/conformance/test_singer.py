@@ -225,3 +225,12 @@ def test_a_cancelled_run_ends_its_tap(world: World) -> None:
     thread.join()
     assert time.monotonic() - began < 120
     assert list((world.folder / ".taps" / RUNNING).iterdir()) == []
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("table")
+def test_a_tap_that_logs_an_error_and_ends_well_is_a_warning_of_the_run(world: World) -> None:
+    install(world, f"{ORDERS}\nprint('2026-01-01 ERROR page 2 was skipped', file=sys.stderr)", order(1, 1))
+    report = world.run(document(world))
+    assert [(warning.code, warning.node) for warning in report.warnings] == [("singer.errors_logged", "src")]
+    assert "The tap logged: 2026-01-01 ERROR page 2 was skipped" in world.memory.lines

@@ -132,6 +132,7 @@ def test_warnings_of_a_successful_tap_are_noted_without_secrets_and_bounded(tmp_
     assert found.notes[0] == "The tap logged: WARNING skipped 0 with •••"
     assert len(found.notes) == 101
     assert found.notes[-1] == "The tap logged 50 more warnings and errors."
+    assert found.errors == 0
 
 
 def test_a_tap_is_killed_with_its_children_when_the_run_ends(tmp_path: Path) -> None:
