@@ -14,15 +14,14 @@ from sqlglot import exp
 from sqlglot.dialects.dialect import Dialect
 from sqlglot.dialects.duckdb import DuckDB
 from sqlglot.dialects.sqlite import SQLite
-from sqlglot.errors import SqlglotError
 from sqlglot.parsers.duckdb import DuckDBParser
 from sqlglot.parsers.sqlite import SQLiteParser
 
-from ir.budget import spend
 from ir.diagnostics import Diagnostic, diagnose, shown
 from ir.expressions.counting import Counting
+from ir.foreign_queries import CHANGES, Refusals, parse_select, why_refused, without_end
 from ir.pointers import Pointer
-from ir.queries import MAX_BYTES, QueryRefused
+from ir.queries import QueryRefused
 
 Grammar = Literal["sqlite", "duckdb"]
 
@@ -39,12 +38,10 @@ class _DuckDB(DuckDB):
 
 _DIALECTS: Mapping[Grammar, type[Dialect]] = {"sqlite": _SQLite, "duckdb": _DuckDB}
 
-_REFUSED: tuple[tuple[type[exp.Expr], str], ...] = (
+_REFUSED: Refusals = (
     (exp.Parameter, "A query uses no variables."),
     (exp.Placeholder, "A query has no parameters."),
-    (exp.DML, "A query changes nothing."),
-    (exp.DDL, "A query changes nothing."),
-    (exp.Command, "A query is one SELECT."),
+    *CHANGES,
 )
 
 
@@ -59,13 +56,11 @@ def check_query(text: str, grammar: Grammar, at: Pointer) -> Iterator[Diagnostic
 @lru_cache(maxsize=64)
 def read_query(text: str, grammar: Grammar) -> str:
     """Return the text of one SELECT, without a semicolon at its end. Raises QueryRefused."""
-    if "\0" in text or len(text.encode(errors="replace")) > MAX_BYTES:
-        raise QueryRefused("query.malformed", f"A query has at most {MAX_BYTES:,} bytes and no NUL character.")
-    text = text.strip().rstrip("; \r\n\t")
-    for node in _parsed(text, grammar).walk():
-        for kind, why in _REFUSED:
-            if isinstance(node, kind):
-                raise QueryRefused("query.not_allowed", why)
+    text = without_end(text)
+    tree, _ = parse_select(text, _DIALECTS[grammar]())
+    for node in tree.walk():
+        if why := why_refused(node, _REFUSED):
+            raise QueryRefused("query.not_allowed", why)
         if grammar == "sqlite" and _may_be_text(node, text):
             raise QueryRefused(
                 "query.not_allowed",
@@ -75,20 +70,6 @@ def read_query(text: str, grammar: Grammar) -> str:
     return text
 
 
-def _parsed(text: str, grammar: Grammar) -> exp.Expr:
-    spend(2 * len(text))
-    dialect = _DIALECTS[grammar]()
-    try:
-        statements = dialect.parser().parse(dialect.tokenize(text), text)
-    except (SqlglotError, RecursionError, ValueError) as error:
-        raise QueryRefused("query.malformed", f"The query cannot be parsed: {_first_line(error)}") from None
-    if len(statements) != 1:
-        raise QueryRefused("query.not_allowed", f"The query has {len(statements)} statements instead of one.")
-    if not isinstance(statements[0], exp.Select | exp.SetOperation):
-        raise QueryRefused("query.not_allowed", "A query is one SELECT.")
-    return statements[0]
-
-
 def _may_be_text(node: exp.Expr, text: str) -> bool:
     """Return whether a node is a column in double quotes without a table, which SQLite takes for a text if no such
     column exists, so that a misspelt name would fill every row."""
@@ -96,7 +77,3 @@ def _may_be_text(node: exp.Expr, text: str) -> bool:
         return False
     start = node.this.meta.get("start")
     return bool(node.this.args.get("quoted")) and (start is None or text[start] == '"')
-
-
-def _first_line(error: Exception) -> str:
-    return str(error).splitlines()[0].rstrip(".") + "." if str(error) else "it is nested too deeply."

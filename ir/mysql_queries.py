@@ -14,28 +14,25 @@ from typing import Any, ClassVar
 
 from sqlglot import exp
 from sqlglot.dialects.mysql import MySQL
-from sqlglot.errors import SqlglotError
 from sqlglot.parsers.mysql import MySQLParser
 
-from ir.budget import spend
 from ir.diagnostics import Diagnostic, diagnose, shown
 from ir.expressions.counting import Counting
+from ir.foreign_queries import CHANGES, Refusals, parse_select, why_refused, without_end
 from ir.pointers import Pointer
-from ir.queries import MAX_BYTES, QueryRefused
+from ir.queries import QueryRefused
 from ir.spelling import guess
 
 SYSTEM_SCHEMAS = frozenset({"mysql", "performance_schema", "sys"})
 
-_REFUSED: tuple[tuple[type[exp.Expr], str], ...] = (
+_REFUSED: Refusals = (
     (exp.Lock, "A query locks no rows: leave out FOR UPDATE and LOCK IN SHARE MODE."),
     (exp.Into, "A query writes no file and no variable: leave out INTO."),
     (exp.Parameter, "A query uses no variables."),
     (exp.SessionParameter, "A query uses no variables."),
     (exp.PropertyEQ, "A query assigns no variables."),
     (exp.Placeholder, "A query has no parameters."),
-    (exp.DML, "A query changes nothing."),
-    (exp.DDL, "A query changes nothing."),
-    (exp.Command, "A query is one SELECT."),
+    *CHANGES,
 )
 
 
@@ -57,36 +54,19 @@ def check_query(text: str, at: Pointer) -> Iterator[Diagnostic]:
 @lru_cache(maxsize=64)
 def read_query(text: str) -> str:
     """Return the text of one SELECT, without a semicolon at its end. Raises QueryRefused."""
-    if "\0" in text or len(text.encode(errors="replace")) > MAX_BYTES:
-        raise QueryRefused("query.malformed", f"A query has at most {MAX_BYTES:,} bytes and no NUL character.")
-    text = text.strip().removesuffix(";").strip()
-    for node in _parsed(text).walk():
+    text = without_end(text)
+    tree, tokens = parse_select(text, _Dialect())
+    if any(token.comments for token in tokens):
+        raise QueryRefused("query.not_allowed", "A query has no comments, because MySQL executes some of them.")
+    for node in tree.walk():
         if why := _why_refused(node):
             raise QueryRefused("query.not_allowed", why)
     return text
 
 
-def _parsed(text: str) -> exp.Expr:
-    spend(2 * len(text))
-    dialect = _Dialect()
-    try:
-        tokens = dialect.tokenize(text)
-        statements = dialect.parser().parse(tokens, text)
-    except (SqlglotError, RecursionError, ValueError) as error:
-        raise QueryRefused("query.malformed", f"The query cannot be parsed: {_first_line(error)}") from None
-    if any(token.comments for token in tokens):
-        raise QueryRefused("query.not_allowed", "A query has no comments, because MySQL executes some of them.")
-    if len(statements) != 1:
-        raise QueryRefused("query.not_allowed", f"The query has {len(statements)} statements instead of one.")
-    if not isinstance(statements[0], exp.Select | exp.SetOperation):
-        raise QueryRefused("query.not_allowed", "A query is one SELECT.")
-    return statements[0]
-
-
 def _why_refused(node: exp.Expr) -> str | None:
-    for kind, why in _REFUSED:
-        if isinstance(node, kind):
-            return why
+    if why := why_refused(node, _REFUSED):
+        return why
     if isinstance(node, exp.Table) and node.db.lower() in SYSTEM_SCHEMAS:
         return f"The schema {shown(node.db)} belongs to the server."
     if isinstance(node, exp.Dot):
@@ -101,7 +81,3 @@ def _why_refused(node: exp.Expr) -> str | None:
 def _functions() -> frozenset[str]:
     """Return the functions without side effects that queries may call."""
     return frozenset((Path(__file__).parent / "mysql_functions.txt").read_text().split())
-
-
-def _first_line(error: Exception) -> str:
-    return str(error).splitlines()[0].rstrip(".") + "." if str(error) else "it is nested too deeply."
