@@ -198,6 +198,7 @@ _SOURCES = (
     _error("postgres.table_or_query", "Set either a table (schema and name) or a query."),
     _error("mysql.table_or_query", "Set either a table or a query."),
     _error("database_file.table_or_query", "Set either a table or a query."),
+    _error("arrow_database.table_or_query", "Set either a table or a query."),
     _error("query.malformed", "Write one SELECT in the grammar of the database."),
     _error("query.not_allowed", "Write one plain SELECT that changes nothing and gives the same rows each time."),
     _error("query.function_not_allowed", "Remove the function, or ask an admin to allow it on the connection."),

@@ -12,17 +12,21 @@ from pydantic import ValidationError
 from ir.config_schema import check_config
 from ir.connectors import (
     azure_blob,
+    bigquery,
     duckdb,
     gcs,
     http_api,
     http_pull,
     local_fs,
     mysql,
+    oracle,
     postgres,
     s3,
     sftp,
     singer,
+    snowflake,
     sqlite,
+    sqlserver,
 )
 from ir.connectors.base import Connector, SourceConfig, TargetConnector
 from ir.diagnostics import Diagnostic, diagnose
@@ -47,6 +51,10 @@ CONNECTOR_KINDS = (
     mysql.CONNECTOR,
     sqlite.CONNECTOR,
     duckdb.CONNECTOR,
+    sqlserver.CONNECTOR,
+    oracle.CONNECTOR,
+    snowflake.CONNECTOR,
+    bigquery.CONNECTOR,
 )
 CONNECTORS: KindTable[Connector] = KindTable("source connector", ((kind.name, kind) for kind in CONNECTOR_KINDS))
 

@@ -14,12 +14,16 @@ from ir.manifests.declared import EnvSecret as EnvSecret
 from ir.manifests.diagnostics import fault
 from ir.manifests.stores import STORE_KINDS
 from ir.manifests.stores.azure_blob import DeclaredAzureBlob
+from ir.manifests.stores.bigquery import DeclaredBigQuery
 from ir.manifests.stores.gcs import DeclaredGcs
 from ir.manifests.stores.http import DeclaredHttp
 from ir.manifests.stores.mysql import DeclaredMysql
+from ir.manifests.stores.oracle import DeclaredOracle
 from ir.manifests.stores.s3 import DeclaredS3
 from ir.manifests.stores.sftp import DeclaredSftp
 from ir.manifests.stores.singer import DeclaredSinger
+from ir.manifests.stores.snowflake import DeclaredSnowflake
+from ir.manifests.stores.sqlserver import DeclaredSqlServer
 from ir.pointers import Pointer
 
 
@@ -61,6 +65,10 @@ AnyConnection = Annotated[
     | DeclaredGcs
     | DeclaredAzureBlob
     | DeclaredMysql
+    | DeclaredSqlServer
+    | DeclaredOracle
+    | DeclaredSnowflake
+    | DeclaredBigQuery
     | DeclaredSftp
     | DeclaredHttp
     | DeclaredSinger,

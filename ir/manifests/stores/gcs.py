@@ -57,12 +57,17 @@ class DeclaredGcs(DeclaredStore):
 
     @classmethod
     def unusable_secret(cls, name: str, value: str) -> str:
-        """Other credentials of Google name files, commands and addresses, so only keys of service accounts are used."""
-        try:
-            key = json.loads(value)
-        except ValueError:
-            return "is not the JSON file of a key"
-        if not isinstance(key, dict) or key.get("type") != "service_account":
-            return "is not a key of a service account"
-        missing = [part for part in _NEEDED if not isinstance(key.get(part), str)]
-        return f"lacks {missing[0]}" if missing else ""
+        return unusable_key(value)
+
+
+def unusable_key(value: str) -> str:
+    """Return why a text is no key of a service account, without the text; empty if it is one. Other credentials of
+    Google name files, commands and addresses, so only these keys are used."""
+    try:
+        key = json.loads(value)
+    except ValueError:
+        return "is not the JSON file of a key"
+    if not isinstance(key, dict) or key.get("type") != "service_account":
+        return "is not a key of a service account"
+    missing = [part for part in _NEEDED if not isinstance(key.get(part), str)]
+    return f"lacks {missing[0]}" if missing else ""
