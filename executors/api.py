@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 from executors.commit_report import add_commit, add_hook, add_warnings
 from executors.connection_failures import describe_connection_failure
+from executors.database_probe import DatabaseProbe, probe_database
 from executors.detection import (
     LOOKED_AT_BYTES,
     Cell,
@@ -34,7 +35,6 @@ from executors.hooks.webhook import post_webhook
 from executors.hooks.webhook import sign as sign_webhook
 from executors.load_record import LoadCommit, LoadKind
 from executors.model import MODULE_BYTES, BackupRef, ModuleFacts, RunJob
-from executors.mysql.probing import DatabaseProbe, probe_database
 from executors.node_preview.model import LONGEST_VALUE, SAMPLE_KINDS, NodePreview, NodePreviewJob, SampleKind
 from executors.ports import Cancellation, Ports
 from executors.report import HookReport, RunReport, RunWarning

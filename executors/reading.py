@@ -35,6 +35,15 @@ class Part(Protocol):
     def end(self) -> int: ...
 
 
+@dataclass(frozen=True, slots=True)
+class QueryPart:
+    """All rows of a source that one statement reads, at one moment."""
+
+    statement: str
+    start: int = 0
+    end: int = 1
+
+
 class PartReader(Protocol):
     """Reads parts. It is pickled and sent to tasks, so it contains plain data and no plain-text secret."""
 

@@ -49,6 +49,11 @@ CODES = (
         "source.column_reserved", "The source has a column with a reserved name.", "Rename the column at its source."
     ),
     ErrorCode(
+        "source.driver_missing",
+        "The driver of a database is not installed.",
+        "Install the extra of Flow that the message names, on every machine that runs pipelines or tests connections.",
+    ),
+    ErrorCode(
         "source.empty",
         "The source has no rows, so the load would clear the table.",
         "If an empty source may clear the table, set failOnEmptySource to false on this target.",

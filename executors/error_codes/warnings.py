@@ -119,6 +119,12 @@ WARNING_CODES = warnings_of(
         "Run again where they have to agree.",
     ),
     WarningCode(
+        "source.not_one_moment",
+        "The rows of a source may be from several moments.",
+        "Let the database read snapshots (in SQL Server: ALTER DATABASE … SET ALLOW_SNAPSHOT_ISOLATION ON), or load "
+        "while nothing is written.",
+    ),
+    WarningCode(
         "target.renamed",
         "Files count as loaded by a target that the pipeline no longer has.",
         "Load again, with a reason, if this target is to load them too.",

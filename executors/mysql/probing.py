@@ -3,24 +3,15 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
+from executors.database_probe import DatabaseProbe
 from executors.model import StoreConnection
 from executors.mysql.client import connect, database_of
 
 _READS = re.compile(r"GRANT (USAGE|SELECT|SHOW VIEW|PROCESS|, |)+ ON ")
 
 
-@dataclass(frozen=True, slots=True)
-class DatabaseProbe:
-    """`notes` are rights that the user should not have."""
-
-    server_version: str
-    is_encrypted: bool
-    notes: tuple[str, ...]
-
-
-def probe_database(connection: StoreConnection) -> DatabaseProbe:
+def probe(connection: StoreConnection) -> DatabaseProbe:
     """Connect and read the grants of the user. Raises Failure `source.…`."""
     with connect(database_of(connection)) as session:
         grants = [(row[0] or b"").decode() for row in session.rows("SHOW GRANTS")]

@@ -24,6 +24,10 @@ SOURCES: KindTable[str] = KindTable(
         ("singer", "executors.sources.singer:SingerSource"),
         ("sqlite", "executors.sources.database_file:DatabaseFile"),
         ("duckdb", "executors.sources.database_file:DatabaseFile"),
+        ("sqlserver", "executors.sources.arrow_database:ArrowDatabase"),
+        ("oracle", "executors.sources.arrow_database:ArrowDatabase"),
+        ("snowflake", "executors.sources.arrow_database:ArrowDatabase"),
+        ("bigquery", "executors.sources.arrow_database:ArrowDatabase"),
     ),
 )
 

@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
+from executors.database_probe import probe_database
 from executors.errors import Failure
 from executors.model import StoreConnection
 from executors.mysql.client import connect, database_of
-from executors.mysql.probing import probe_database
 from executors.postgres.watermark_types import WatermarkType
 from executors.reading import Bound, Reading
 from executors.sources import load_snapshot_source

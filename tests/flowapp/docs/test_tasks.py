@@ -48,6 +48,7 @@ ALONE = (
     "read-files-from-a-web-server",
     "read-records-of-a-web-service",
     "read-with-a-singer-tap",
+    "read-tables-of-a-warehouse",
     "select-with-sql",
     "go-to-production",
     "use-a-custom-transform",
@@ -226,6 +227,12 @@ def test_a_stream_of_a_tap_is_loaded(follow, settings, tmp_path):
         (1, "Ann", Decimal("25.50")),
         (2, "Bob", Decimal("7.25")),
     ]
+
+
+@pytest.mark.slow
+def test_a_table_of_a_warehouse_is_declared(follow, monkeypatch):
+    monkeypatch.setenv("FLOW_CONNECTION_PASSWORD", "s3cret")
+    follow("read-tables-of-a-warehouse")
 
 
 def _at(in_schema: Callable[[Reader, str], str], address: str, other: str) -> Callable[[Reader, str], str]:

@@ -1,0 +1,146 @@
+"""Opens sessions, limits their time, and translates the errors of their drivers."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import Any
+
+import pyarrow as pa
+
+from executors.arrow_databases.base import Described, Known, Session, System
+from executors.arrow_databases.failures import LOST
+from executors.errors import Failure, Terminal, Transient
+from executors.formats.closing import closed_after
+from executors.model import StoreConnection
+
+_LONGEST_SHOWN = 500
+_MOST_SECONDS = 2_000_000
+
+
+class OpenSession:
+    """A session whose statements all together take at most some seconds."""
+
+    def __init__(self, session: Session, seconds: float) -> None:
+        self._session, self._seconds = session, seconds
+        self._why: Failure | None = None
+
+    def batches(self, statement: str) -> Iterator[pa.RecordBatch]:
+        """Yield the rows of a statement. Raises Failure, also if the server ends the rows early."""
+        with closed_after(self._session.batches(statement)) as batches:
+            yield from batches
+        if self._why is not None:
+            raise self._why
+
+    def describe(self, statement: str) -> list[Described]:
+        """Return the columns of a statement, whose rows are not read."""
+        return list(self._session.describe(statement))
+
+    def values(self, statement: str) -> list[str]:
+        """Return the first values of the rows of a statement with a small result, as text."""
+        return [str(value) for batch in self.batches(statement) for value in batch.column(0).to_pylist()]
+
+    def has_rows(self, statement: str) -> bool:
+        return any(batch.num_rows for batch in self.batches(statement))
+
+    def interrupt(self) -> None:
+        """End the running statement, from another thread. Reading it raises `source.cancelled`."""
+        self._end(Transient("source.cancelled", "The statement was cancelled.", hint="Run it again."))
+
+    def expire(self) -> None:
+        """End the running statement, because its time is over."""
+        text = f"Reading the database took longer than the run may take ({self._seconds:,.0f} s)."
+        self._end(Transient("source.cancelled", text, hint="Read fewer rows, or raise errorHandling.maxMinutes."))
+
+    @property
+    def why_ended(self) -> Failure | None:
+        """Why the session was ended; None if it was not."""
+        return self._why
+
+    def _end(self, why: Failure) -> None:
+        self._why = self._why or why
+        with suppress(Exception):  # The statement has ended, or the session is broken: both end the reading.
+            self._session.cancel()
+
+
+@contextmanager
+def connect(system: System, connection: StoreConnection, seconds: float) -> Iterator[OpenSession]:
+    """Open a session. An error of the driver becomes a Failure, whose text never contains a secret."""
+    driver = system.load_driver()
+    with _opened(driver, system, connection, seconds) as session:
+        opened = OpenSession(session, seconds)
+        timer = threading.Timer(min(seconds, threading.TIMEOUT_MAX), opened.expire)
+        timer.daemon = True
+        timer.start()
+        try:
+            yield opened
+        except _errors_of(driver) as error:
+            raise opened.why_ended or _failure_of(system, connection, error) from None
+        finally:
+            timer.cancel()
+
+
+def _errors_of(driver: Any) -> tuple[type[Exception], ...]:
+    """Return the errors that the driver raises, and those of the stream of batches that it returns."""
+    return driver.Error, pa.ArrowException, OSError
+
+
+@contextmanager
+def _opened(driver: Any, system: System, connection: StoreConnection, seconds: float) -> Iterator[Session]:
+    errors: tuple[type[Exception], ...] = (*_errors_of(driver), ValueError)
+    try:
+        session = system.connect(driver, connection, max(1, int(min(seconds, _MOST_SECONDS))))
+    except ImportError:
+        raise system.driver_missing() from None
+    except errors as error:
+        raise _unreachable(system, connection, error) from None
+    try:
+        yield session
+    finally:
+        session.close()
+
+
+def _unreachable(system: System, connection: StoreConnection, error: Exception) -> Failure:
+    """Return the failure for an error while a session is opened."""
+    code, text = system.trouble_of(error) or ("", "")
+    known = system.failures.get(code)
+    if known is not None and known is not LOST:
+        return _known(system, known, connection, text)
+    number = f" (error {code})" if code else ""
+    return Transient(
+        "source.unreachable",
+        f"{system.title} cannot be reached, or refuses the session{number} (connection {connection.name!r}).",
+        hint="Check the fields of the connection, the network and the log of the server.",
+    )
+
+
+def _failure_of(system: System, connection: StoreConnection, error: Exception) -> Exception:
+    """Return the failure for an error of a statement; an error that is not the driver's is returned itself."""
+    found = system.trouble_of(error)
+    if isinstance(error, OSError) and found is None:
+        return _known(system, LOST, connection, "")
+    if found is None:
+        return error
+    if (known := system.failures.get(found.code)) is not None:
+        return _known(system, known, connection, found.text)
+    number = f" (error {found.code})" if found.code else ""
+    return Terminal(
+        "source.failed",
+        f"{system.title} ended a statement{number}.",
+        hint="See the server's documentation of this error. A query may convert a value that does not fit.",
+    )
+
+
+def _known(system: System, known: Known, connection: StoreConnection, text: str) -> Failure:
+    says = f"{system.title}, connection {connection.name!r}: {known.says}"
+    if known.shows_text and text.strip():
+        says += f" {_masked(text, connection)}."
+    return known.kind(known.code, says, hint=known.hint)
+
+
+def _masked(text: str, connection: StoreConnection) -> str:
+    line = " ".join(text.split())
+    for secret in sorted(filter(None, connection.secrets.values()), key=len, reverse=True):
+        line = line.replace(" ".join(secret.split()), "***")
+    return line[:_LONGEST_SHOWN].rstrip(". ")
