@@ -11,16 +11,8 @@ from executors.database_files.base import Column, Stamp
 from executors.errors import Transient, of_node
 from executors.formats.batches import Batches, batch_of_rows, text_schema, trailer
 from executors.model import SourceField
+from executors.reading import QueryPart
 from ir.file_queries import Grammar
-
-
-@dataclass(frozen=True, slots=True)
-class QueryPart:
-    """All rows of the source: one statement is one moment."""
-
-    statement: str
-    start: int = 0
-    end: int = 1
 
 
 @dataclass(frozen=True, slots=True)

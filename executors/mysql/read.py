@@ -12,23 +12,16 @@ from executors.formats.batches import BadRecords, Batches, batch_of_rows, traile
 from executors.model import SourceField
 from executors.mysql.client import Row, connect
 from executors.mysql.columns import Column, array_of, schema_of
+from executors.reading import QueryPart
 from executors.secrets import decrypt
 
 _LONGEST_SHOWN = 10_000
 
 
 @dataclass(frozen=True, slots=True)
-class QueryPart:
-    """All rows of the source: one statement is one consistent moment. The first value of each row is not read."""
-
-    statement: str
-    start: int = 0
-    end: int = 1
-
-
-@dataclass(frozen=True, slots=True)
 class MysqlReader:
-    """Reads the rows of one statement, which end with a trailer that holds their number."""
+    """Reads the rows of one statement, which end with a trailer that holds their number. The first value of each row is
+    not read."""
 
     encrypted_connection: str
     columns: tuple[Column, ...]

@@ -134,9 +134,6 @@ class ArrowDatabase(OneStatementSource[Column]):
         name = QuotedName(self._system.quote, column.field.name)
         return sql.SQL("(q.{0} >= {1} OR q.{0} IS NULL)").format(name, _plain(literal))
 
-    def _text(self, statement: sql.Composable) -> str:
-        return statement.as_string()
-
     def _reader(self) -> PartReader:
         return ArrowDatabaseReader(
             self._module, encrypt_store(self._connection), tuple(self.columns), self._seconds, self.node

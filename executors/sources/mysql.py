@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -12,14 +11,14 @@ from psycopg import sql
 
 from executors.errors import Terminal, of_node
 from executors.formats.columns import require_columns
-from executors.model import SourceState
 from executors.mysql.client import Session, connect, database_of, interrupt
 from executors.mysql.columns import Column, column_of
-from executors.mysql.read import MysqlReader, QueryPart
+from executors.mysql.read import MysqlReader
 from executors.mysql.statements import Name, text_of
-from executors.reading import Bound, Origin, Reading
+from executors.reading import Bound
 from executors.secrets import encrypt
-from executors.sources.base import SnapshotSource, SourceContext
+from executors.sources.base import SourceContext
+from executors.sources.one_statement import OneStatementSource
 from ir.connectors import config_of
 from ir.connectors.mysql import MysqlConfig
 from ir.mysql_queries import read_query
@@ -55,15 +54,13 @@ _COMPARED = {
 """By the type of a watermark in PostgreSQL: those whose values MySQL compares in the same way."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Opened:
-    columns: tuple[Column, ...]
-    rows: sql.Composable
-
-
-class MysqlSource(SnapshotSource):
+class MysqlSource(OneStatementSource[Column]):
     """One source node. No session of MySQL can read the snapshot of another one, so the rows are read by one statement
-    in one task, and each target reads at a moment of its own."""
+    in one task, and each target reads at a moment of its own. Each row begins with a short value, because the driver
+    takes a row that begins with a value of 16 MiB or more for the end of the result."""
+
+    _first = sql.SQL("0, ")
+    _random_order = "ORDER BY rand()"
 
     def __init__(self, source: Source, context: SourceContext) -> None:
         super().__init__(source, context)
@@ -84,15 +81,11 @@ class MysqlSource(SnapshotSource):
 
     def open(self, stack: ExitStack) -> None:
         with self._session() as session:
-            rows = self._limited(self._rows())
-            found = session.columns(self._text(sql.SQL("SELECT * FROM {} AS q LIMIT 0").format(rows)))
-            columns = tuple(column_of(column, self.name) for column in found)
-            names = [column.field.name for column in columns]
+            self.rows = self._limited(self._rows())
+            found = session.columns(self._text(sql.SQL("SELECT * FROM {} AS q LIMIT 0").format(self.rows)))
+            self.columns = tuple(column_of(column, self.name) for column in found)
+            names = [column.field.name for column in self.columns]
             require_columns(self.name, names, self._source.columns or ())
-        self._opened = _Opened(columns, rows)
-
-    def reading(self, *, is_last: bool = False, state: SourceState | None = None) -> Reading:
-        return self._reading(None)
 
     def interrupt(self) -> None:
         interrupt(self._connection, self._tag)
@@ -102,43 +95,25 @@ class MysqlSource(SnapshotSource):
         with of_node(self.node), connect(self._connection, seconds=self._seconds) as session:
             yield session
 
-    def _reading(self, bound: Bound | None) -> Reading:
-        identity = hashlib.sha256(f"{self.context.claimant.run_id}\n{self.node}\n{self.name}".encode()).hexdigest()
-        opened = self._opened
-        return Reading(
-            fields=tuple(column.field for column in opened.columns),
-            origins=(Origin(0, self.name, identity, is_unit=False, source=self.node),),
-            parts=(QueryPart(self._select(bound)),),
-            reader=MysqlReader(encrypt(self._connection), opened.columns, self._seconds, self.node),
-            records=None,
-            keeps_order=False,
-            with_bound=self._reading,
-            is_empty=self._is_empty,
-        )
+    def _reader(self) -> MysqlReader:
+        return MysqlReader(encrypt(self._connection), tuple(self.columns), self._seconds, self.node)
 
     def _text(self, statement: sql.Composable) -> str:
         return text_of(statement, self._tag)
 
-    def _select(self, bound: Bound | None) -> str:
-        """Return the statement of the rows. Each begins with a short value, because the driver takes a row that begins
-        with a value of 16 MiB or more for the end of the result."""
-        columns = sql.SQL(", ").join(column.selected for column in self._opened.columns)
-        where = (self._past(bound) if bound is not None else None) or sql.SQL("true")
-        return self._text(sql.SQL("SELECT 0, {} FROM {} AS q WHERE {}").format(columns, self._opened.rows, where))
+    def _selected(self, column: Column) -> sql.Composable:
+        return column.selected
 
-    def _past(self, bound: Bound) -> sql.Composable | None:
-        """Return the condition for a bound, only if MySQL compares the values as the target does."""
-        field = next((c.field for c in self._opened.columns if c.field.name == bound.column), None)
+    def _compared(self, column: Column, bound: Bound) -> sql.Composable | None:
         known = _COMPARED.get(bound.type.declared)
-        if field is None or known is None or known.kind != field.type.kind or not known.values.fullmatch(bound.value):
+        if known is None or known.kind != column.field.type.kind or not known.values.fullmatch(bound.value):
             return None
-        column, value = Name("q", field.name), sql.SQL(known.literal.format(bound.value))
-        unknown = sql.SQL(known.unknown).format(column)
-        return sql.SQL("({} >= {} OR {})").format(column, value, unknown)
+        name, value = Name("q", column.field.name), sql.SQL(known.literal.format(bound.value))
+        return sql.SQL("({} >= {} OR {})").format(name, value, sql.SQL(known.unknown).format(name))
 
     def _is_empty(self) -> bool:
         with self._session() as session:
-            statement = sql.SQL("SELECT EXISTS (SELECT 1 FROM {} AS q)").format(self._opened.rows)
+            statement = sql.SQL("SELECT EXISTS (SELECT 1 FROM {} AS q)").format(self.rows)
             (row,) = session.rows(self._text(statement))
         return row[0] == b"0"
 
@@ -150,12 +125,3 @@ class MysqlSource(SnapshotSource):
             return sql.SQL("({})").format(sql.SQL(read_query(str(self._config.query))))
         except QueryRefused as refused:
             raise Terminal(refused.code, refused.message, hint="Save the pipeline again with another query.") from None
-
-    def _limited(self, rows: sql.Composable) -> sql.Composable:
-        limit = self.context.limit
-        if limit is None:
-            return rows
-        first = sql.SQL("(SELECT * FROM {} AS q LIMIT {})").format(rows, limit.random_of or limit.rows)
-        if limit.random_of is None:
-            return first
-        return sql.SQL("(SELECT * FROM {} AS q ORDER BY rand() LIMIT {})").format(first, limit.rows)

@@ -44,9 +44,9 @@ class OneStatementSource(SnapshotSource, Generic[C]):
         """Return the condition for the rows at or above a bound and for those that have no place in its order; None if
         the database does not compare the values as the target does."""
 
-    @abstractmethod
     def _text(self, statement: sql.Composable) -> str:
         """Return the text of a statement."""
+        return statement.as_string()
 
     @abstractmethod
     def _reader(self) -> PartReader:

@@ -95,7 +95,7 @@ def test_a_server_that_stops_in_the_middle_loads_nothing(world: World, mariadb: 
 
 def kill_while_read(mariadb: MariaDB) -> None:
     with connect(database_of(mariadb.connection())) as session:
-        query = "SELECT count(*) FROM information_schema.processlist WHERE info LIKE '%FROM `flow`.`big` AS q WHERE%'"
+        query = "SELECT count(*) FROM information_schema.processlist WHERE info LIKE '%FROM `flow`.`big` q WHERE%'"
         for _ in range(600):
             if int(session.rows(query)[0][0] or 0) > 1:  # this query is one
                 break
