@@ -37,6 +37,7 @@ class HttpApi(SpooledSource):
         self._connection = source.connection
         self._records = parse_json_path(self._config.records)
         self._ahead = 0
+        self._http: HttpClient | None = None
 
     @property
     def name(self) -> str:
@@ -62,6 +63,11 @@ class HttpApi(SpooledSource):
             "begins at the highest value that is not later, so that no record before them is lost."
         )
         return (RunWarning("rows.ahead_of_clock", self.node, text),)
+
+    def interrupt(self) -> None:
+        super().interrupt()
+        if self._http is not None:
+            self._http.abort()
 
     def fetch(self, state: str | None, spool: Spool) -> Fetched:
         with of_node(self.node):
@@ -120,7 +126,7 @@ class HttpApi(SpooledSource):
         return not isinstance(self._config.pages, PageNumber | Offset)
 
     def _client(self) -> ApiClient:
-        http = HttpClient(self.context.store or NO_CONNECTION)
+        http = self._http = HttpClient(self.context.store or NO_CONNECTION)
         if http.base and not http.is_below(self._config.url):
             raise Terminal(
                 "http_api.outside_connection",

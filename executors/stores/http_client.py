@@ -5,12 +5,14 @@ from __future__ import annotations
 import base64
 import logging
 import re
+import socket
 import time
 import weakref
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cached_property
 from ipaddress import ip_network
+from typing import Any
 from urllib.parse import parse_qsl, unquote, urlencode, urljoin, urlsplit
 
 import httpx
@@ -32,6 +34,7 @@ MOST_REDIRECTS = 5
 PASSING = frozenset({408, 425, 429})
 """Statuses below 500 after which a request may be sent again."""
 
+_CONNECTED = frozenset({"connection.connect_tcp.complete", "connection.start_tls.complete"})
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _OWN_HEADERS = frozenset(
     {"accept-encoding", "connection", "content-length", "host", "if-match", "if-range", "range", "transfer-encoding"}
@@ -56,6 +59,8 @@ class HttpClient:
             self.base += "/"
         self._secrets = _secret_headers(connection)
         self._parameters = _secret_parameters(connection)
+        self._sockets: weakref.WeakSet[socket.socket] = weakref.WeakSet()
+        self._is_aborted = False
 
     @property
     def name(self) -> str:
@@ -108,7 +113,17 @@ class HttpClient:
                 return None
             if time.monotonic() > deadline:
                 raise unreachable(self.name, f"reading {shown(url)}")
+        if self._is_aborted:  # the end may be that of the connection
+            raise unreachable(self.name, f"reading {shown(url)}")
         return b"".join(parts)
+
+    def abort(self) -> None:
+        """End the request that is being sent, from another thread, and refuse further ones. A time limit for each read
+        would not end a response that arrives byte by byte."""
+        self._is_aborted = True
+        for connected in list(self._sockets):
+            with suppress(OSError):
+                connected.shutdown(socket.SHUT_RDWR)
 
     def require_ok(self, response: httpx.Response, url: str) -> None:
         status, what = response.status_code, f"reading {shown(url)}"
@@ -143,15 +158,22 @@ class HttpClient:
             sent, url = {**self._secrets, **sent}, _with_parameters(url, self._parameters)
         elif self.without_secrets(url) != url:
             raise _redirected(f"{shown(url)} would get a secret parameter, but is not below {self.base}.")
-        request = client.build_request("GET", url, headers=sent)
+        request = client.build_request("GET", url, headers=sent, extensions={"trace": self._watch})
         try:
             response = client.send(request, stream=True)
         except (httpx.RemoteProtocolError, httpx.ReadError, httpx.WriteError):
+            if self._is_aborted:
+                raise
             response = client.send(request, stream=True)  # the server had closed an idle connection
         try:
             yield response
         finally:
             response.close()
+
+    def _watch(self, event: str, info: Mapping[str, Any]) -> None:
+        """Remember the sockets of new connections."""
+        if event in _CONNECTED:
+            self._sockets.add(info["return_value"].get_extra_info("socket"))
 
     @cached_property
     def _public_client(self) -> httpx.Client:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import socket
+import threading
+import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -247,6 +250,45 @@ def test_an_interrupted_wait_ends_at_once(service: Service, tmp_path: Path) -> N
         with pytest.raises(Transient) as ended:
             source.reading()
     assert ended.value.code == "source.interrupted"
+
+
+@pytest.mark.parametrize("beginning", [b"", b"HTTP/1.1 200 OK\r\nX: ", b"HTTP/1.1 200 OK\r\n\r\n"])
+def test_a_response_that_drips_can_be_interrupted(service: Service, tmp_path: Path, beginning: bytes) -> None:
+    with dripping(beginning) as (url, has_begun):
+        service.url = url
+        source = source_of(service, "all", tmp_path)
+        with ExitStack() as stack:
+            source.open(stack)
+            began = time.monotonic()
+            threading.Thread(target=lambda: has_begun.wait(10) and source.interrupt()).start()
+            with pytest.raises(Transient) as ended:
+                source.reading()
+    assert ended.value.code == "source.interrupted"
+    assert time.monotonic() - began < 5
+
+
+@contextmanager
+def dripping(beginning: bytes) -> Iterator[tuple[str, threading.Event]]:
+    """Serve a response that never ends, one byte after the other."""
+    has_begun, is_over = threading.Event(), threading.Event()
+
+    def drip(listener: socket.socket) -> None:
+        connected, _ = listener.accept()
+        with connected, suppress(OSError):
+            connected.recv(10_000)
+            connected.sendall(beginning)
+            has_begun.set()
+            while not is_over.wait(0.05):
+                connected.sendall(b" " if beginning else b"")
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        thread = threading.Thread(target=drip, args=(listener,))
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{listener.getsockname()[1]}/v1/", has_begun
+        finally:
+            is_over.set()
+            thread.join()
 
 
 # --- what is refused ----------------------------------------------------------------------------------------------
