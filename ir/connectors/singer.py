@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from typing import Annotated, Literal
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field
 
@@ -94,6 +94,11 @@ class SingerConfig(SourceConfig):
                 yield diagnose("singer.secret_in_settings", at / "settings" / name, message)
 
 
+def _table_settings(shared: Mapping[str, Any], table: str) -> dict[str, Any]:
+    """Return the settings for a stream of the common tap."""
+    return {**shared, "stream": table}
+
+
 CONNECTOR = Connector(
     "singer",
     "A stream of a Singer tap.",
@@ -103,4 +108,5 @@ CONNECTOR = Connector(
     needs_connection=False,
     lists_streams=True,
     starts_with={"tap": "", "stream": ""},
+    table_settings=_table_settings,
 )

@@ -63,11 +63,18 @@ def test_its_settings_stand_in_the_schema() -> None:
         ("http_pull", {"url": "https://a.example/b.csv?token=1", **FILES}, "https://a.example/b.csv"),
         ("postgres", {"table": {"schema": "public", "name": "orders"}}, "public.orders"),
         ("postgres", {"query": "SELECT 1"}, "SELECT 1"),
+        ("singer", {"tap": "shop", "stream": "orders"}, "shop: orders"),
     ],
 )
 def test_a_source_says_where_its_rows_come_from(connector: str, config: dict[str, Any], location: str) -> None:
     source = Source(id="src", kind="source", connector=connector, config=config)
     assert config_of(source, SourceConfig).location == location
+
+
+def test_the_tables_of_a_manifest_are_streams_of_one_tap() -> None:
+    settings = CONNECTORS["singer"].table_settings
+    assert settings is not None
+    assert settings({"tap": "shop"}, "orders") == {"tap": "shop", "stream": "orders"}
 
 
 def test_settings_are_not_given_as_those_of_another_connector() -> None:
