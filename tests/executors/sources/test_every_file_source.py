@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import pickle
+import time
 from collections.abc import Collection, Sequence
-from pathlib import Path
+from datetime import UTC, datetime
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 import pytest
@@ -112,3 +114,45 @@ def test_a_file_that_is_read_in_place_is_claimed_and_archived_where_it_is(storag
     handler.requeue(file)
     assert listed(handler).files == (file,)
     assert handler.list_claimed(LATER) == ()
+
+
+NAMES = ("d_20240229.jsonl", "d_20240301.jsonl", "e_20240229.jsonl", "d_20240229.jsonl.part")
+LEAP_DAY = datetime(2024, 2, 29, 23, 30, tzinfo=UTC).timestamp()
+
+
+@pytest.mark.parametrize(
+    ("pattern", "expected"),
+    [
+        ({"type": "glob", "value": "d_*.jsonl"}, ["d_20240229.jsonl", "d_20240301.jsonl"]),
+        ({"type": "regex", "value": r"[de]_2024\d{2}29\.jsonl"}, ["d_20240229.jsonl", "e_20240229.jsonl"]),
+        ({"type": "date_template", "value": "d_{YYYYMMDD}.jsonl"}, ["d_20240229.jsonl"]),
+        ({"type": "date_template", "value": "d_{YYYYMMDD}.jsonl", "timezone": "Asia/Tokyo"}, ["d_20240301.jsonl"]),
+    ],
+    ids=["glob", "regex", "date", "date in a zone"],
+)
+def test_names_match_as_a_whole(storage: Storage, tmp_path: Path, pattern: dict[str, str], expected: list[str]) -> None:
+    for name in NAMES:
+        storage.write(name, b"{}\n")
+    found = opened(storage, tmp_path, pattern=pattern).find_files(LEAP_DAY)
+    assert sorted(PurePosixPath(file.name).name for file in found) == expected
+
+
+@pytest.mark.parametrize("ordering", ["fifo_by_name", "lexicographic", "process_all"])
+def test_files_are_listed_by_name_whatever_the_order_of_their_arrival(
+    storage: Storage, tmp_path: Path, ordering: str
+) -> None:
+    for name in ("b.jsonl", "a.jsonl", "10.jsonl", "9.jsonl"):
+        storage.write(name, b"{}\n")
+    source = opened(storage, tmp_path, ordering=ordering, waitPolicy={"settleSeconds": 0})
+    listed = [PurePosixPath(file.name).name for file in source.list_files(LATER, lambda files: ()).files]
+    assert listed == ["10.jsonl", "9.jsonl", "a.jsonl", "b.jsonl"]
+
+
+@pytest.mark.slow
+def test_the_newest_file_alone_is_listed(storage: Storage, tmp_path: Path) -> None:
+    storage.write("b.jsonl", b"{}\n")
+    time.sleep(2.1)  # times in ZIP archives are even seconds
+    storage.write("a.jsonl", b"{}\n")
+    source = opened(storage, tmp_path, ordering="latest_by_mtime", waitPolicy={"settleSeconds": 0})
+    (file,) = source.list_files(LATER, lambda files: ()).files
+    assert PurePosixPath(file.name).name == "a.jsonl"
