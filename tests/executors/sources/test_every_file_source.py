@@ -150,8 +150,10 @@ def test_files_are_listed_by_name_whatever_the_order_of_their_arrival(
 
 @pytest.mark.slow
 def test_the_newest_file_alone_is_listed(storage: Storage, tmp_path: Path) -> None:
+    if storage.connector == "zip_archive":
+        pytest.skip("its files have the time of the archive")
     storage.write("b.jsonl", b"{}\n")
-    time.sleep(2.1)  # times in ZIP archives are even seconds
+    time.sleep(1.1)  # some stores have times in whole seconds
     storage.write("a.jsonl", b"{}\n")
     source = opened(storage, tmp_path, ordering="latest_by_mtime", waitPolicy={"settleSeconds": 0})
     (file,) = source.list_files(LATER, lambda files: ()).files
