@@ -86,16 +86,16 @@ class ApiClient:
                 self._http.require_ok(response, url)
             final = self._http.without_secrets(str(response.url))
             if urlsplit(url).query and not urlsplit(final).query:
-                raise _lost_parameters(url, final)
+                raise _lost_parameters(url)
             body = b"null" if response.status_code == 204 else self._http.body(response, url, PAGE_BYTES)
             link, sent_at = next_link(response.headers.get("link", "")), _time(response.headers.get("date", ""))
             return Page(final, _text_of(body, url), link, sent_at, is_part=response.status_code == 206)
 
 
-def _lost_parameters(url: str, to: str) -> Terminal:
+def _lost_parameters(url: str) -> Terminal:
     return Terminal(
         "source.redirect_refused",
-        f"{shown(url)} redirects to {shown(to)} without the parameters, so it would return other records.",
+        f"{shown(url)} redirects to an address without the parameters, which would return other records.",
         hint="Use the address that the server redirects to.",
     )
 

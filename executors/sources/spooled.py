@@ -52,7 +52,10 @@ class Spool:
     def __init__(self, path: Path, most: int | None, node: str) -> None:
         self.path, self.rows = path, 0
         self._most, self._node = most, node
-        self._file = path.open("x", encoding="utf-8", newline="\n")
+        try:
+            self._file = path.open("x", encoding="utf-8", newline="\n")
+        except OSError as error:
+            raise self._full(error) from None
 
     @property
     def is_full(self) -> bool:
@@ -105,8 +108,18 @@ class SpooledSource(SnapshotSource):
 
     def open(self, stack: ExitStack) -> None:
         root = self.context.folder / SPOOL
-        root.mkdir(parents=True, exist_ok=True)
-        self._folder = Path(tempfile.mkdtemp(prefix=f"{self.context.claimant.run_id}.", dir=root))
+        try:
+            root.mkdir(parents=True, exist_ok=True)
+            if root.is_symlink():
+                raise OSError(errno.ELOOP, "it is a symbolic link")
+            self._folder = Path(tempfile.mkdtemp(prefix=f"{self.context.claimant.run_id}.", dir=root))
+        except OSError as error:
+            raise Terminal(
+                "source.spool_failed",
+                f"The folder {SPOOL} for fetched rows cannot be used: {error.strerror}.",
+                node=self.node,
+                hint="Give the worker's user write permission in FLOW_FILES_ROOT.",
+            ) from None
         stack.callback(shutil.rmtree, self._folder, ignore_errors=True)
 
     def reading(self, *, is_last: bool = False, state: SourceState | None = None) -> Reading:
@@ -186,7 +199,15 @@ def sweep_spools(files_root: Path, is_active: Callable[[str], bool]) -> list[str
     swept = []
     for folder in files_root.glob(f"*/{SPOOL}/*"):
         run_id = folder.name.partition(".")[0]
-        if time.time() - folder.stat().st_mtime > LEFTOVER_SECONDS and not is_active(run_id):
+        if _is_leftover(folder) and not is_active(run_id):
             shutil.rmtree(folder, ignore_errors=True)
             swept.append(folder.name)
     return swept
+
+
+def _is_leftover(folder: Path) -> bool:
+    """Return whether a folder is old. What a symbolic link names is not Flow's."""
+    try:
+        return not folder.parent.is_symlink() and time.time() - folder.lstat().st_mtime > LEFTOVER_SECONDS
+    except FileNotFoundError:  # a run has ended meanwhile
+        return False

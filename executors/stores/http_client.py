@@ -157,7 +157,7 @@ class HttpClient:
         if self.is_below(url):
             sent, url = {**self._secrets, **sent}, _with_parameters(url, self._parameters)
         elif self.without_secrets(url) != url:
-            raise _redirected(f"{shown(url)} would get a secret parameter, but is not below {self.base}.")
+            raise _redirected(f"An address that is not below {shown(self.base)} would get a secret parameter.")
         request = client.build_request("GET", url, headers=sent, extensions={"trace": self._watch})
         try:
             response = client.send(request, stream=True)

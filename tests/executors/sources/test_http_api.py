@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import resource
 import socket
 import threading
 import time
@@ -18,6 +20,7 @@ from executors.model import SourceState, StoreConnection
 from executors.reading import Reading
 from executors.sources.base import Claimant, RowLimit, SourceContext
 from executors.sources.http_api import HttpApi
+from executors.sources.spooled import sweep_spools
 from executors.stores.http_client import shown
 from ir.nodes import Source
 from tests.connectors.http_api.service import Reply, Service, serving
@@ -453,4 +456,35 @@ def test_fetched_rows_are_deleted_at_the_end(service: Service, tmp_path: Path) -
         (folder,) = (tmp_path / ".spool").iterdir()
         assert folder.stat().st_mode & 0o077 == 0
         assert len(list(folder.iterdir())) == 1
+    assert list((tmp_path / ".spool").iterdir()) == []
+
+
+@pytest.mark.parametrize("kind", ["file", "link"])
+def test_a_spool_that_cannot_be_used_says_why(service: Service, tmp_path: Path, kind: str) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    (elsewhere / "old").mkdir(parents=True)
+    os.utime(elsewhere / "old", (0, 0))
+    folder = tmp_path / "files" / "default"
+    folder.mkdir(parents=True)
+    if kind == "file":
+        (folder / ".spool").touch()
+    else:
+        (folder / ".spool").symlink_to(elsewhere)
+    with ExitStack() as stack:
+        assert code_of(lambda: source_of(service, "all", folder).open(stack)) == "source.spool_failed"
+    assert sweep_spools(tmp_path / "files", lambda run_id: False) == []
+    assert (elsewhere / "old").exists()
+
+
+def test_a_full_disk_ends_the_run(service: Service, tmp_path: Path) -> None:
+    limit = resource.getrlimit(resource.RLIMIT_FSIZE)
+    source = source_of(service, "all", tmp_path)
+    service.records = [{"id": n, "note": "x" * 1000} for n in range(100)]
+    with ExitStack() as stack:
+        source.open(stack)
+        try:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, limit[1]))
+            assert code_of(source.reading) == "source.spool_failed"
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, limit)
     assert list((tmp_path / ".spool").iterdir()) == []
