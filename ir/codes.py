@@ -277,7 +277,10 @@ _HOOKS = (
         "http_api.address",
         "Use an http or https URL. Enter query parameters under parameters, and secrets in a connection.",
     ),
-    _error("http_api.secret_parameter", "Store it in the headers of a connection, and choose that connection."),
+    _error(
+        "http_api.secret_parameter",
+        "Store it in a connection, as a secret header or parameter, and choose that connection.",
+    ),
     _error("http_api.parameter_repeated", "Remove it from one of the places."),
     _error("http_api.overlap", "Write a duration such as 15m, or a number that is not negative."),
     _error("singer.needs_catalog", "Remove it, or turn useCatalog on."),

@@ -23,7 +23,11 @@ ParameterName = Annotated[str, Field(min_length=1, max_length=200)]
 ParameterValue = Annotated[str, Field(max_length=2000)]
 JsonPath = Annotated[str, Field(min_length=1, max_length=1000)]
 
-_SECRET = re.compile(r"(?i)^key$|(^|[_.-])(api[_-]?key|access[_-]?key|token|secret|password|passwd|signature)$")
+_SECRET = re.compile(
+    r"(?i)^(key|sig|pwd|auth|authorization|bearer|credentials?)$"
+    r"|(^|[_.-])(token|secret|password|passwd|signature)$"
+    r"|(api|app|access|auth|client|private|secret|subscription)[_.-]?(key|token|secret)$"
+)
 
 
 class PageNumber(Spec):

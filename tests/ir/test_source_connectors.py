@@ -10,7 +10,9 @@ from ir import InvalidPipeline, parsePipelineIR
 from ir.connectors import CONNECTORS, config_of
 from ir.connectors.base import SourceConfig
 from ir.connectors.files import FilesConfig
+from ir.connectors.http_api import HttpApiConfig
 from ir.nodes import Source
+from ir.pointers import Pointer
 from ir.schema import schema_document
 from tests.connectors.zip_archive.config import CONNECTOR
 
@@ -81,3 +83,17 @@ def test_settings_are_not_given_as_those_of_another_connector() -> None:
     source = Source(id="src", kind="source", connector="postgres", config={"query": "SELECT 1"})
     with pytest.raises(TypeError, match="postgres are not FilesConfig"):
         config_of(source, FilesConfig)
+
+
+@pytest.mark.parametrize(
+    ("name", "is_secret"),
+    [
+        *((name, True) for name in ("key", "api_key", "X-Api-Key", "accessToken", "apitoken", "auth", "Authorization")),
+        *((name, True) for name in ("subscription-key", "sig", "client_secret", "clientSecret", "appkey", "pwd")),
+        *((name, False) for name in ("limit", "sort_key", "author", "primary_key", "signal", "keyword", "session")),
+    ],
+)
+def test_secrets_of_web_services_stay_out_of_documents(name: str, is_secret: bool) -> None:
+    config = HttpApiConfig(url="https://api.example.com/v1", parameters={name: "x"})
+    found = [problem.code for problem in config.check(Pointer())]
+    assert found == (["http_api.secret_parameter"] if is_secret else [])
