@@ -69,7 +69,7 @@ SYSTEM = System(
     random_order="ORDER BY RANDOM()",
     version="SELECT CURRENT_VERSION() AS version",
     failures={
-        "UNAUTHENTICATED": failures.AUTH,
+        **dict.fromkeys(("UNAUTHENTICATED", "28000"), failures.AUTH),
         "UNAUTHORIZED": failures.FORBIDDEN,
         "CANCELLED": failures.CANCELLED,
         "TIMEOUT": failures.CANCELLED,

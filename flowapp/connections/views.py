@@ -89,7 +89,8 @@ def add_store(request: HtmxRequest, store_kind: str) -> HttpResponse:
     if store_kind not in STORE_KINDS:
         raise Http404
     form = StoreForm(store_kind, request.POST or None)
-    more = {"kind": store_kind, "kind_title": STORE_KINDS[store_kind].title, "holds": STORE_KINDS[store_kind].holds}
+    spec = STORE_KINDS[store_kind]
+    more = {"kind": store_kind, "kind_title": spec.title, "holds": spec.holds, "caution": spec.caution}
     return _add(request, form) or _show_form(request, "connections/add_store.html", form, **more)
 
 

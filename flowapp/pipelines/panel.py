@@ -137,6 +137,12 @@ class NodePanel:
         connector = CONNECTORS.get(str(self.node.get("connector"))) if self.kind == "source" else None
         return connector is not None and connector.lists_streams
 
+    @property
+    def caution(self) -> str:
+        """What users of the source's connector must know before they trust it; empty if there is nothing."""
+        connector = CONNECTORS.get(str(self.node.get("connector"))) if self.kind == "source" else None
+        return connector.caution if connector is not None else ""
+
 
 @dataclass
 class NodeDiagnostic:

@@ -11,10 +11,9 @@ from ir.arrow_queries import ArrowGrammar, check_query
 from ir.base import Spec, Text
 from ir.connectors.base import Connector, SourceConfig
 from ir.diagnostics import Diagnostic, diagnose
+from ir.manifests.stores.base import UNTESTED
 from ir.names import parse_table_name
 from ir.pointers import Pointer
-
-UNTESTED = "This connector has not been tested against a real server."
 
 
 class DatabaseTable(Spec):
@@ -89,6 +88,7 @@ def connector(name: str, title: str, config: type[ArrowDatabaseConfig]) -> Conne
         keeps_empty=True,
         starts_with={"table": {"name": ""}},
         table_settings=_table_settings,
+        caution=UNTESTED,
     )
 
 

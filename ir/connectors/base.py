@@ -45,7 +45,7 @@ class Connector:
     says whether it can list the streams that it may read. `starts_with` are the
     settings of a new node. `table_settings` returns the settings of a source for one table, from the common settings of
     a manifest's tables and the table's name; it raises ValueError for an invalid name. It is None if the connector
-    reads no tables by name.
+    reads no tables by name. `caution` is what users must know before they trust the connector.
     """
 
     name: str
@@ -59,6 +59,7 @@ class Connector:
     keeps_empty: bool = False
     starts_with: Mapping[str, Any] = field(default_factory=dict)
     table_settings: Callable[[Mapping[str, Any], str], dict[str, Any]] | None = None
+    caution: str = ""
 
 
 @dataclass(frozen=True, slots=True)

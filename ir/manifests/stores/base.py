@@ -13,6 +13,8 @@ from ir.manifests.declared import DeclaredConnection, EnvSecret
 from ir.manifests.diagnostics import fault
 from ir.pointers import Pointer
 
+UNTESTED = "This connector has not been tested against a real server."
+
 FieldType = Literal["text", "lines", "number", "flag", "choice"]
 
 
@@ -38,13 +40,15 @@ class DeclaredStore(DeclaredConnection):
     text.
 
     `title` names the kind for users, and `holds` what sources read from it. Secrets are sent only to an unchanged
-    `address`, which lists names of fields. Exactly one of the secrets `one_of` must be given.
+    `address`, which lists names of fields. Exactly one of the secrets `one_of` must be given. `caution` is what
+    users must know before they trust the kind.
     """
 
     title: ClassVar[str]
     holds: ClassVar[Literal["files", "rows", "streams"]] = "files"
     address: ClassVar[tuple[str, ...]]
     one_of: ClassVar[tuple[str, ...]] = ()
+    caution: ClassVar[str] = ""
 
     def check(self, at: Pointer) -> Iterator[Diagnostic]:
         secrets = {field.name: field.attribute for field in self.fields() if field.is_secret}

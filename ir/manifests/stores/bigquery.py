@@ -9,15 +9,16 @@ from pydantic import Field, StringConstraints
 
 from ir.annotations import NoNewline
 from ir.manifests.declared import EnvSecret
-from ir.manifests.stores.base import DeclaredStore
+from ir.manifests.stores.base import UNTESTED, DeclaredStore
 from ir.manifests.stores.gcs import unusable_key
 
 
 class DeclaredBigQuery(DeclaredStore):
-    """A project of BigQuery, from which sources read rows. It has not been tested against the real service."""
+    """A project of BigQuery, from which sources read rows. Not tested against a real server."""
 
     title = "BigQuery"
     holds = "rows"
+    caution = UNTESTED
     secret_fields = ("serviceAccount",)
     address = ("kind", "project")
 

@@ -9,16 +9,17 @@ from pydantic import Field, StringConstraints
 
 from ir.annotations import NoNewline
 from ir.manifests.declared import EnvSecret
-from ir.manifests.stores.base import DeclaredStore
+from ir.manifests.stores.base import UNTESTED, DeclaredStore
 
 _Name = Annotated[str, StringConstraints(pattern=r"^[^\x00-\x1f\x7f]{0,255}$"), NoNewline()]
 
 
 class DeclaredSnowflake(DeclaredStore):
-    """A database of Snowflake, from which sources read rows. It has not been tested against a real server."""
+    """A database of Snowflake, from which sources read rows. Not tested against a real server."""
 
     title = "Snowflake"
     holds = "rows"
+    caution = UNTESTED
     secret_fields = ("privateKey", "password")
     address = ("kind", "account", "user")
     one_of = ("privateKey", "password")

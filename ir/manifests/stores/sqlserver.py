@@ -9,14 +9,15 @@ from pydantic import Field, StringConstraints
 
 from ir.annotations import NoNewline
 from ir.manifests.declared import EnvSecret
-from ir.manifests.stores.base import DeclaredStore
+from ir.manifests.stores.base import UNTESTED, DeclaredStore
 
 
 class DeclaredSqlServer(DeclaredStore):
-    """A database of SQL Server, from which sources read rows. It has not been tested against a real server."""
+    """A database of SQL Server, from which sources read rows. Not tested against a real server."""
 
     title = "SQL Server"
     holds = "rows"
+    caution = UNTESTED
     secret_fields = ("password",)
     address = ("kind", "host", "port", "database", "user", "encryption")
 

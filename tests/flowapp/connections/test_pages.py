@@ -47,6 +47,12 @@ def test_an_admin_chooses_the_kind_of_a_connection(workspace, as_):
     assert as_("editor").get(f"{CONNECTIONS}add/").status_code == 403
 
 
+def test_the_form_of_an_untested_kind_says_that_it_is_untested(workspace, as_):
+    caution = "This connector has not been tested against a real server."
+    assert caution in words(as_("admin").get(f"{CONNECTIONS}add/store/oracle/"))
+    assert caution not in words(as_("admin").get(f"{CONNECTIONS}add/store/mysql/"))
+
+
 def test_an_admin_adds_a_connection_by_fields(workspace, as_):
     answer = add(as_("admin"))
     stored = Connection.objects.get()
