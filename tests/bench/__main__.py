@@ -1,6 +1,6 @@
 """`make bench`: the product against its floor and its peers, interleaved, on one machine in one run.
 
-    python -m tests.bench [--rows N] [--runs N] [--peers] [CASE …]
+    python -m tests.bench [--rows N] [--runs N] [--megabytes N] [CASE …]
 
 Prints one line per case: medians, the ratio to the floor, and the aim. Compare ratios of one run only: absolute times
 depend on the machine.
@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import shutil
 import statistics
 import subprocess
 import sys
@@ -36,8 +37,10 @@ from tests.bench.processes import (
     time_cold_run,
 )
 from tests.bench.product import EXPRESSIONS, RULES, SPARK_EXPRESSIONS, make_target, run_once
+from tests.bench.stored_files import stored_files, write_csv, write_parquet, write_parts
 
 HERE = Path(__file__).parent
+ROWS_PER_MEGABYTE = 11_000
 
 
 @dataclass
@@ -48,6 +51,7 @@ class Bench:
     folder: Path
     rows: int
     runs: int
+    megabytes: int
 
     def csv(self, rows: int) -> Path:
         """Return the benchmark file with `rows` rows. It is made once per machine."""
@@ -282,6 +286,57 @@ def many_objects(bench: Bench) -> None:
     print(f"memory of a listing: {max(way[1][1] for way in runs):.0f} MB   aim ≤ 100 MB")
 
 
+def parquet_from_s3(bench: Bench) -> None:
+    """A file of Parquet in a bucket against the same file in a folder."""
+    with stored_files(bench.warehouse, bench.dsn) as files, files.local() as folder:
+        write_parquet(bench.csv(bench.rows), folder / "orders.parquet")
+        there = files.upload([folder / "orders.parquet"])
+        load = partial(files.load, fmt="parquet", rows=bench.rows)
+        local, s3 = interleave(bench.runs, lambda: load("local_fs", folder.name), lambda: load("s3", there))
+        files.remove(there)
+    say("append of Parquet in S3", s3, local, "≤ 1.2 ×", "local file")
+
+
+SMALL_FILES = 10_000
+
+
+def small_files(bench: Bench) -> None:
+    """Many small files of CSV against one file with the same rows, in a folder and in a bucket."""
+    with stored_files(bench.warehouse, bench.dsn) as files, files.local() as one, files.local() as many:
+        rows = write_parts(bench.csv(bench.rows), many, SMALL_FILES)
+        shutil.copy(bench.csv(bench.rows), one)
+        load = partial(files.load, rows=rows)
+        each, whole = interleave(bench.runs, lambda: load("local_fs", many.name), lambda: load("local_fs", one.name))
+        say(f"{SMALL_FILES:,} small files in a folder", each, whole, "≤ 3 ×", "one file")
+        apart, together = files.upload(many.iterdir()), files.upload(one.iterdir())
+        each, whole = interleave(bench.runs, lambda: load("s3", apart), lambda: load("s3", together))
+        say(f"{SMALL_FILES:,} small files in S3", each, whole, "≤ 3 ×", "one file")
+        files.remove(apart)
+        files.remove(together)
+
+
+def large_csv(bench: Bench) -> None:
+    """A file of CSV in a bucket with `--megabytes`, and a quarter of it: the peak memory of driver, JVM and workers."""
+    with stored_files(bench.warehouse, bench.dsn) as files, files.local() as folder:
+        taken = []
+        for megabytes in (bench.megabytes // 4, bench.megabytes):
+            rows = megabytes * ROWS_PER_MEGABYTE
+            write_csv(folder / "orders.csv", rows)
+            there = files.upload([folder / "orders.csv"])
+            with PeakMemory() as memory:
+                seconds = files.load("s3", there, rows=rows)
+            files.remove(there)
+            taken.append((seconds, {**memory.peaks, "all": memory.peak}))
+    (small, small_peaks), (large, large_peaks) = taken
+    say(f"a CSV of {bench.megabytes:,} MB in S3", large, small, "≤ 4.2 ×", "the quarter")
+    for part, peak in large_peaks.items():
+        print(
+            f"{f'peak memory: {part}':<58} {peak >> 20:7,} MB {small_peaks[part] >> 20:7,} MB {'the quarter':<12} "
+            f"{peak / small_peaks[part]:5.2f} ×   aim ≤ 1.2 ×",
+            flush=True,
+        )
+
+
 def rejected_pages(bench: Bench) -> None:
     """Pages of rejected rows in a table with ten times the rows."""
     quarantine.run(bench.warehouse, 10 * bench.rows, times=40)
@@ -330,6 +385,9 @@ CASES: dict[str, Callable[[Bench], None]] = {
         growth,
         small,
         mysql,
+        parquet_from_s3,
+        small_files,
+        large_csv,
         tools,
     )
 } | WITHOUT_SPARK
@@ -339,6 +397,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, default=1_000_000)
     parser.add_argument("--runs", type=int, default=5)
+    parser.add_argument("--megabytes", type=int, default=1_000, help="the size of the file of large_csv")
     parser.add_argument("cases", nargs="*", metavar="CASE", help=f"one of {', '.join(CASES)}")
     options = parser.parse_args()
     with ExitStack() as stack:
@@ -347,7 +406,9 @@ def main() -> None:
         os.environ.setdefault("FLOW_ENCRYPTION_KEYS", ENCRYPTION_KEY)
         fields = ensure_warehouse(services.addresses, "bench")
         dsn = "postgresql://{user}:{password}@{host}:{port}/{database}".format(**fields)
-        bench = Bench(services, Connection("warehouse", **fields), dsn, home, options.rows, options.runs)
+        bench = Bench(
+            services, Connection("warehouse", **fields), dsn, home, options.rows, options.runs, options.megabytes
+        )
         names = options.cases or list(CASES)
         if not WITHOUT_SPARK.keys() >= set(names):
             _warm_up(bench, stack)

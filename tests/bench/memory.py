@@ -1,4 +1,4 @@
-"""The memory of this process and all its children, sampled from /proc."""
+"""The memory of this process and its children that belong to the product, sampled from /proc."""
 
 from __future__ import annotations
 
@@ -8,12 +8,18 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+SERVERS = ("weed",)
+"""Programs that are no part of the product."""
+
 
 class PeakMemory:
-    """Set `peak` to the largest size in bytes of the process tree while the block runs (proportional set size)."""
+    """Set `peak` to the largest size in bytes of the process tree while the block runs (proportional set size), and
+    `peaks` to that of each part: the `driver`, which is this process, the `JVM`, and the `workers` of Spark in Python.
+    """
 
     def __init__(self) -> None:
         self.peak = 0
+        self.peaks = dict.fromkeys(("driver", "JVM", "workers"), 0)
         self._done = threading.Event()
         self._thread = threading.Thread(target=self._watch, daemon=True)
 
@@ -29,7 +35,24 @@ class PeakMemory:
 
     def _watch(self) -> None:
         while not self._done.wait(0.2):
-            self.peak = max(self.peak, sum(map(_proportional_size, _tree(os.getpid()))))
+            sizes = dict.fromkeys(self.peaks, 0)
+            for process in _tree(os.getpid()):
+                sizes[_part_of(process)] += _proportional_size(process)
+            self.peak = max(self.peak, sum(sizes.values()))
+            self.peaks = {part: max(self.peaks[part], size) for part, size in sizes.items()}
+
+
+def _name(process: int) -> str:
+    try:
+        return Path(f"/proc/{process}/comm").read_text().strip()
+    except OSError:
+        return ""
+
+
+def _part_of(process: int) -> str:
+    if process == os.getpid():
+        return "driver"
+    return "JVM" if _name(process) == "java" else "workers"
 
 
 def _tree(root: int) -> list[int]:
@@ -43,8 +66,9 @@ def _tree(root: int) -> list[int]:
             children.setdefault(parent, []).append(int(entry.name))
     found, waiting = [], [root]
     while waiting:
-        found.append(process := waiting.pop())
-        waiting += children.get(process, [])
+        if _name(process := waiting.pop()) not in SERVERS:
+            found.append(process)
+            waiting += children.get(process, [])
     return found
 
 
