@@ -123,6 +123,28 @@ def sparse(size: int, texts: Mapping[int, str]) -> pa.Array:
     return pa.array([texts.get(index) for index in range(size)], pa.string())
 
 
+GATHERED_ROWS, GATHERED_BYTES = 8192, 1 << 20
+"""From which size a batch is passed on as it is. Each costs about as much as some thousand rows."""
+
+
+def gathered(batches: Batches) -> Batches:
+    """Join successive small batches, such as those of small files, and yield all rows in order."""
+    waiting: list[pa.RecordBatch] = []
+    rows = size = 0
+    for batch in batches:
+        waiting.append(batch)
+        rows, size = rows + batch.num_rows, size + batch.nbytes
+        if rows >= GATHERED_ROWS or size >= GATHERED_BYTES:
+            yield _joined(waiting)
+            waiting, rows, size = [], 0, 0
+    if waiting:
+        yield _joined(waiting)
+
+
+def _joined(batches: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
+    return batches[0] if len(batches) == 1 else pa.concat_batches(batches)
+
+
 def trailer(schema: pa.Schema, rows: int) -> pa.RecordBatch:
     """Return a row that follows the rows of a part and holds their number: its record number is -1 - rows.
 

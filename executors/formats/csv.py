@@ -274,7 +274,8 @@ class _CellReader:
         return b"\n".join(chunk.record(index) for index in remaining), remaining
 
     def _table(self, data: bytes, note: Callable[[arrow_csv.InvalidRow], str]) -> pa.Table:
-        return arrow_csv.read_csv(
+        # `open_csv` parses in this thread. `read_csv` waits for another one, longer than a small file takes.
+        with arrow_csv.open_csv(
             pa.py_buffer(data),
             read_options=arrow_csv.ReadOptions(use_threads=False, column_names=self._names, block_size=len(data) + 1),
             parse_options=arrow_csv.ParseOptions(
@@ -284,7 +285,8 @@ class _CellReader:
                 invalid_row_handler=note,
             ),
             convert_options=self._convert,
-        )
+        ) as reader:
+            return reader.read_all()
 
 
 def _note_in(ragged: list[tuple[int, str]]) -> Callable[[arrow_csv.InvalidRow], str]:

@@ -104,25 +104,32 @@ def blocks_of(stream: ByteStream, start: int, end: int, block_bytes: int = BLOCK
 
 
 class HashedBlocks:
-    """Yields the blocks of a whole file and hashes each in another thread while the caller processes it. `checksums`
-    and `sha256` are available after the last block."""
+    """Yields the blocks of a whole file and hashes each in another thread while the caller processes it. A block that
+    is not full is probably the last one: for a small file, a thread takes longer to start than the bytes to hash.
+    `checksums` and `sha256` are available after the last block."""
 
     def __init__(self, stream: BinaryIO, block_bytes: int = BLOCK_BYTES) -> None:
         self._stream, self._block_bytes = stream, block_bytes
         self._digest, self._checksums = hashlib.sha256(), Checksums()
 
     def __iter__(self) -> Iterator[bytes]:
-        hasher = ThreadPoolExecutor(1)
+        hasher: ThreadPoolExecutor | None = None
         try:
             while block := self._stream.read(self._block_bytes):
-                hashed = hasher.submit(self._digest.update, block)
                 self._checksums.add(block)
+                if len(block) < self._block_bytes:
+                    self._digest.update(block)
+                    yield block
+                    continue
+                hasher = hasher or ThreadPoolExecutor(1)
+                hashed = hasher.submit(self._digest.update, block)
                 yield block
                 hashed.result()
         finally:
             # Do not wait for the hasher: the garbage collector may close an abandoned iteration in a thread that holds
             # interpreter locks, and joining the thread would then deadlock.
-            hasher.shutdown(wait=False)
+            if hasher:
+                hasher.shutdown(wait=False)
 
     @property
     def checksums(self) -> bytes:

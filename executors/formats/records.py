@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Any
 
 import numpy as np
@@ -167,21 +167,30 @@ class Chunk:
 def whole_records(blocks: Iterator[bytes], finder: RecordFinder, name: str) -> Iterator[Chunk]:
     """Cut blocks at the starts of records. Raises Terminal for a record above the limit and for an unclosed quote."""
     pending, pending_size, starts = [], 0, NONE
-    for block in blocks:
+    for block, is_last in _with_last(blocks):
         found = finder.starts(block) + pending_size
         pending.append(block)
         pending_size += len(block)
         starts = np.concatenate((starts, found))
-        if len(starts) > 1:
-            data, cut = b"".join(pending), int(starts[-1])
+        cut = int(starts[-1]) if len(starts) else 0
+        is_too_long = pending_size - cut > MOST_RECORD_BYTES
+        if len(starts) > 1 and (not is_last or is_too_long or finder.in_quotes):
+            data = b"".join(pending)
             yield Chunk(data[:cut], starts[:-1])
             pending, pending_size, starts = [data[cut:]], len(data) - cut, np.zeros(1, dtype=np.int64)
-        if pending_size > MOST_RECORD_BYTES:
+        if is_too_long:
             raise record_too_long(name)
     if finder.in_quotes:
         raise quote_not_closed(name)
     if len(starts):
         yield Chunk(b"".join(pending), starts)
+
+
+def _with_last(blocks: Iterator[bytes]) -> Iterator[tuple[bytes, bool]]:
+    """Yield each block, and whether it is the last one: its last record is complete, and needs no chunk of its own."""
+    for block, following in pairwise(chain(blocks, (None,))):
+        if block is not None:
+            yield block, following is None
 
 
 def record_too_long(name: str) -> InvalidContent:

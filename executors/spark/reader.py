@@ -6,11 +6,13 @@ more Python workers to plan each load, which takes seconds at a cold start.
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
 
+from executors.formats.batches import Batches, gathered
 from executors.formats.closing import closed_after
 from executors.grammar import canonical_text
 from executors.model import SourceField
@@ -24,12 +26,27 @@ HIDDEN = (FILE, RECORD, BAD, RAW)
 
 
 @dataclass(frozen=True, slots=True)
+class Group:
+    """The parts of one task. Each task receives those of all tasks, and makes objects of its own ones only: for many
+    small files that takes as long as reading them."""
+
+    pickled: bytes
+
+    @classmethod
+    def of(cls, parts: Sequence[Part]) -> Group:
+        return cls(pickle.dumps(tuple(parts)))
+
+    def parts(self) -> tuple[Part, ...]:
+        return tuple(pickle.loads(self.pickled))  # noqa: S301 - written by the driver
+
+
+@dataclass(frozen=True, slots=True)
 class ReadTask:
     """Reads the parts of one task. Returns hidden columns, source columns under their frame names, and the results of
     `programs`."""
 
     reader: PartReader
-    groups: tuple[tuple[Part, ...], ...]
+    groups: tuple[Group, ...]
     source: tuple[tuple[str, SourceField], ...]
     programs: tuple[Program | Explode, ...]
 
@@ -39,11 +56,15 @@ class ReadTask:
                 yield from self.read_group(number)
 
     def read_group(self, number: int) -> Iterator[pa.RecordBatch]:
+        with closed_after(self._parts(number)) as batches:
+            for batch in gathered(batches):
+                yield from run_reading(self._named(batch), self.programs)
+
+    def _parts(self, number: int) -> Batches:
         fields = tuple(field for _, field in self.source)
-        for part in self.groups[number]:
+        for part in self.groups[number].parts():
             with closed_after(self.reader.read(part, fields)) as batches:
-                for batch in batches:
-                    yield from run_reading(self._named(batch), self.programs)
+                yield from batches
 
     def _named(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         arrays = [batch.column(name) for name in HIDDEN]
@@ -55,7 +76,7 @@ def _to_wire(values: pa.Array, kind: ColumnType) -> pa.Array:
     return canonical_text(values) if kind.kind == "time" else values
 
 
-def group_parts(parts: Sequence[Part], most: int) -> tuple[tuple[Part, ...], ...]:
+def group_parts(parts: Sequence[Part], most: int) -> tuple[Group, ...]:
     """Distribute parts to at most `most` tasks, in source order, by size."""
     total = sum(_weight(part) for part in parts)
     groups: list[list[Part]] = [[] for _ in range(min(most, len(parts)))]
@@ -65,7 +86,7 @@ def group_parts(parts: Sequence[Part], most: int) -> tuple[tuple[Part, ...], ...
         group = (before + _weight(part) / 2) * len(groups) / total
         groups[min(int(group), len(groups) - 1)].append(part)
         before += _weight(part)
-    return tuple(tuple(group) for group in groups if group)
+    return tuple(Group.of(group) for group in groups if group)
 
 
 def _weight(part: Part) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import pyarrow as pa
@@ -24,6 +24,7 @@ MOST_TASKS = 64
 BYTES_PER_TASK = 4 << 20
 """A task costs more than the scan of a small file, so small files share a task. Every run scans all files that
 match."""
+_OF_FILE, _OF_MEMBER = (tuple(field.name for field in fields(kind)) for kind in (SourceFile, ArchiveMember))
 
 
 def scan_files(session: RunSession, source: Source, files: Sequence[SourceFile], store: FileStore) -> list[FileScan]:
@@ -52,8 +53,9 @@ class ScanTask:
 
     def __call__(self, numbers: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in numbers:
-            for number in batch.column(0).to_pylist():
-                yield pa.RecordBatch.from_pydict({"scan": [encode_scan(self.scan(self.files[number]))]})
+            # One batch for many files: to send a batch takes about as long as to scan a small file.
+            scans = [encode_scan(self.scan(self.files[number])) for number in batch.column(0).to_pylist()]
+            yield pa.RecordBatch.from_pydict({"scan": scans})
 
     def scan(self, file: SourceFile) -> FileScan:
         return FORMATS[self.format.type].scan(file, self.format, self.declared, store=self.store)
@@ -61,17 +63,19 @@ class ScanTask:
 
 def encode_scan(scan: FileScan) -> str:
     """Return a scan as JSON. Types are written by name."""
-    fields = [[field.name, str(field.type), field.only_null] for field in scan.fields]
+    columns = [[field.name, str(field.type), field.only_null] for field in scan.fields]
     splits = [[split.start, split.end, split.first_record, split.records] for split in scan.splits]
     # All splits of a file have the same checksums.
     checksums = (scan.splits[0].checksums or b"").hex() if scan.splits else ""
-    return json.dumps({**asdict(scan), "fields": fields, "splits": splits, "checksums": checksums})
+    values = {name: getattr(scan, name) for name in ("sha256", "records", "warnings", "first_line", "is_blank")}
+    values |= {"file": _encode_file(scan.file), "fields": columns, "splits": splits, "checksums": checksums}
+    return json.dumps(values)
 
 
 def decode_scan(text: str) -> FileScan:
     values = json.loads(text)
     file = _decode_file(values["file"])
-    fields = tuple(
+    columns = tuple(
         SourceField(name, ColumnType.parse(kind), only_null=only_null) for name, kind, only_null in values["fields"]
     )
     checksums = bytes.fromhex(values["checksums"])
@@ -81,7 +85,16 @@ def decode_scan(text: str) -> FileScan:
     )
     warnings, first_line = tuple(values["warnings"]), values["first_line"]
     is_blank = values["is_blank"]
-    return FileScan(file, values["sha256"], values["records"], fields, splits, warnings, first_line, is_blank)
+    return FileScan(file, values["sha256"], values["records"], columns, splits, warnings, first_line, is_blank)
+
+
+def _encode_file(file: SourceFile) -> dict[str, Any]:
+    # `asdict` copies all values, which takes most of the time for small files.
+    values = {name: getattr(file, name) for name in _OF_FILE}
+    if member := file.member:
+        values["member"] = {name: getattr(member, name) for name in _OF_MEMBER}
+        values["member"]["archive"] = _encode_file(member.archive)
+    return values
 
 
 def _decode_file(values: dict[str, Any]) -> SourceFile:
