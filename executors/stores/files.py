@@ -27,15 +27,24 @@ class StoreFiles:
     @contextmanager
     def open(self, file: SourceFile) -> Iterator[BinaryIO]:
         store = open_encrypted(self.encrypted)
-        now = store.stat(file.path)
-        if now is None:
-            raise changed(file, "was deleted")
-        if not file.is_same(now.as_file(file.name)):
-            raise changed(file, "changed after it was listed")
-        # A listing may lack the version; the one found now then applies to all parts.
-        listed = now.as_file(file.name)
+        listed = file if file.version and file.size else _found(store, file)
         with RangeStream(store, listed) as stream:
+            if listed is file:
+                # The store compares the version of each part; the first part also shows whether the file is there.
+                stream.read(1)
+                stream.seek(0)
             yield cast(BinaryIO, stream)
+
+
+def _found(store: Store, file: SourceFile) -> SourceFile:
+    """Return the file as it is now. A listing may lack the version; the one found now then applies to all parts. Raises
+    Transient `source.changed`."""
+    now = store.stat(file.path)
+    if now is None:
+        raise changed(file, "was deleted")
+    if not file.is_same(now.as_file(file.name)):
+        raise changed(file, "changed after it was listed")
+    return now.as_file(file.name)
 
 
 class RangeStream(io.RawIOBase):
