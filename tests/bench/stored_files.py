@@ -6,8 +6,6 @@ that no file counts as loaded.
 
 from __future__ import annotations
 
-import asyncio
-import itertools
 import json
 import shutil
 import subprocess
@@ -15,6 +13,7 @@ import sys
 import time
 import uuid
 from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -38,7 +37,7 @@ if TYPE_CHECKING:
 SLUG = "bench-files"
 HERE = Path(__file__).parent
 PART_BYTES = 8 << 20
-AT_ONCE = 100
+AT_ONCE = 16
 _TYPES = {
     "order_id": pa.int64(),
     "customer_id": pa.int64(),
@@ -87,20 +86,15 @@ class StoredFiles:
     def upload(self, files: Iterable[Path]) -> str:
         """Copy files to a folder of their own in the bucket, and return its path."""
         path = f"{uuid.uuid4()}/"
-        client = self.bucket.client._client.to_async_operator()
+        client = self.bucket.client._client
 
-        async def write(file: Path) -> None:
-            async with await client.open(path + file.name, "wb") as out:
-                with file.open("rb") as content:
-                    while block := content.read(PART_BYTES):
-                        await out.write(block)
+        def write(file: Path) -> None:
+            with client.open(path + file.name, "wb") as out, file.open("rb") as content:
+                shutil.copyfileobj(content, out, PART_BYTES)
 
-        async def write_all() -> None:
-            waiting = iter(files)
-            while batch := list(itertools.islice(waiting, AT_ONCE)):
-                await asyncio.gather(*map(write, batch))
-
-        asyncio.run(write_all())
+        with ThreadPoolExecutor(AT_ONCE) as pool:
+            for _ in pool.map(write, files):
+                pass
         return path
 
     def remove(self, path: str) -> None:
