@@ -49,6 +49,11 @@ class Store(ABC):
         `after`, start behind this path. Pages have an order, in pages of `page` entries; the entries of a page have
         none."""
 
+    @property
+    def compares_versions(self) -> bool:
+        """Return whether `read` is one request that the server refuses for another version of the file."""
+        return False
+
     def is_exact(self, path: str) -> bool:
         """Return whether the other methods use the file with exactly this path, and no other one."""
         return True

@@ -27,10 +27,10 @@ class StoreFiles:
     @contextmanager
     def open(self, file: SourceFile) -> Iterator[BinaryIO]:
         store = open_encrypted(self.encrypted)
-        listed = file if file.version and file.size else _found(store, file)
-        with RangeStream(store, listed) as stream:
-            if listed is file:
-                # The store compares the version of each part; the first part also shows whether the file is there.
+        is_known = bool(store.compares_versions and file.version and file.size)
+        with RangeStream(store, file if is_known else _found(store, file)) as stream:
+            if is_known:
+                # One request fewer: the first part also shows whether the file is the listed one.
                 stream.read(1)
                 stream.seek(0)
             yield cast(BinaryIO, stream)

@@ -7,6 +7,14 @@ from executors.stores.base import Store
 from executors.stores.opendal_store import OpendalStore, operator, raise_unusable
 
 
+class S3Store(OpendalStore):
+    """Objects of a bucket."""
+
+    @property
+    def compares_versions(self) -> bool:
+        return True
+
+
 def open_store(connection: StoreConnection) -> Store:
     """Raises Terminal `source.store_unusable`."""
     settings, secrets = connection.settings, connection.secrets
@@ -26,4 +34,4 @@ def open_store(connection: StoreConnection) -> Store:
         )
     except Exception:  # noqa: BLE001 - the driver's text may repeat a key
         raise_unusable(connection.name)
-    return OpendalStore(f"Bucket {settings['bucket']}", lambda: client)
+    return S3Store(f"Bucket {settings['bucket']}", lambda: client)
