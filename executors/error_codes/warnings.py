@@ -32,6 +32,11 @@ WARNING_CODES = warnings_of(
         "It is read once. Remove the copy if it was sent by mistake.",
     ),
     WarningCode(
+        "http_api.only_one_page",
+        "A web service was read as one page, which is as long as pages usually are.",
+        "If the service has more records, set pages, and check its path. If not, set total, which is compared.",
+    ),
+    WarningCode(
         "singer.errors_logged",
         "A tap logged errors but ended well.",
         "See the log of the run. Rows may be missing: load everything again once the cause is corrected.",

@@ -35,6 +35,11 @@ def first_parameters(pages: Any) -> dict[str, str]:
     return {pages.parameter: "0"} if isinstance(pages, Offset) else {}
 
 
+def is_numbered(pages: Any) -> bool:
+    """Return whether Flow numbers the pages. Otherwise each response names the next page."""
+    return isinstance(pages, PageNumber | Offset)
+
+
 def next_page(pages: Any, progress: Progress) -> Next:
     if pages is None:  # one response has all records
         return None

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 import time
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal, localcontext
@@ -12,6 +11,7 @@ from typing import Any
 
 from executors.errors import InvalidContent
 from executors.http_api.responses import scalar_at
+from executors.http_api.values import Value, is_of_a_clock, parse_value, written_like
 from ir.connectors.http_api import Incremental
 from ir.watermarks import Lag, parse_lag
 
@@ -19,12 +19,7 @@ MOST_SEEN = 2_000
 """The number of records that are remembered. If more are near the highest value, the others load again."""
 AHEAD = CLOCKS = timedelta(minutes=5)
 """How much later than the clock a time may be without a warning, and how far clocks of one service may differ."""
-_NUMBER = re.compile(r"-?[0-9]{1,30}(\.[0-9]{1,30})?")
-_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
-_ZONE = r"(?P<zone>[Zz]|[+-][0-9]{2}:?[0-9]{2})?"
-_TIME = re.compile(_DATE.pattern + r"[Tt ][0-9]{2}:[0-9]{2}(:[0-9]{2}([.,](?P<digits>[0-9]+))?)?" + _ZONE)
 _MINUTE, _DAY, _ONE = timedelta(minutes=1), timedelta(days=1), Decimal(1)
-Value = Decimal | datetime
 
 
 class Since:
@@ -47,7 +42,7 @@ class Since:
     ) -> None:
         before: dict[str, Any] = json.loads(state) if state is not None else {"value": None, "seen": []}
         self.value: str | None = before["value"]
-        self._high = _parse(self.value) if self.value is not None else None
+        self._high = parse_value(self.value) if self.value is not None else None
         self._incremental, self._node, self._now = incremental, node, now or datetime.now(UTC)
         self._known, self.ahead = frozenset[str](before["seen"]), 0
         self._near: dict[str, Any] = {}
@@ -108,14 +103,14 @@ class Since:
         if not self._is_ordered:
             # Only times of a clock show which records changed meanwhile. All other values that are as high as
             # those of the first page may have been given afterwards.
-            return self.value if _is_of_a_clock(self.value) else self._pages[1][1]
+            return self.value if is_of_a_clock(self.value) else self._pages[1][1]
         if self._shift:
             moved = self._changed_at.timestamp() - CLOCKS.total_seconds()
             return next((high for at, high in self._pages[1:] if at is None or at >= moved), self.value)
         return self.value
 
     def _parsed(self, text: str, number: int) -> Value:
-        found, other = _parse(text), self._last if self._high is None else self._high
+        found, other = parse_value(text), self._last if self._high is None else self._high
         if found is None or (other is not None and type(found) is not type(other)):
             raise InvalidContent(
                 "http_api.field_unreadable",
@@ -141,7 +136,7 @@ class Since:
 
     def _lowest(self, value: str) -> tuple[Value, str]:
         """Return a value less the overlap, and its text in the same form."""
-        parsed, overlap = _parse(value), self._incremental.overlap
+        parsed, overlap = parse_value(value), self._incremental.overlap
         lag = parse_lag(overlap) if overlap is not None else None
         if isinstance(parsed, Decimal):
             with localcontext() as context:
@@ -154,8 +149,8 @@ class Since:
             earlier = parsed - _duration(lag)
         except OverflowError:
             earlier = datetime.min.replace(tzinfo=parsed.tzinfo)
-        text = _written(earlier, value)
-        return _parse(text) or earlier, text
+        text = written_like(earlier, value)
+        return parse_value(text) or earlier, text
 
 
 def _duration(overlap: Lag | None) -> timedelta:
@@ -163,33 +158,3 @@ def _duration(overlap: Lag | None) -> timedelta:
     if isinstance(overlap, Decimal):
         return timedelta(seconds=float(overlap))
     return _MINUTE if overlap is None else overlap
-
-
-def _written(at: datetime, like: str) -> str:
-    """Return a time in the form of another one."""
-    if _DATE.fullmatch(like):
-        return at.date().isoformat()
-    form = _TIME.fullmatch(like)
-    digits, zone = (form["digits"], form["zone"]) if form else (None, None)
-    precision = "seconds" if digits is None else "milliseconds" if len(digits) <= 3 else "microseconds"
-    written = (at if zone else at.replace(tzinfo=None)).isoformat("T" if "t" in like.lower() else " ", precision)
-    return written.replace("+00:00", "Z") if zone in ("Z", "z") else written
-
-
-def _parse(text: str) -> Value | None:
-    """Return a number or a time. A time without a zone is one of UTC."""
-    if _NUMBER.fullmatch(text):
-        return Decimal(text)
-    if not (_DATE.fullmatch(text) or _TIME.fullmatch(text)):
-        return None
-    try:
-        found = datetime.fromisoformat(text.upper())
-    except ValueError:
-        return None
-    return found.replace(tzinfo=UTC) if found.tzinfo is None else found
-
-
-def _is_of_a_clock(text: str) -> bool:
-    """Return whether a value can be compared with a clock: a time with its zone, or a day, which is long enough."""
-    form = _TIME.fullmatch(text)
-    return bool(form["zone"]) if form else _DATE.fullmatch(text) is not None

@@ -5,12 +5,13 @@ from __future__ import annotations
 import hashlib
 import json
 import time
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 from urllib.parse import urlencode
 
 from executors.errors import Terminal, of_node
 from executors.http_api.client import ApiClient, Page
-from executors.http_api.paging import Progress, first_parameters, next_page
+from executors.http_api.last_pages import doubt_of_only_page, require_last
+from executors.http_api.paging import Progress, first_parameters, is_numbered, next_page
 from executors.http_api.responses import records_of, value_at
 from executors.http_api.since import Since
 from executors.http_api.totals import Total
@@ -19,7 +20,7 @@ from executors.sources.base import SourceContext
 from executors.sources.spooled import Fetched, Spool, SpooledSource
 from executors.stores.http_client import NO_CONNECTION, HttpClient, shown
 from ir.connectors import config_of
-from ir.connectors.http_api import HttpApiConfig, LinkHeader, Offset, PageNumber
+from ir.connectors.http_api import HttpApiConfig
 from ir.json_paths import parse_json_path
 from ir.nodes import Source
 from ir.words import counted
@@ -36,7 +37,7 @@ class HttpApi(SpooledSource):
         self._config = config_of(source, HttpApiConfig)
         self._connection = source.connection
         self._records = parse_json_path(self._config.records)
-        self._ahead = 0
+        self._noted: dict[str, str] = {}
         self._http: HttpClient | None = None
 
     @property
@@ -55,14 +56,14 @@ class HttpApi(SpooledSource):
 
     @property
     def warnings(self) -> Sequence[RunWarning]:
-        if not self._ahead:
-            return ()
+        return [RunWarning(code, self.node, text) for code, text in self._noted.items()]
+
+    def _note_ahead(self, records: int) -> None:
         field = self._config.incremental.field if self._config.incremental is not None else ""
-        text = (
-            f"Later than this machine's clock in {field!r}: {counted(self._ahead, 'record')}. The next load "
+        self._noted["rows.ahead_of_clock"] = (
+            f"Later than this machine's clock in {field!r}: {counted(records, 'record')}. The next load "
             "begins at the highest value that is not later, so that no record before them is lost."
         )
-        return (RunWarning("rows.ahead_of_clock", self.node, text),)
 
     def interrupt(self) -> None:
         super().interrupt()
@@ -75,7 +76,7 @@ class HttpApi(SpooledSource):
 
     def _fetch(self, state: str | None, spool: Spool) -> Fetched:
         incremental = self._config.incremental
-        shift = isinstance(self._config.pages, PageNumber | Offset)
+        shift = is_numbered(self._config.pages)
         since = Since(incremental, self.node, state, shift=shift) if incremental is not None else None
         count, total = 0, Total(self._config.total, self.name)
         for page, records in self._pages(since):
@@ -89,7 +90,8 @@ class HttpApi(SpooledSource):
             if spool.is_full:
                 return Fetched()
         total.require(count)
-        self._ahead = since.ahead if since is not None else 0
+        if since is not None and since.ahead:
+            self._note_ahead(since.ahead)
         return Fetched(since.state if since is not None else None)
 
     # --- pages ------------------------------------------------------------------------------------------------
@@ -101,29 +103,27 @@ class HttpApi(SpooledSource):
         deadline = time.monotonic() + (self.context.most_seconds or float("inf"))
         fixed = {**(self._config.parameters or {}), **self._since(since)}
         url: str | None = self._url({**fixed, **first_parameters(self._config.pages)})
-        seen, read, before = set[bytes](), 0, ""
+        seen, read, before, reads_all = set[bytes](), 0, "", since is None or since.value is None
         while url is not None:
             page = client.page(url)
             seen.add(_digest(url))
             value = self._value(page)
             records = list(records_of(value))
-            if records and (page.text == before if self._names_pages else value == before):
+            # Where Flow numbers the pages, the same records are the same page, whatever else the response contains.
+            content = value if is_numbered(self._config.pages) else page.text
+            if records and content == before:
                 raise self._endless(len(seen))
             yield page, records
             if self.context.limit is not None and time.monotonic() > deadline:
                 return
-            read, before = read + len(records), page.text if self._names_pages else value
+            read, before = read + len(records), content
             following = next_page(self._config.pages, Progress(page, len(seen), read, len(records)))
-            url = following if following is None or isinstance(following, str) else self._url({**fixed, **following})
+            url = self._url({**fixed, **following}) if isinstance(following, Mapping) else following
             self._require_new(client, url, seen)
             if url is None:
-                self._require_last(page)
-
-    @property
-    def _names_pages(self) -> bool:
-        """Return whether each response names the next page. Otherwise the same records again are the same page again,
-        whatever else the response contains."""
-        return not isinstance(self._config.pages, PageNumber | Offset)
+                require_last(self._config, self.name, page)
+                if len(seen) == 1 and reads_all and (doubt := doubt_of_only_page(self._config, page, len(records))):
+                    self._noted["http_api.only_one_page"] = f"{self.name} {doubt}"
 
     def _client(self) -> ApiClient:
         http = self._http = HttpClient(self.context.store or NO_CONNECTION)
@@ -175,19 +175,6 @@ class HttpApi(SpooledSource):
                 "so it was not requested.",
                 hint="Use the address of that server as url, or another kind of pages.",
             )
-
-    def _require_last(self, page: Page) -> None:
-        """Raise Terminal if the response says that more pages follow, although none would be requested."""
-        if not self._names_pages or not (page.is_part or page.next_link):
-            return
-        if isinstance(self._config.pages, LinkHeader) or (page.is_part and self._config.pages is not None):
-            return
-        why = "calls itself a part (206)" if page.is_part else "names a next page in its Link header"
-        raise Terminal(
-            "http_api.more_pages",
-            f"The last response of {self.name} {why}, so records would be missing.",
-            hint="Set pages to the kind of paging of the service, such as link_header, and check its path.",
-        )
 
     def _endless(self, pages: int) -> Terminal:
         return Terminal(

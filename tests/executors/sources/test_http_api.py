@@ -360,6 +360,29 @@ def test_pages_that_nobody_would_ask_for_are_reported(
     assert code_of(lambda: fetch(style)) == "http_api.more_pages"
 
 
+@pytest.mark.parametrize(
+    ("style", "config", "warns"),
+    [
+        ("all", {}, True),  # nobody has set pages
+        ("cursor", {"pages": {**PAGES["cursor"], "path": "$.meta.nxt"}}, True),
+        ("cursor", {"pages": {**PAGES["cursor"], "path": "$.meta.nxt"}, "total": "$.meta.total"}, False),
+        ("cursor", {}, False),  # the service says that there is none
+        ("next", {}, False),
+        ("link", {}, True),
+        ("page", {}, False),
+    ],
+)
+def test_a_page_that_may_not_be_the_only_one_is_reported(
+    service: Service, tmp_path: Path, style: str, config: dict[str, Any], warns: bool
+) -> None:
+    service.page_size = 20
+    source = source_of(service, style, tmp_path, **config)
+    with ExitStack() as stack:
+        source.open(stack)
+        source.reading()
+        assert [one.code for one in source.warnings] == (["http_api.only_one_page"] if warns else [])
+
+
 def test_an_object_instead_of_the_list_is_a_record_only_if_it_is_alone(
     service: Service, fetch: Callable[..., Reading]
 ) -> None:
