@@ -13,7 +13,6 @@ from flowapp.connections.models import Connection
 from flowapp.connections.probes import Report
 from flowapp.connections.secrets import decrypt, encrypt
 from flowapp.connections.store_fields import StoreFields, require_store
-from flowapp.taps.folder import tap_folder
 from ir.errors import FlowError
 from ir.manifests.stores import STORE_KINDS
 from ir.manifests.stores.base import StoreField
@@ -89,6 +88,7 @@ def _probe_rows(connection: StoreConnection) -> tuple[dict[str, Any], tuple[str,
 
 def _probe_streams(connection: StoreConnection) -> tuple[dict[str, Any], tuple[str, ...]]:
     from executors.api import find_streams
+    from flowapp.taps.folder import tap_folder
 
     found = find_streams(tap_folder(), str(connection.settings["tap"]), {}, connection, _TAP_SECONDS)
     return {"streams": ", ".join(stream.id for stream in found)}, ()
