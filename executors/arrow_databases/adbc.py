@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from importlib import import_module
@@ -19,6 +20,8 @@ class AdbcSession(Session):
     def __init__(self, conn: Any, options: Mapping[str, str | int] | None = None) -> None:
         self._conn, self._options = conn, dict(options or {})
         self._cursor: Any = None
+        self._lock = threading.Lock()
+        """Held while a statement is cancelled, which must not be closed meanwhile."""
 
     def run(self, statement: str) -> None:
         """Run a statement that returns no rows."""
@@ -34,15 +37,17 @@ class AdbcSession(Session):
                     yield pa.RecordBatch.from_pylist([], schema=reader.schema)
                     yield from reader
             finally:
-                self._cursor = None
+                with self._lock:
+                    self._cursor = None
 
     def describe(self, statement: str) -> Sequence[Described]:
         with closed_after(self.batches(statement)) as batches:
             return [_described(field) for field in next(batches).schema]
 
     def cancel(self) -> None:
-        if (cursor := self._cursor) is not None:
-            cursor.adbc_cancel()
+        with self._lock:
+            if self._cursor is not None:
+                self._cursor.adbc_cancel()
 
     def close(self) -> None:
         with suppress(Exception):  # It may be broken, and nothing was changed.
@@ -66,7 +71,8 @@ def _described(field: pa.Field) -> Described:
         return Described(field.name, "decimal", kind.precision, kind.scale)
     if pa.types.is_timestamp(kind):
         return Described(field.name, "timestamp" if kind.tz is None else "timestamp utc")
-    return Described(field.name, str(kind).partition("[")[0].partition("<")[0])
+    name = str(kind).partition("[")[0].partition("<")[0]
+    return Described(field.name, name.removeprefix("large_").removesuffix("_view"))
 
 
 def trouble_of(error: BaseException) -> Trouble | None:

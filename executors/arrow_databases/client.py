@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
@@ -17,88 +17,100 @@ from executors.model import StoreConnection
 
 _LONGEST_SHOWN = 500
 _MOST_SECONDS = 2_000_000
+_CANCEL_AGAIN_SECONDS = 1.0
+
+Errors = tuple[type[Exception], ...]
+FailureOf = Callable[[Exception], Exception]
 
 
 class OpenSession:
-    """A session whose statements all together take at most some seconds."""
+    """A session whose statements all together take at most some seconds. What the driver raises becomes a Failure."""
 
-    def __init__(self, session: Session, seconds: float) -> None:
+    def __init__(self, session: Session, seconds: float, errors: Errors, failure_of: FailureOf) -> None:
         self._session, self._seconds = session, seconds
+        self._errors, self._failure_of = errors, failure_of
         self._why: Failure | None = None
+        self._closed = threading.Event()
 
     def batches(self, statement: str) -> Iterator[pa.RecordBatch]:
-        """Yield the rows of a statement. Raises Failure, also if the server ends the rows early."""
-        with closed_after(self._session.batches(statement)) as batches:
+        """Yield the rows of a statement. Raises Failure, also if the rows end early because the session was ended."""
+        with self._translated(), closed_after(self._session.batches(statement)) as batches:
             yield from batches
-        if self._why is not None:
-            raise self._why
 
     def describe(self, statement: str) -> list[Described]:
-        """Return the columns of a statement, whose rows are not read."""
-        return list(self._session.describe(statement))
+        """Return the columns of a statement, whose rows are not read. Raises Failure."""
+        with self._translated():
+            return list(self._session.describe(statement))
 
     def values(self, statement: str) -> list[str]:
-        """Return the first values of the rows of a statement with a small result, as text."""
+        """Return the first values of the rows of a statement with a small result, as text. Raises Failure."""
         return [str(value) for batch in self.batches(statement) for value in batch.column(0).to_pylist()]
 
     def has_rows(self, statement: str) -> bool:
         return any(batch.num_rows for batch in self.batches(statement))
 
     def interrupt(self) -> None:
-        """End the running statement, from another thread. Reading it raises `source.cancelled`."""
+        """End the running statement, from another thread. It and all later ones raise `source.cancelled`."""
         self._end(Transient("source.cancelled", "The statement was cancelled.", hint="Run it again."))
 
     def expire(self) -> None:
         """End the running statement, because its time is over."""
-        text = f"Reading the database took longer than the run may take ({self._seconds:,.0f} s)."
+        text = f"Reading the database took longer than it may ({self._seconds:,.0f} s)."
         self._end(Transient("source.cancelled", text, hint="Read fewer rows, or raise errorHandling.maxMinutes."))
 
-    @property
-    def why_ended(self) -> Failure | None:
-        """Why the session was ended; None if it was not."""
-        return self._why
+    def close(self) -> None:
+        self._closed.set()
+        self._session.close()
+
+    @contextmanager
+    def _translated(self) -> Iterator[None]:
+        self._require_going_on()
+        try:
+            yield
+        except self._errors as error:
+            raise self._why or self._failure_of(error) from None
+        self._require_going_on()
+
+    def _require_going_on(self) -> None:
+        if self._why is not None:
+            raise self._why
 
     def _end(self, why: Failure) -> None:
         self._why = self._why or why
-        with suppress(Exception):  # The statement has ended, or the session is broken: both end the reading.
-            self._session.cancel()
+        threading.Thread(target=self._cancel_until_closed, daemon=True).start()
+
+    def _cancel_until_closed(self) -> None:
+        """A statement that begins at this moment may not see that it is cancelled."""
+        while not self._closed.is_set():
+            with suppress(Exception):  # The statement has ended, or the session is broken: both end the reading.
+                self._session.cancel()
+            self._closed.wait(_CANCEL_AGAIN_SECONDS)
 
 
 @contextmanager
 def connect(system: System, connection: StoreConnection, seconds: float) -> Iterator[OpenSession]:
     """Open a session. An error of the driver becomes a Failure, whose text never contains a secret."""
     driver = system.load_driver()
-    with _opened(driver, system, connection, seconds) as session:
-        opened = OpenSession(session, seconds)
-        timer = threading.Timer(min(seconds, threading.TIMEOUT_MAX), opened.expire)
-        timer.daemon = True
-        timer.start()
-        try:
-            yield opened
-        except _errors_of(driver) as error:
-            raise opened.why_ended or _failure_of(system, connection, error) from None
-        finally:
-            timer.cancel()
+    opened = _opened(driver, system, connection, seconds)
+    timer = threading.Timer(min(seconds, threading.TIMEOUT_MAX), opened.expire)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield opened
+    finally:
+        timer.cancel()
+        opened.close()
 
 
-def _errors_of(driver: Any) -> tuple[type[Exception], ...]:
-    """Return the errors that the driver raises, and those of the stream of batches that it returns."""
-    return driver.Error, pa.ArrowException, OSError
-
-
-@contextmanager
-def _opened(driver: Any, system: System, connection: StoreConnection, seconds: float) -> Iterator[Session]:
-    errors: tuple[type[Exception], ...] = (*_errors_of(driver), ValueError)
+def _opened(driver: Any, system: System, connection: StoreConnection, seconds: float) -> OpenSession:
+    errors: Errors = (driver.Error, pa.ArrowException, OSError, ValueError)
     try:
         session = system.connect(driver, connection, max(1, int(min(seconds, _MOST_SECONDS))))
     except ImportError:
         raise system.driver_missing() from None
     except errors as error:
         raise _unreachable(system, connection, error) from None
-    try:
-        yield session
-    finally:
-        session.close()
+    return OpenSession(session, seconds, errors, lambda error: _failure_of(system, connection, error))
 
 
 def _unreachable(system: System, connection: StoreConnection, error: Exception) -> Failure:

@@ -91,14 +91,8 @@ def _number(found: Described) -> Column:
 
 
 def _moment(kind: str, value: str, suffix: str = "") -> MakeColumn:
-    """A time, whose years before Christ keep their sign, which Flow's grammar refuses. Digits of a second that the
-    declared type has not are not invented."""
-
-    def make(found: Described) -> Column:
-        seconds = "FF6" if found.scale <= 6 else "FF9"
-        return text(kind, f"LTRIM(TO_CHAR({value}, 'SYYYY-MM-DD HH24:MI:SS.{seconds}{suffix}'))")(found)
-
-    return make
+    """A time with nine digits of a second. Years before Christ get a sign, which Flow's grammar refuses."""
+    return text(kind, f"LTRIM(TO_CHAR({value}, 'SYYYY-MM-DD HH24:MI:SS.FF9{suffix}'))")
 
 
 _KINDS: dict[str, MakeColumn] = {

@@ -37,10 +37,13 @@ def _connect(driver: Any, connection: StoreConnection, seconds: int) -> Session:
     conn = driver.connect(db_kwargs={key: value for key, value in options.items() if value}, autocommit=True)
     session = AdbcSession(conn, {"adbc.snowflake.statement.query_tag": "flow"})
     # A query whose client is gone must not run on, and cost on.
-    session.run(
-        f"ALTER SESSION SET STATEMENT_TIMEOUT_IN_SECONDS = {min(seconds, _MOST_SECONDS)}, "
-        "ABORT_DETACHED_QUERY = TRUE, TIMEZONE = 'UTC', QUOTED_IDENTIFIERS_IGNORE_CASE = FALSE"
-    )
+    for setting in (
+        f"STATEMENT_TIMEOUT_IN_SECONDS = {min(seconds, _MOST_SECONDS)}",
+        "ABORT_DETACHED_QUERY = TRUE",
+        "TIMEZONE = 'UTC'",
+        "QUOTED_IDENTIFIERS_IGNORE_CASE = FALSE",
+    ):
+        session.run(f"ALTER SESSION SET {setting}")
     return session
 
 
@@ -67,6 +70,7 @@ SYSTEM = System(
     kinds=_KINDS,
     quote=in_quotes,
     random_order="ORDER BY RANDOM()",
+    timestamp="'{}'::TIMESTAMP_NTZ(9)",  # TIMESTAMP is whichever kind the account has chosen.
     version="SELECT CURRENT_VERSION() AS version",
     failures={
         **dict.fromkeys(("UNAUTHENTICATED", "28000"), failures.AUTH),

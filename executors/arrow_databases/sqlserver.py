@@ -17,6 +17,9 @@ from executors.model import StoreConnection
 _BATCH_ROWS = 8192
 _CONNECT_SECONDS = 10
 
+_OWN_TYPE = "of the .NET runtime"
+"""Types such as geometry and hierarchyid, which the server describes without a name."""
+
 _ALLOWS_SNAPSHOT = "SELECT 1 AS x FROM sys.databases WHERE database_id = DB_ID() AND snapshot_isolation_state = 1"
 _DESCRIBE = (
     "SELECT name, system_type_name, precision, scale FROM sys.dm_exec_describe_first_result_set(?, NULL, 0) "
@@ -48,7 +51,7 @@ class SqlServerSession(Session):
         for _ in self.batches(statement):  # The errors of the statement itself say more than those of its description.
             pass
         return [
-            Described(name or "", kind.partition("(")[0], digits, scale)
+            Described(name or "", (kind or _OWN_TYPE).partition("(")[0], digits, scale)
             for name, kind, digits, scale in self._rows(_DESCRIBE, statement)
         ]
 
@@ -108,7 +111,7 @@ _KINDS: dict[str, MakeColumn] = {
         "timestamptz", "CONVERT(varchar(30), CAST(SWITCHOFFSET({}, '+00:00') AS datetime2(7)), 121) + '+00'"
     ),
     "time": text("time", "CAST({} AS varchar(16))"),
-    **dict.fromkeys(("char", "varchar", "nchar", "nvarchar"), TEXT),
+    **dict.fromkeys(("char", "varchar", "nchar", "nvarchar", "sysname"), TEXT),
     **dict.fromkeys(("text", "ntext", "xml"), text("string", "CAST({} AS nvarchar(max))")),
     "json": text("json", "CAST({} AS nvarchar(max))"),
     "uniqueidentifier": text("uuid", "CAST({} AS char(36))"),

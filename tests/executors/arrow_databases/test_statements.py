@@ -245,6 +245,20 @@ def test_oracle_reads_a_table_at_one_moment_for_all_targets(monkeypatch: pytest.
     assert not opened("oracle", {"query": "SELECT a FROM t"}).is_shared
 
 
+def test_oracle_reads_a_table_of_a_user_who_may_not_read_the_past(monkeypatch: pytest.MonkeyPatch) -> None:
+    class WithoutFlashback(Recorded):
+        def batches(self, statement: str) -> Iterator[pa.RecordBatch]:
+            raise RuntimeError(SimpleNamespace(full_code="ORA-00904", message="invalid identifier"))
+
+    session = WithoutFlashback(COLUMNS["oracle"])
+    module = SimpleNamespace(SYSTEM=replace(load_system(SYSTEMS["oracle"]), connect=lambda *_: session))
+    monkeypatch.setattr(arrow_databases, "import_module", lambda name: module)
+    monkeypatch.setattr(base, "import_module", lambda name: SimpleNamespace(Error=RuntimeError))
+    table = opened("oracle", {"table": {"schema": "SALES", "name": "ORDERS"}})
+    assert not table.is_shared
+    assert ' FROM "SALES"."ORDERS" q WHERE ' in statement_of(table)
+
+
 @pytest.mark.parametrize(
     ("digits", "scale", "kind"),
     [
