@@ -12,6 +12,11 @@ CODES = (
         "and total.",
     ),
     ErrorCode(
+        "http_api.error_response",
+        "A web service returned an error instead of records, as if the request had succeeded.",
+        "Open the URL with the same parameters and headers, and read the error.",
+    ),
+    ErrorCode(
         "http_api.field_unreadable",
         "The field of an incremental source has a value that is not a number or a time, or both occur.",
         "Choose another field. Times need the form 2024-01-31T08:00:00Z.",

@@ -11,6 +11,7 @@ from typing import Any
 from ir.json_paths import Step
 
 _KINDS = {"{": "object", "[": "array", "t": "true"}
+_NOTHING = re.compile(r'null|false|0|""|\[\s*\]|\{\s*\}')
 _SPACE = re.compile(r"[ \t\n\r]*")
 _BREAK = re.compile(r"[\n\r]")
 
@@ -73,6 +74,12 @@ def next_at(text: str, path: Sequence[Step]) -> str | None:
     if named is not None:
         named.encode()
     return named or None
+
+
+def has_error(text: str) -> bool:
+    """Return whether a response says that the request has failed."""
+    found = (value_at(text, (name,)) for name in ("error", "errors"))
+    return any(value is not None and not _NOTHING.fullmatch(value) for value in found)
 
 
 def records_of(value: str) -> Iterator[str]:

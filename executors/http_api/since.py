@@ -43,7 +43,8 @@ class Since:
         before: dict[str, Any] = json.loads(state) if state is not None else {"value": None, "seen": []}
         self.value: str | None = before["value"]
         self._high = parse_value(self.value) if self.value is not None else None
-        self._incremental, self._node, self._now = incremental, node, now or datetime.now(UTC)
+        self._incremental, self._node = incremental, node
+        self._now = self._clock = now or datetime.now(UTC)
         self._known, self.ahead = frozenset[str](before["seen"]), 0
         self._near: dict[str, Any] = {}
         self._began, self._shift = time.monotonic(), shift
@@ -93,7 +94,7 @@ class Since:
     def _add_later(self, value: datetime) -> None:
         self._changed_at = min(self._changed_at, value)
         elapsed = timedelta(seconds=time.monotonic() - self._began)
-        self.ahead += value - AHEAD - elapsed > self._now
+        self.ahead += value - AHEAD - elapsed > self._clock
 
     def _safe(self) -> str | None:
         """Return the value below which no record can be missing. Records that change while pages are read are found

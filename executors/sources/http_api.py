@@ -12,7 +12,7 @@ from executors.errors import Terminal, of_node
 from executors.http_api.client import ApiClient, Page
 from executors.http_api.last_pages import doubt_of_only_page, require_last
 from executors.http_api.paging import Progress, first_parameters, is_numbered, next_page
-from executors.http_api.responses import records_of, value_at
+from executors.http_api.responses import has_error, records_of, value_at
 from executors.http_api.since import Since
 from executors.http_api.totals import Total
 from executors.report import RunWarning
@@ -109,6 +109,8 @@ class HttpApi(SpooledSource):
             seen.add(_digest(url))
             value = self._value(page)
             records = list(records_of(value))
+            if not records and has_error(page.text):
+                raise self._failed()
             # Where Flow numbers the pages, the same records are the same page, whatever else the response contains.
             content = value if is_numbered(self._config.pages) else page.text
             if records and content == before:
@@ -175,6 +177,13 @@ class HttpApi(SpooledSource):
                 "so it was not requested.",
                 hint="Use the address of that server as url, or another kind of pages.",
             )
+
+    def _failed(self) -> Terminal:
+        return Terminal(
+            "http_api.error_response",
+            f"A response of {self.name} has no records but an error.",
+            hint="Open the URL with the same parameters and headers, and read the error.",
+        )
 
     def _endless(self, pages: int) -> Terminal:
         return Terminal(

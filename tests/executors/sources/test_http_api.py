@@ -393,6 +393,16 @@ def test_an_object_instead_of_the_list_is_a_record_only_if_it_is_alone(
     assert code_of(lambda: fetch("all", incremental=SINCE)) == "http_api.no_records"
 
 
+@pytest.mark.parametrize("body", ['{"data": null, "errors": [{"code": 5}]}', '{"error": "quota", "data": []}'])
+def test_an_error_without_records_is_not_the_last_page(
+    service: Service, fetch: Callable[..., Reading], body: str
+) -> None:
+    service.replies.extend([(200, {}, '{"data": [{"id": 1}], "errors": []}'), (200, {}, body)])
+    assert code_of(lambda: fetch("page")) == "http_api.error_response"
+    service.replies.append((200, {}, '{"data": [], "errors": [], "error": null}'))
+    assert fetch("page").records == 0
+
+
 def test_a_response_without_content_has_no_records(service: Service, fetch: Callable[..., Reading]) -> None:
     service.replies.append((204, {}, ""))
     assert fetch("cursor").records == 0
