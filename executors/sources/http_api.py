@@ -79,6 +79,7 @@ class HttpApi(SpooledSource):
         shift = is_numbered(self._config.pages)
         since = Since(incremental, self.node, state, shift=shift) if incremental is not None else None
         count, total = 0, Total(self._config.total, self.name)
+        deadline = time.monotonic() + (self.context.most_seconds or float("inf"))
         for page, records in self._pages(since):
             total.add(page, has_records=bool(records))
             if since is not None:
@@ -87,8 +88,8 @@ class HttpApi(SpooledSource):
                 count += 1
                 if since is None or since.add(record, count):
                     spool.write(record)
-            if spool.is_full:
-                return Fetched()
+            if spool.is_full or (self.context.limit is not None and time.monotonic() > deadline):
+                return Fetched()  # a preview needs no more
         total.require(count)
         if since is not None and since.ahead:
             self._note_ahead(since.ahead)
@@ -97,10 +98,8 @@ class HttpApi(SpooledSource):
     # --- pages ------------------------------------------------------------------------------------------------
 
     def _pages(self, since: Since | None) -> Iterator[tuple[Page, list[str]]]:
-        """Yield all pages with their records; for a preview, those within its time. Raises Terminal if the pages do not
-        end."""
+        """Yield all pages with their records. Raises Terminal if the pages do not end."""
         client = self._client()
-        deadline = time.monotonic() + (self.context.most_seconds or float("inf"))
         fixed = {**(self._config.parameters or {}), **self._since(since)}
         url: str | None = self._url({**fixed, **first_parameters(self._config.pages)})
         seen, read, before, reads_all = set[bytes](), 0, "", since is None or since.value is None
@@ -116,8 +115,6 @@ class HttpApi(SpooledSource):
             if records and content == before:
                 raise self._endless(len(seen))
             yield page, records
-            if self.context.limit is not None and time.monotonic() > deadline:
-                return
             read, before = read + len(records), content
             following = next_page(self._config.pages, Progress(page, len(seen), read, len(records)))
             url = self._url({**fixed, **following}) if isinstance(following, Mapping) else following

@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -473,6 +474,14 @@ def test_a_record_that_is_no_object_is_rejected(service: Service, fetch: Callabl
 def test_a_preview_ends_at_its_limit(service: Service, fetch: Callable[..., Reading]) -> None:
     assert ids(fetch("page", limit=RowLimit(4))) == [1, 2, 3, 4]
     assert len(service.requests) == 2
+
+
+def test_a_preview_ends_after_its_time(service: Service, tmp_path: Path) -> None:
+    source = source_of(service, "page", tmp_path, limit=RowLimit(100), total="$.meta.total")
+    source.context = replace(source.context, most_seconds=0.000_001)
+    with ExitStack() as stack:
+        source.open(stack)
+        assert ids(source.reading()) == [1, 2, 3]
 
 
 def test_a_random_preview_picks_among_the_first_rows(service: Service, fetch: Callable[..., Reading]) -> None:
