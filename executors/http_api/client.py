@@ -52,7 +52,7 @@ class ApiClient:
 
     def may_follow(self, first: str, url: str) -> bool:
         """Return whether a next page may be requested: on the server of the first one, and with the same secrets."""
-        return origin_of(url) == origin_of(first) and (not self._http.base or self._http.is_below(url))
+        return origin_of(url) == origin_of(first) and not self._http.lacks_secrets(url)
 
     def page(self, url: str) -> Page:
         """Request a page; try again after passing failures. Raises Failure."""

@@ -126,7 +126,7 @@ class HttpApi(SpooledSource):
 
     def _client(self) -> ApiClient:
         http = self._http = HttpClient(self.context.store or NO_CONNECTION)
-        if http.base and not http.is_below(self._config.url):
+        if http.lacks_secrets(self._config.url):
             raise Terminal(
                 "http_api.outside_connection",
                 f"{self.name} is not below {shown(http.base)}, so the secrets of the connection would not be sent.",

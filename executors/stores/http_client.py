@@ -89,6 +89,10 @@ class HttpClient:
             return False
         return url.startswith(self.base) or url.partition("?")[0] == self.base.removesuffix("/")
 
+    def lacks_secrets(self, url: str) -> bool:
+        """Return whether the connection has secrets that an address would not get."""
+        return bool(self._secrets or self._parameters) and not self.is_below(url)
+
     def without_secrets(self, url: str) -> str:
         """Return an address without the secret parameters that were added to it."""
         parts = urlsplit(url)

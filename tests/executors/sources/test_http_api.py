@@ -167,6 +167,7 @@ def test_an_address_outside_the_connection_is_refused(service: Service, fetch: C
     service.replies.append((200, {}, '{"data": [{"id": 1}], "next": "/v2/next"}'))
     assert code_of(lambda: fetch("next", connection=other)) == "http_api.next_elsewhere"
     assert [path for path, _ in service.requests] == ["/v1/next"]
+    assert fetch("all", connection=replace(other, secrets={})).records == 10
 
 
 def test_a_secret_in_a_redirect_is_not_sent_elsewhere(service: Service, fetch: Callable[..., Reading]) -> None:
