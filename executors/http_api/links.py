@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-_TARGET = re.compile(r"(?:^|,)\s*<([^>]*)>")
+_TARGET = re.compile(r"(?:^|,)\s*<([^<>]*)>")
 _PARAMETER = re.compile(r"""\s*;\s*([^\s=;,]+)\s*(?:=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s;,"]*)))?""")
 
 

@@ -53,6 +53,10 @@ class Since:
         self._pages: list[tuple[float | None, str | None]] = []
 
     @property
+    def field(self) -> str:
+        return self._incremental.field
+
+    @property
     def parameter(self) -> str | None:
         """The lowest value to ask for; None for all records."""
         return self._lowest(self.value)[1] if self.value is not None else self._incremental.start
@@ -77,7 +81,7 @@ class Since:
     def add(self, record: str, number: int) -> bool:
         """Add a record. Return whether it is new: the last load had the same record if it is not. Raises InvalidContent
         `http_api.field_unreadable` if its value is neither a number nor a time, or of another kind than the others."""
-        text = scalar_at(record, (self._incremental.field,)) if record.startswith("{") else None
+        text = scalar_at(record, (self.field,)) if record.startswith("{") else None
         if not text:
             return True
         value: Any = self._parsed(text, number)
@@ -115,7 +119,7 @@ class Since:
         if found is None or (other is not None and type(found) is not type(other)):
             raise InvalidContent(
                 "http_api.field_unreadable",
-                f"{self._incremental.field!r} of record {number:,} is not a number or a time that can be compared with "
+                f"{self.field!r} of record {number:,} is not a number or a time that can be compared with "
                 "the values of other records.",
                 node=self._node,
                 hint="Choose another field for incremental. Times need the form 2024-01-31T08:00:00Z.",

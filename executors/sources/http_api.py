@@ -58,8 +58,7 @@ class HttpApi(SpooledSource):
     def warnings(self) -> Sequence[RunWarning]:
         return [RunWarning(code, self.node, text) for code, text in self._noted.items()]
 
-    def _note_ahead(self, records: int) -> None:
-        field = self._config.incremental.field if self._config.incremental is not None else ""
+    def _note_ahead(self, field: str, records: int) -> None:
         self._noted["rows.ahead_of_clock"] = (
             f"Later than this machine's clock in {field!r}: {counted(records, 'record')}. The next load "
             "begins at the highest value that is not later, so that no record before them is lost."
@@ -67,12 +66,15 @@ class HttpApi(SpooledSource):
 
     def interrupt(self) -> None:
         super().interrupt()
-        if self._http is not None:
-            self._http.abort()
+        if (http := self._http) is not None:
+            http.abort()
 
     def fetch(self, state: str | None, spool: Spool) -> Fetched:
-        with of_node(self.node):
-            return self._fetch(state, spool)
+        try:
+            with of_node(self.node):
+                return self._fetch(state, spool)
+        finally:
+            self._http = None  # closes its connections, because reading the rows may take hours
 
     def _fetch(self, state: str | None, spool: Spool) -> Fetched:
         incremental = self._config.incremental
@@ -91,9 +93,17 @@ class HttpApi(SpooledSource):
             if spool.is_full or (self.context.limit is not None and time.monotonic() > deadline):
                 return Fetched()  # a preview needs no more
         total.require(count)
-        if since is not None and since.ahead:
-            self._note_ahead(since.ahead)
-        return Fetched(since.state if since is not None else None)
+        return self._fetched(since, count)
+
+    def _fetched(self, since: Since | None, count: int) -> Fetched:
+        if since is None:
+            return Fetched()
+        if since.ahead:
+            self._note_ahead(since.field, since.ahead)
+        state = since.state
+        if state is None and count:
+            self.context.log(f"No record has a value in {since.field!r} to begin at, so the next load reads all again.")
+        return Fetched(state)
 
     # --- pages ------------------------------------------------------------------------------------------------
 

@@ -272,3 +272,29 @@ def test_a_reference_is_read_whole(world: World, service: Service) -> None:
     joined["nodes"][3]["inputs"] = ["shape"]
     world.run(joined)
     assert world.sql("select note from u") == [("of 3",)]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("policy", ["ask", "evolve"])
+def test_a_field_that_new_records_lack_is_no_dropped_column(world: World, service: Service, policy: str) -> None:
+    made = document(world, service)
+    made["nodes"][0]["schemaPolicy"] = policy
+    world.run(made)
+    service.records.append({"id": 11, "updated_at": "2024-01-20T00:00:00Z"})
+    report = world.run(made)
+    assert (target_of(report).rows_loaded, [warning.code for warning in report.warnings]) == (1, [])
+
+
+@pytest.mark.slow
+def test_a_retry_reads_again_only_for_targets_that_have_not_loaded(world: World, service: Service) -> None:
+    world.create_table("create table u (id bigint primary key, updated_at timestamptz, note text not null)")
+    made = document(world, service)
+    made["nodes"].append({**made["nodes"][-1], "id": "second", "table": "u"})
+    service.records.append(record(11, 21, note=None))
+    with pytest.raises(Failure):
+        world.run(made, run_id="one")
+    service.records[-1] |= {"note": "changed", "updated_at": "2024-01-22T00:00:00Z"}
+    world.run(made, run_id="one", attempt=2)
+    world.run(made)
+    assert world.sql("select * from t except select * from u") == []
+    assert asked(service) == [None, None, "2024-01-20T23:59:00Z", "2024-01-21T23:59:00Z"]

@@ -208,6 +208,16 @@ def test_the_first_load_begins_at_start(service: Service, fetch: Callable[..., R
     assert ids(fetch(incremental={**SINCE, "start": "2024-01-08"})) == [8, 9, 10]
 
 
+def test_a_field_without_values_is_logged(service: Service, tmp_path: Path) -> None:
+    lines: list[str] = []
+    source = source_of(service, "cursor", tmp_path, incremental={**SINCE, "field": "updatedAt"})
+    source.context = replace(source.context, log=lines.append)
+    with ExitStack() as stack:
+        source.open(stack)
+        assert source.reading().origins[0].state is None
+    assert lines == ["No record has a value in 'updatedAt' to begin at, so the next load reads all again."]
+
+
 def test_two_targets_with_the_same_state_share_the_records(service: Service, tmp_path: Path) -> None:
     source = source_of(service, "cursor", tmp_path, incremental=SINCE)
     with ExitStack() as stack:
