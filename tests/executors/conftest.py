@@ -17,27 +17,19 @@ if TYPE_CHECKING:
     from executors.spark.session import RunSession
 
 
-BY_MODE = {"conformance", "test_from_table_to_table.py"}
-"""Folders and files whose tests over load modes are fast in one of them."""
+ONE_FAST_CASE = {"conformance", "test_from_table_to_table.py"}
+"""Folders and files whose tests have one fast case each: every case is a run of its own."""
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Of a test over load modes one case is fast; of a test over both ways to join, one way of each other case."""
-    here = [
+    """Of a test with several cases, such as load modes, one is fast."""
+    here = (
         item
         for item in items
-        if isinstance(item, pytest.Function) and {item.path.parent.name, item.path.name} & set(BY_MODE)
-    ]
-    mark_slow_but_one((item for item in here if "mode" in _indices(item)), lambda item: item.originalname)
-    mark_slow_but_one(
-        (item for item in here if "each_way" in _indices(item)),
-        lambda item: f"{item.originalname} {sorted((_indices(item) | {'each_way': 0}).items())}",
+        if isinstance(item, pytest.Function) and {item.path.parent.name, item.path.name} & ONE_FAST_CASE
     )
-
-
-def _indices(item: pytest.Function) -> dict[str, int]:
-    return dict(item.callspec.indices) if hasattr(item, "callspec") else {}
+    mark_slow_but_one(here, lambda item: item.originalname)
 
 
 @pytest.fixture(scope="session")

@@ -62,12 +62,14 @@ def is_there(process: int) -> bool:
     return True
 
 
+@pytest.mark.slow
 def test_it_ends_when_it_had_no_worker_for_a_while(start: Callable[..., Daemon]) -> None:
     daemon = start(HASTY)
     read_number(daemon.stdout)
     daemon.wait(10)
 
 
+@pytest.mark.slow
 def test_one_that_serves_every_session_stays(start: Callable[..., Daemon]) -> None:
     daemon = start(HASTY, session="default")
     read_number(daemon.stdout)
@@ -75,6 +77,7 @@ def test_one_that_serves_every_session_stays(start: Callable[..., Daemon]) -> No
         daemon.wait(2)
 
 
+@pytest.mark.slow
 def test_it_stays_as_long_as_a_worker_lives(start: Callable[..., Daemon]) -> None:
     daemon = start(HASTY)
     with worker_of(daemon) as worker:
