@@ -233,9 +233,7 @@ def test_an_approved_load_commits_the_state_of_its_rows(world: World, service: S
     service.records.append(record(11, 21, note=None))
     with pytest.raises(Held) as held:
         world.run(made, run_id="held")
-    stored = StoredJson("staged load", StagedLoad, 1)
-    staged = stored.load(json.loads(json.dumps(stored.dump(held.value.staged))))
-    run_pipeline(world.job(made, "held", 2, approved={"load": staged}), world.memory.ports())
+    approve(world, made, held.value, 2)
     world.run(made)
     assert asked(service) == [None, "2024-01-09T23:59:00Z", "2024-01-20T23:59:00Z"]
 
@@ -298,3 +296,26 @@ def test_a_retry_reads_again_only_for_targets_that_have_not_loaded(world: World,
     world.run(made)
     assert world.sql("select * from t except select * from u") == []
     assert asked(service) == [None, None, "2024-01-20T23:59:00Z", "2024-01-21T23:59:00Z"]
+
+
+@pytest.mark.slow
+def test_rows_of_a_load_approved_late_are_replaced_by_the_next_run(world: World, service: Service) -> None:
+    """Its state is older than that of the run between."""
+    made = document(world, service, hold={"maxNullRateIncreasePct": 5})
+    world.run(made)
+    service.records.append(record(11, 21, note=None))
+    with pytest.raises(Held) as first:
+        world.run(made, run_id="held")
+    service.records[-1] |= {"note": "newer", "updated_at": "2024-01-25T00:00:00Z"}
+    world.run(made)
+    with pytest.raises(Held) as second:  # the table has changed since
+        approve(world, made, first.value, 2)
+    approve(world, made, second.value, 3)
+    world.run(made)
+    assert world.sql("select note from t where id = 11") == [("newer",)]
+
+
+def approve(world: World, made: dict[str, Any], held: Held, attempt: int) -> None:
+    stored = StoredJson("staged load", StagedLoad, 1)
+    staged = stored.load(json.loads(json.dumps(stored.dump(held.staged))))
+    run_pipeline(world.job(made, "held", attempt, approved={"load": staged}), world.memory.ports())
