@@ -232,7 +232,7 @@ def test_an_approved_load_commits_the_state_of_its_rows(world: World, service: S
     world.run(made)
     service.records.append(record(11, 21, note=None))
     with pytest.raises(Held) as held:
-        world.run(made, run_id="held")
+        world.run(made, run_id=f"held-{world.schema}")
     approve(world, made, held.value, 2)
     world.run(made)
     assert asked(service) == [None, "2024-01-09T23:59:00Z", "2024-01-20T23:59:00Z"]
@@ -290,9 +290,9 @@ def test_a_retry_reads_again_only_for_targets_that_have_not_loaded(world: World,
     made["nodes"].append({**made["nodes"][-1], "id": "second", "table": "u"})
     service.records.append(record(11, 21, note=None))
     with pytest.raises(Failure):
-        world.run(made, run_id="one")
+        world.run(made, run_id=f"one-{world.schema}")
     service.records[-1] |= {"note": "changed", "updated_at": "2024-01-22T00:00:00Z"}
-    world.run(made, run_id="one", attempt=2)
+    world.run(made, run_id=f"one-{world.schema}", attempt=2)
     world.run(made)
     assert world.sql("select * from t except select * from u") == []
     assert asked(service) == [None, None, "2024-01-20T23:59:00Z", "2024-01-21T23:59:00Z"]
@@ -305,7 +305,7 @@ def test_rows_of_a_load_approved_late_are_replaced_by_the_next_run(world: World,
     world.run(made)
     service.records.append(record(11, 21, note=None))
     with pytest.raises(Held) as first:
-        world.run(made, run_id="held")
+        world.run(made, run_id=f"held-{world.schema}")
     service.records[-1] |= {"note": "newer", "updated_at": "2024-01-25T00:00:00Z"}
     world.run(made)
     with pytest.raises(Held) as second:  # the table has changed since
@@ -318,4 +318,4 @@ def test_rows_of_a_load_approved_late_are_replaced_by_the_next_run(world: World,
 def approve(world: World, made: dict[str, Any], held: Held, attempt: int) -> None:
     stored = StoredJson("staged load", StagedLoad, 1)
     staged = stored.load(json.loads(json.dumps(stored.dump(held.staged))))
-    run_pipeline(world.job(made, "held", attempt, approved={"load": staged}), world.memory.ports())
+    run_pipeline(world.job(made, f"held-{world.schema}", attempt, approved={"load": staged}), world.memory.ports())
