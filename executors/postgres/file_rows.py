@@ -4,7 +4,7 @@ loads fill: the hash of their file, and the run that last wrote them."""
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from psycopg import errors, sql
 
@@ -26,11 +26,16 @@ _COMMITS = """
 SELECT c.run_id, c.kind, c.load_mode, c.rows_inserted, coalesce((c.record -> 'input' ->> 'rows_grouped')::bigint, 0)
 FROM flow_meta.load_commits c
 WHERE c.tenant = %(tenant)s AND c.pipeline = %(pipeline)s AND c.undone_by IS NULL AND %(sha256)s = ANY (c.files_done)
-AND ((c.target_schema, c.target_table) = (%(schema)s, %(table)s) OR c.target_oid = %(oid)s) ORDER BY c.token"""
+AND ((c.target_schema, c.target_table) = (%(schema)s, %(table)s) OR c.target_oid = %(oid)s)
+AND c.run_id <> %(undone_by)s ORDER BY c.token"""
 
 _RUNS = """
 SELECT c.run_id FROM flow_meta.load_commits c WHERE c.tenant = {tenant} AND c.pipeline = {pipeline}
 AND ((c.target_schema, c.target_table) = ({schema}, {table}) OR c.target_oid = {oid})"""
+
+_OTHER_MODES = """
+SELECT c.load_mode FROM flow_meta.load_commits c
+WHERE c.tenant = %s AND c.pipeline = %s AND c.run_id = ANY (%s) AND c.load_mode <> %s ORDER BY c.token LIMIT 1"""
 
 _REPLAYS = "AND c.kind = 'replay' AND c.undone_by IS NULL"
 
@@ -39,13 +44,20 @@ SELECT r.key, sum(r.value::bigint)::bigint FROM flow_meta.load_commits c
 CROSS JOIN jsonb_each_text(c.record -> 'undo' -> 'rows_of_runs') AS r
 WHERE c.tenant = %s AND c.pipeline = %s AND c.kind = 'undo' AND c.undone_by IS NULL AND r.key = ANY (%s) GROUP BY 1"""
 
+_PARTS = """
+WITH RECURSIVE parts (oid) AS (
+    SELECT %s::regclass::oid UNION SELECT i.inhrelid FROM pg_inherits i JOIN parts p ON p.oid = i.inhparent
+)"""
+"""The table with its partitions and the tables that inherit from it, whose rows a DELETE reaches too."""
+
 _CASCADES = """
 SELECT DISTINCT k.conrelid::regclass::text, k.conname, k.confdeltype = 'c' FROM pg_constraint k
-WHERE k.contype = 'f' AND k.confrelid = %s::regclass AND k.confdeltype IN ('c', 'n', 'd') ORDER BY 1, 2"""
+WHERE k.contype = 'f' AND k.conparentid = 0 AND k.confrelid IN (SELECT oid FROM parts)
+AND k.confdeltype IN ('c', 'n', 'd') ORDER BY 1, 2"""
 
 _TRIGGERS = """
-SELECT g.tgname FROM pg_trigger g WHERE g.tgrelid = %s::regclass AND NOT g.tgisinternal AND g.tgenabled IN ('O', 'A')
-AND g.tgtype & 8 = 8 ORDER BY 1"""
+SELECT DISTINCT g.tgname FROM pg_trigger g WHERE g.tgrelid IN (SELECT oid FROM parts) AND NOT g.tgisinternal
+AND g.tgenabled IN ('O', 'A') AND g.tgtype & 8 = 8 ORDER BY 1"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +98,8 @@ class FileOf:
     table: TableName
     sha256: str
     oid: int | None
+    undone_by: str = ""
+    """The run that undoes the file. Another target of it may have deleted the rows of this table already."""
 
     @property
     def values(self) -> Mapping[str, object]:
@@ -96,6 +110,7 @@ class FileOf:
             "schema": self.table.schema,
             "table": self.table.table,
             "oid": self.oid,
+            "undone_by": self.undone_by,
         }
 
 
@@ -107,18 +122,19 @@ def has_loads(conn: Conn, owner: Owner, table: TableName, sha256: str) -> bool:
     return bool(commits) and commits[-1][1] != LoadKind.UNDO
 
 
-def count_file_rows(conn: Conn, owner: Owner, table: TableName, sha256: str) -> FileRows:
-    """Count the rows of a file, in the caller's transaction. Raises Terminal where deleting them would not restore the
-    table to its state without the file."""
+def count_file_rows(conn: Conn, owner: Owner, table: TableName, sha256: str, undone_by: str = "") -> FileRows:
+    """Count the rows of a file, in the caller's transaction, which may be one of the run `undone_by`. Raises Terminal
+    where deleting them would not restore the table to its state without the file."""
     if not exists(conn, META, "load_commits"):
         raise _not_loaded(table)
-    file = _file_of(conn, owner, table, sha256)
+    file = replace(_file_of(conn, owner, table, sha256), undone_by=undone_by)
     commits = _commits(conn, file)
     _require_appended(table, commits)
     _require_columns(conn, table)
     _require_no_cascade(conn, table)
     # A policy would hide rows; with this setting it raises an error.
     conn.execute("SET LOCAL row_security = off")
+    _require_own_rows(conn, file)
     relation = identifier_of(table).as_string(conn)
     return FileRows(
         str(table),
@@ -126,7 +142,7 @@ def count_file_rows(conn: Conn, owner: Owner, table: TableName, sha256: str) -> 
         runs=_runs(conn, file, commits),
         others=_count(conn, file, sql.SQL("{} AND NOT {}").format(_has_bytes(file), _is_of_runs(file))),
         unattributed=_count(conn, file, _is_unattributed(file)),
-        triggers=tuple(name for (name,) in conn.execute(_TRIGGERS, [relation]).fetchall()),
+        triggers=tuple(name for (name,) in conn.execute(f"{_PARTS}{_TRIGGERS}", [relation]).fetchall()),
     )
 
 
@@ -200,6 +216,17 @@ def _require_appended(table: TableName, commits: list[Commit]) -> None:
             )
 
 
+def _require_own_rows(conn: Conn, file: FileOf) -> None:
+    """Refuse rows that a replay has written in another load mode: they may have replaced rows of other files."""
+    query = sql.SQL("SELECT DISTINCT t.{}::text FROM {} AS t WHERE {}").format(
+        sql.Identifier(FLOW_RUN), identifier_of(file.table), _is_of_file(file)
+    )
+    runs = [run for (run,) in conn.execute(query).fetchall()]
+    found = conn.execute(_OTHER_MODES, [file.owner.tenant, file.owner.pipeline, runs, APPEND]).fetchone()
+    if found is not None:
+        raise refuse_mode(found[0])
+
+
 def _not_loaded(table: TableName) -> Terminal:
     return Terminal(
         "undo.not_loaded",
@@ -224,7 +251,7 @@ def _require_columns(conn: Conn, table: TableName) -> None:
 
 
 def _require_no_cascade(conn: Conn, table: TableName) -> None:
-    found = conn.execute(_CASCADES, [identifier_of(table).as_string(conn)]).fetchall()
+    found = conn.execute(f"{_PARTS}{_CASCADES}", [identifier_of(table).as_string(conn)]).fetchall()
     if found:
         keys = ", ".join(
             f"{key!r} of {other} ({'deletes' if is_delete else 'changes'} its rows)" for other, key, is_delete in found
@@ -288,7 +315,10 @@ def _count(conn: Conn, file: FileOf, condition: sql.Composable) -> int:
 
 def _runs(conn: Conn, file: FileOf, commits: list[Commit]) -> tuple[RunRows, ...]:
     """Return the loads of the file. A run may have loaded other files too, so the rows of all of them are compared."""
-    inserted = {run_id: rows for run_id, kind, _, rows, _ in commits if kind == LoadKind.LOAD}
+    inserted: dict[str, int] = {}
+    for run_id, kind, _, rows, _ in commits:
+        if kind == LoadKind.LOAD:
+            inserted[run_id] = inserted.get(run_id, 0) + rows
     gone: dict[str, int] = dict(
         conn.execute(_DELETED_BEFORE, [file.owner.tenant, file.owner.pipeline, list(inserted)]).fetchall()
     )

@@ -94,7 +94,9 @@ def undo_file(job: RunJob, ports: Ports) -> RunReport:
     """
     if job.undo is None:
         raise Terminal("file.unknown", "The file of this run no longer exists.", hint="The Files page lists all files.")
-    targets = [_target(job, node) for node in job.undo.rows]
+    # Of several targets of one table, one deletes the rows. The others have none to delete, and come after it.
+    nodes = sorted(job.undo.rows, key=job.undo.rows.__getitem__, reverse=True)
+    targets = [_target(job, node) for node in nodes]
     with ExitStack() as stack:
         undos = tuple(stack.enter_context(_opened(job, target)) for target in targets)
         state = UndoState(ports, RunReport(), job.undo, undos)

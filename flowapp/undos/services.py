@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 from django.db import transaction
@@ -36,11 +35,12 @@ class TargetPreview:
 @dataclass(frozen=True, slots=True)
 class UndoPreview:
     """What an undo of a file would delete. `cancels_request` means that a request to load the file again, which no run
-    has fulfilled yet, is cancelled too."""
+    has fulfilled yet, is cancelled too. `sharing` are further targets of the same tables."""
 
     unit: LoadUnit
     targets: tuple[TargetPreview, ...]
     cancels_request: bool
+    sharing: tuple[str, ...] = ()
 
     @property
     def rows(self) -> int:
@@ -48,7 +48,7 @@ class UndoPreview:
 
     @property
     def rows_of_nodes(self) -> dict[str, int]:
-        return {target.node: target.found.rows for target in self.targets}
+        return dict.fromkeys(self.sharing, 0) | {target.node: target.found.rows for target in self.targets}
 
 
 def preview(unit: LoadUnit) -> UndoPreview:
@@ -56,14 +56,19 @@ def preview(unit: LoadUnit) -> UndoPreview:
     the same bytes. Raises FlowError where the file cannot be undone exactly."""
     loaded = _undoable(unit)
     _refuse_former_tables(loaded)
-    found = tuple(_previews(loaded))
+    targets = _targets(loaded.pipeline)
+    first: dict[tuple[str, str, str], Target] = {}
+    for target in targets:
+        first.setdefault(_table_of(target), target)
+    found = {table: shown for table, target in first.items() if (shown := _preview(loaded, target)) is not None}
     if not found:
         raise FlowError(
             "undo.not_loaded",
             f"No target of {loaded.pipeline.slug} has loaded {loaded.name}.",
             hint="There is nothing to undo.",
         )
-    return UndoPreview(loaded, found, is_to_be_loaded_again(loaded))
+    sharing = tuple(t.id for t in targets if _table_of(t) in found and t is not first[_table_of(t)])
+    return UndoPreview(loaded, tuple(found.values()), is_to_be_loaded_again(loaded), sharing)
 
 
 def undo_file(
@@ -146,10 +151,9 @@ def _is_loaded(unit: LoadUnit, target: Target) -> bool:
         return error.code != "undo.table_gone"
 
 
-def _previews(unit: LoadUnit) -> Iterator[TargetPreview]:
-    for target in _targets(unit.pipeline):
-        if (found := _count(unit, target)) is not None:
-            yield TargetPreview(target.id, found, _numbers(unit, found))
+def _preview(unit: LoadUnit, target: Target) -> TargetPreview | None:
+    found = _count(unit, target)
+    return TargetPreview(target.id, found, _numbers(unit, found)) if found is not None else None
 
 
 def _count(unit: LoadUnit, target: Target) -> FileRows | None:

@@ -87,7 +87,7 @@ class PostgresUndo:
             lock_table(conn, table, run.node)
             # Other writers wait, so that the rows that are counted are those that are deleted.
             conn.execute(sql.SQL("LOCK TABLE {} IN SHARE ROW EXCLUSIVE MODE").format(identifier_of(table)))
-            found = count_file_rows(conn, owner, table, undo.sha256)
+            found = count_file_rows(conn, owner, table, undo.sha256, run.run_id)
             _require_as_shown(found, undo.rows[run.node], run.node)
             deleted = delete_file_rows(conn, owner, table, undo.sha256, run.node)
             _require_all(found, sum(deleted.values()), run.node)

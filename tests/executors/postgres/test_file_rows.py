@@ -201,6 +201,49 @@ def test_a_file_that_cannot_be_undone_exactly_is_refused(conn, table, load, undo
     assert rows("SELECT count(*) FROM t") == [(1,)]
 
 
+def test_a_foreign_key_to_a_partition_counts_as_one_to_the_table(load, undo, make, rows):
+    make(f"CREATE TABLE t (id integer, {COLUMNS}) PARTITION BY LIST (id)")
+    make("CREATE TABLE t1 PARTITION OF t DEFAULT; ALTER TABLE t1 ADD UNIQUE (id)")
+    make("CREATE TABLE items (t_id integer REFERENCES t1 (id) ON DELETE CASCADE)")
+    load((1, A))
+    make("INSERT INTO items VALUES (1)")
+    with pytest.raises(Failure, match=r"items") as refused:
+        undo(1)
+    assert refused.value.code == "undo.cascades"
+    assert rows("SELECT count(*) FROM items") == [(1,)]
+
+
+def test_triggers_of_partitions_are_shown(load, found, make):
+    make(f"CREATE TABLE t (id integer, {COLUMNS}) PARTITION BY LIST (id)")
+    make("CREATE TABLE t1 PARTITION OF t DEFAULT")
+    make("CREATE FUNCTION seen() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN OLD; END'")
+    make("CREATE TRIGGER seen BEFORE DELETE ON t1 FOR EACH ROW EXECUTE FUNCTION seen()")
+    load((1, A))
+    assert found().triggers == ("seen",)
+
+
+def test_a_row_that_a_replay_has_upserted_is_not_deleted(conn, table, load, undo, rows):
+    """The replay may have replaced a row of another file."""
+    load((1, A))
+    replay = load((2, A))
+    changed = "UPDATE flow_meta.load_commits SET kind = 'replay', load_mode = 'upsert', files_done = '{}'"
+    conn.execute(f"{changed} WHERE run_id = %s", [replay])
+    with pytest.raises(Failure) as refused:
+        undo(2)
+    assert refused.value.code == "undo.load_mode"
+    assert rows("SELECT id FROM t ORDER BY 1") == [(1,), (2,)]
+
+
+def test_rows_that_a_run_has_inserted_by_two_targets_are_counted_together(conn, table, load, found, make):
+    run = load((1, A), (2, A))
+    make("INSERT INTO t SELECT * FROM t")
+    conn.execute("CREATE TEMP TABLE again AS SELECT * FROM flow_meta.load_commits WHERE run_id = %s", [run])
+    conn.execute("UPDATE again SET node = 'other'")
+    conn.execute("INSERT INTO flow_meta.load_commits SELECT * FROM again")
+    make("DELETE FROM t WHERE id = 1")
+    assert (found().rows, found().missing) == (2, 2)
+
+
 def test_a_file_is_undone_once(table, load, undo):
     load((1, A))
     undo(1)

@@ -76,6 +76,17 @@ def test_one_undo_of_a_file_runs_at_a_time(loaded):
         undo_file(loaded, "Wrong file.", 3, Trigger.MANUAL, send=False)
 
 
+def test_two_targets_of_one_table_undo_the_file_once(loaded, pipeline, count_rows):
+    document = json.loads(loaded.run.document)
+    document["nodes"].append({**document["nodes"][-1], "id": "a"})
+    save_version(pipeline.workspace, json.dumps(document))
+    assert (preview(loaded).rows, preview(loaded).rows_of_nodes) == (3, {"load": 3, "a": 0})
+    run = undo(loaded)
+    loaded.refresh_from_db()
+    assert (run.error_code, loaded.state, count_rows()) == ("", UnitState.UNDONE, 0)
+    assert sorted(run.commits.values_list("node", flat=True)) == ["a", "load"]
+
+
 def test_rows_that_change_between_the_request_and_the_run_are_not_deleted(loaded, conn, schema, count_rows):
     run = undo_file(loaded, "Wrong file.", 3, Trigger.MANUAL, send=False)
     conn.execute(f'DELETE FROM "{schema}".numbers WHERE id = 1')
