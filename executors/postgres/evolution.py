@@ -11,6 +11,7 @@ from psycopg import errors, sql
 from executors.errors import Terminal, Transient
 from executors.model import Destination
 from executors.postgres.ddl import Conn
+from executors.postgres.failures import failure_of
 from executors.postgres.inspect import inspect_target
 from executors.postgres.load_plan import LoadPlan
 from executors.postgres.names import identifier_of
@@ -114,14 +115,17 @@ def require_possible(conn: Conn, target: Target, dest: Destination, changes: Seq
     reasons += [f"{listed(objects)} depends on column {column!r}" for column, objects in by_column.items()]
     reasons += _against_mode(target, dest, changes)
     if reasons:
-        statements = " ".join(f"{change.statement};" for change in changes)
-        raise Terminal(
-            "schema.not_possible",
-            f"{dest.schema}.{dest.table} would have to change with its source, which is not possible: "
-            f"{'; '.join(reasons)}. Nothing was loaded.",
-            node=target.id,
-            hint=f"Change the table yourself, then run again: {statements}",
-        )
+        raise _not_possible(TableName(dest.schema, dest.table), "; ".join(reasons), changes, target.id)
+
+
+def _not_possible(table: TableName, reasons: str, changes: Iterable[SchemaChange], node: str) -> Terminal:
+    statements = " ".join(f"{change.statement};" for change in changes)
+    return Terminal(
+        "schema.not_possible",
+        f"{table} would have to change with its source, which is not possible: {reasons}. Nothing was loaded.",
+        node=node,
+        hint=f"Change the table yourself, then run again: {statements}",
+    )
 
 
 def _against_mode(target: Target, dest: Destination, changes: Iterable[SchemaChange]) -> Iterator[str]:
@@ -148,7 +152,15 @@ def evolve(conn: Conn, plan: LoadPlan, table: TableName | None = None) -> LoadPl
         return plan
     at = table or plan.target
     if needed := _still_needed(conn, at, plan):
-        _alter(conn, at, needed)
+        try:
+            _alter(conn, at, needed)
+        except errors.DatabaseError as error:
+            # What the catalog does not show before, such as a child table or an index whose function has one type only.
+            if failure_of(error).code != "target.statement_refused":
+                raise
+            reason = error.diag.message_primary or ""
+            error.args = (f"SQLSTATE {error.sqlstate}",)
+            raise _not_possible(plan.target, reason, needed, plan.run.node) from error
     return replace(plan, changes=())
 
 

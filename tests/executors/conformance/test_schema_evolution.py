@@ -257,6 +257,34 @@ def test_a_view_that_reads_the_column_is_named_before_the_load(world: World) -> 
     assert not any(step == "pass" for step, _ in world.memory.steps[-3:])
 
 
+OBSTACLES = {
+    "a view of a partition": (
+        "create table t (id int, extra text) partition by list (extra); create table p partition of t default;"
+        " create view v as select id from p"
+    ),
+    "a column of the row type": "create table t (id int, extra text); create table other (x t)",
+    "a column of a child": "create table t (id bigint); create table child (extra int) inherits (t)",
+    "a typed table": "create type kind as (id bigint); create table t of kind",
+    "a function of an index": (
+        "create table t (id int, extra text); create function f(int) returns int immutable language sql as 'select $1';"
+        " create index on t (f(id))"
+    ),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("obstacle", OBSTACLES)
+def test_a_change_that_only_the_statement_shows_to_be_impossible_is_refused(world: World, obstacle: str) -> None:
+    for statement in OBSTACLES[obstacle].split("; "):
+        world.sql(statement)
+    before = columns(world)
+    world.write("a", parquet(id=("int64", [2**40]), extra=("string", ["x"])))
+    with pytest.raises(Terminal) as refused:
+        world.run(following(world.document(format="parquet")))
+    assert (refused.value.code, "ALTER TABLE" in refused.value.hint) == ("schema.not_possible", True)
+    assert (columns(world), world.rows("id")) == (before, [])
+
+
 @pytest.mark.slow
 def test_a_generated_column_that_reads_the_column_is_named(world: World) -> None:
     world.sql("create table t (id int, twice int generated always as (id * 2) stored)")
