@@ -5,10 +5,11 @@ Size and time stamps cannot show that a file was replaced; checksums of its byte
 
 from __future__ import annotations
 
-import io
 import zlib
 from collections.abc import Callable
 from typing import BinaryIO, Protocol
+
+from executors.formats.seekable import Seekable
 
 CHECKED_BYTES = 1 << 20
 """The number of bytes that one checksum covers."""
@@ -51,44 +52,31 @@ class Checksums:
         return bytes(self._done)
 
 
-class VerifiedStream(io.RawIOBase):
+class VerifiedStream(Seekable):
     """A file of which each part is compared with its checksum before it is returned, unless the checksums are unknown.
     `changed` returns the failure for a part that differs."""
 
     def __init__(self, stream: BinaryIO, size: int, checksums: bytes | None, changed: Callable[[], Exception]) -> None:
-        self._stream, self._size, self._checksums, self._changed = stream, size, checksums, changed
-        self._at, self._held, self._part = 0, -1, memoryview(b"")
+        super().__init__(size)
+        self._stream, self._checksums, self._changed = stream, checksums, changed
+        self._held, self._part = -1, memoryview(b"")
         self.failure: Exception | None = None
 
-    def readable(self) -> bool:
-        return True
-
-    def seekable(self) -> bool:
-        return True
-
-    def tell(self) -> int:
-        return self._at
-
-    def seek(self, offset: int, whence: int = io.SEEK_SET, /) -> int:
-        start = {io.SEEK_SET: 0, io.SEEK_CUR: self._at, io.SEEK_END: self._size}[whence]
-        self._at = max(0, start + offset)
-        return self._at
-
     def read(self, size: int | None = -1, /) -> bytes:
-        end = self._size if size is None or size < 0 else min(self._at + size, self._size)
+        end = self.end_of(size)
         parts = []
-        while self._at < end:
-            number, offset = divmod(self._at, CHECKED_BYTES)
-            part = self._load(number)[offset : offset + end - self._at]
+        while self.at < end:
+            number, offset = divmod(self.at, CHECKED_BYTES)
+            part = self._load(number)[offset : offset + end - self.at]
             parts.append(part)
-            self._at += len(part)
+            self.at += len(part)
         return b"".join(parts)
 
     def _load(self, number: int) -> memoryview:
         """Return one part of the file; the last part is cached."""
         if number != self._held:
             start = number * CHECKED_BYTES
-            length = min(CHECKED_BYTES, self._size - start)
+            length = min(CHECKED_BYTES, self.size - start)
             self._stream.seek(start)
             data = self._stream.read(length)
             if len(data) != length or not self._is_as_known(number, data):

@@ -22,6 +22,7 @@ from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, LargeZipFile, ZipExtFi
 from executors.errors import InvalidContent
 from executors.formats.files import BLOCK_BYTES, FileStore
 from executors.formats.limits import FREE_BYTES, MOST_EXPANDED_BYTES, MOST_RATIO
+from executors.formats.seekable import Seekable
 from executors.model import ArchiveMember, SourceFile
 
 MOST_MEMBERS = 10_000
@@ -91,11 +92,12 @@ def open_member(stream: BinaryIO, file: SourceFile, *, closes: bool = False) -> 
     return stream if file.member is None else cast(BinaryIO, _MemberStream(stream, file, file.member, closes))
 
 
-class _MemberStream(io.RawIOBase):
+class _MemberStream(Seekable):
     """The unpacked bytes of a member. Its size and its checksum are compared with the directory at its end. It can
     seek, but to read a later part unpacks what is before it."""
 
     def __init__(self, archive: BinaryIO, file: SourceFile, member: ArchiveMember, closes: bool) -> None:
+        super().__init__(file.size)
         self._archive, self._file, self._closes = archive, file, closes
         self._info = ZipInfo()
         self._info.compress_type, self._info.compress_size = member.method, member.stored_size
@@ -115,33 +117,22 @@ class _MemberStream(io.RawIOBase):
 
     def _rewind(self) -> None:
         self._archive.seek(self._start)
-        self._inner, self._at = ZipExtFile(self._archive, "r", self._info), 0
-
-    def readable(self) -> bool:
-        return True
-
-    def seekable(self) -> bool:
-        return True
-
-    def tell(self) -> int:
-        return self._at
+        self._inner, self.at = ZipExtFile(self._archive, "r", self._info), 0
 
     def seek(self, offset: int, whence: int = io.SEEK_SET, /) -> int:
-        base = {io.SEEK_SET: 0, io.SEEK_CUR: self._at, io.SEEK_END: self._file.size}[whence]
-        to = min(max(0, base + offset), self._file.size)
-        if to < self._at:
+        to = min(self.position(offset, whence), self.size)
+        if to < self.at:
             self._rewind()
-        while self._at < to:
-            self.read(min(to - self._at, BLOCK_BYTES))
+        while self.at < to:
+            self.read(min(to - self.at, BLOCK_BYTES))
         return to
 
     def read(self, size: int | None = -1, /) -> bytes:
-        left = self._file.size - self._at
-        wanted = left if size is None or size < 0 else min(size, left)
+        wanted = self.end_of(size) - self.at
         with _reading(self._file.name):
             data = self._inner.read(wanted)
-            self._at += len(data)
-            surplus = self._inner.read(1) if self._at == self._file.size else b""
+            self.at += len(data)
+            surplus = self._inner.read(1) if self.at == self.size else b""
         if len(data) != wanted or surplus:
             raise _malformed(self._file.name, f"it does not have the {self._file.size:,} bytes of its directory")
         return data

@@ -13,7 +13,8 @@ from executors.report import RunReport
 from executors.runs.interrupts import Interrupts
 from executors.runs.looking import without_effects
 from executors.runs.state import Run, RunContext
-from executors.sources.file_reader import FileSourceReader, Scanner
+from executors.sources.file_discovery import Scanner
+from executors.sources.file_reader import FileSourceReader
 from executors.sources.readers import SourceReader, SourceReaders
 from executors.sources.reference_reader import ReferenceReader
 from executors.sources.snapshot_reader import SnapshotSourceReader

@@ -12,7 +12,7 @@ from executors.runs.names import LIST, SCAN
 from executors.runs.target_run import TargetRun
 from executors.sources import load_file_source
 from executors.sources.base import SourceContext
-from executors.sources.file_reader import Scanner
+from executors.sources.file_discovery import Scanner
 from executors.sources.newest import find_newest
 from ir.nodes import Source
 

@@ -15,7 +15,7 @@ from executors.reading import Reading, read_files
 from executors.runs.names import LIST, SCAN
 from executors.sources import load_file_source, load_snapshot_source
 from executors.sources.base import FileSource, Listing, SnapshotSource, SourceContext
-from executors.sources.file_reader import Scanner
+from executors.sources.file_discovery import Scanner
 from ir.connectors import CONNECTORS, config_of
 from ir.connectors.files import FilesConfig
 from ir.nodes import Source

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import BinaryIO, cast
 
 from executors.formats.files import changed
+from executors.formats.seekable import Seekable
 from executors.model import SourceFile
 from executors.stores import open_encrypted
 from executors.stores.base import Store
@@ -47,43 +47,30 @@ def _found(store: Store, file: SourceFile) -> SourceFile:
     return now.as_file(file.name)
 
 
-class RangeStream(io.RawIOBase):
+class RangeStream(Seekable):
     """A seekable stream that reads parts of a file of a store, and no more than one window ahead."""
 
     def __init__(self, store: Store, file: SourceFile) -> None:
+        super().__init__(file.size)
         self._store, self._file = store, file
-        self._at, self._start, self._window = 0, 0, b""
+        self._start, self._window = 0, b""
         self._ahead = FIRST_WINDOW_BYTES
 
-    def readable(self) -> bool:
-        return True
-
-    def seekable(self) -> bool:
-        return True
-
-    def tell(self) -> int:
-        return self._at
-
-    def seek(self, offset: int, whence: int = io.SEEK_SET, /) -> int:
-        base = {io.SEEK_SET: 0, io.SEEK_CUR: self._at, io.SEEK_END: self._file.size}[whence]
-        self._at = max(0, base + offset)
-        return self._at
-
     def read(self, size: int | None = -1, /) -> bytes:
-        end = self._file.size if size is None or size < 0 else min(self._at + size, self._file.size)
+        end = self.end_of(size)
         parts = []
-        while self._at < end:
-            if not self._start <= self._at < self._start + len(self._window):
-                self._load(end - self._at)
-            offset = self._at - self._start
-            part = self._window[offset : offset + end - self._at]
+        while self.at < end:
+            if not self._start <= self.at < self._start + len(self._window):
+                self._load(end - self.at)
+            offset = self.at - self._start
+            part = self._window[offset : offset + end - self.at]
             parts.append(part)
-            self._at += len(part)
+            self.at += len(part)
         return parts[0] if len(parts) == 1 else b"".join(parts)
 
     def _load(self, needed: int) -> None:
-        follows = self._window and self._at == self._start + len(self._window)
+        follows = self._window and self.at == self._start + len(self._window)
         self._ahead = min(self._ahead * GROWTH, WINDOW_BYTES) if follows else FIRST_WINDOW_BYTES
-        size = min(max(needed, self._ahead), self._file.size - self._at)
+        size = min(max(needed, self._ahead), self._file.size - self.at)
         self._window = b""
-        self._start, self._window = self._at, self._store.read(self._file, self._at, size)
+        self._start, self._window = self.at, self._store.read(self._file, self.at, size)
