@@ -10,6 +10,7 @@ CODES = (
         "A web service returned another number of records than it states.",
         "Records may have changed between two pages: run the pipeline again. If the number always differs, check pages "
         "and total.",
+        status=503,
     ),
     ErrorCode(
         "http_api.error_response",
@@ -65,11 +66,13 @@ CODES = (
         "http_api.refused_for_now",
         "A web service does not answer now, although it was asked several times.",
         "Run the pipeline again later. Limit requestsPerMinute if the service limits requests.",
+        status=503,
     ),
     ErrorCode(
         "source.interrupted",
         "Fetching rows was interrupted, because the run was cancelled or exceeded its time.",
         "Run the pipeline again, or set a higher maxMinutes.",
+        status=503,
     ),
     ErrorCode(
         "source.spool_failed",

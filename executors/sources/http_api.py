@@ -37,7 +37,7 @@ class HttpApi(SpooledSource):
         self._config = config_of(source, HttpApiConfig)
         self._connection = source.connection
         self._records = parse_json_path(self._config.records)
-        self._noted: dict[str, str] = {}
+        self._noted: dict[str, RunWarning] = {}
         self._http: HttpClient | None = None
 
     @property
@@ -56,13 +56,14 @@ class HttpApi(SpooledSource):
 
     @property
     def warnings(self) -> Sequence[RunWarning]:
-        return [RunWarning(code, self.node, text) for code, text in self._noted.items()]
+        return list(self._noted.values())
 
     def _note_ahead(self, field: str, records: int) -> None:
-        self._noted["rows.ahead_of_clock"] = (
+        text = (
             f"Later than this machine's clock in {field!r}: {counted(records, 'record')}. The next load "
             "begins at the highest value that is not later, so that no record before them is lost."
         )
+        self._noted["ahead"] = RunWarning("rows.ahead_of_clock", self.node, text)
 
     def interrupt(self) -> None:
         super().interrupt()
@@ -132,7 +133,8 @@ class HttpApi(SpooledSource):
             if url is None:
                 require_last(self._config, self.name, page)
                 if len(seen) == 1 and reads_all and (doubt := doubt_of_only_page(self._config, page, len(records))):
-                    self._noted["http_api.only_one_page"] = f"{self.name} {doubt}"
+                    text = f"{self.name} {doubt}"
+                    self._noted["only page"] = RunWarning("http_api.only_one_page", self.node, text)
 
     def _client(self) -> ApiClient:
         http = self._http = HttpClient(self.context.store or NO_CONNECTION)
