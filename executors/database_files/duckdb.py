@@ -20,13 +20,14 @@ from executors.database_files.base import (
     Column,
     FileSession,
     Rows,
+    Stamp,
     deadline,
     locked,
     not_a_database,
     refused,
     require_unique,
 )
-from executors.errors import Failure, Terminal
+from executors.errors import Failure, Terminal, Transient
 from executors.model import SourceField
 from executors.reading import Bound
 from ir.types import STRING, ColumnType
@@ -138,19 +139,8 @@ class Duckdb:
 
     @contextmanager
     def connect(self, path: Path, seconds: float) -> Iterator[DuckdbSession]:
-        try:
-            conn = duckdb.connect(str(path), read_only=True, config=_SETTINGS)
-            conn.execute("SET TimeZone = 'UTC'")
-        except duckdb.Error as error:
-            raise _failure(error, path.name, seconds) from None
-        timer = threading.Timer(min(seconds, threading.TIMEOUT_MAX), conn.interrupt)
-        timer.daemon = True
-        timer.start()
-        try:
-            yield DuckdbSession(conn, path, seconds)
-        finally:
-            timer.cancel()
-            conn.close()
+        with _one_file(path), _connected(path, seconds) as session:
+            yield session
 
     def past(self, column: Column, bound: Bound) -> sql.Composable | None:
         known = _COMPARED.get((column.field.type.kind, bound.type.declared))
@@ -161,6 +151,58 @@ class Duckdb:
 
 
 ENGINE = Duckdb()
+
+
+@dataclass(slots=True)
+class _Opened:
+    """The file that the sessions of this process on one path read, and their number."""
+
+    stamp: Stamp
+    sessions: int = 0
+
+
+_OPENED: dict[Path, _Opened] = {}
+_OPENING = threading.Lock()
+
+
+@contextmanager
+def _one_file(path: Path) -> Iterator[None]:
+    """Refuse a file that was replaced while another session of this process reads the former one: DuckDB would let the
+    new session read the former one too."""
+    stamp = Stamp.of(path, Duckdb.log_suffix)
+    with _OPENING:
+        opened = _OPENED.setdefault(path, _Opened(stamp))
+        if opened.stamp != stamp:
+            raise Transient(
+                "source.changed",
+                f"{path.name} was replaced while another run reads it.",
+                hint="Run again when that run has finished.",
+            )
+        opened.sessions += 1
+    try:
+        yield
+    finally:
+        with _OPENING:
+            opened.sessions -= 1
+            if not opened.sessions:
+                del _OPENED[path]
+
+
+@contextmanager
+def _connected(path: Path, seconds: float) -> Iterator[DuckdbSession]:
+    try:
+        conn = duckdb.connect(str(path), read_only=True, config=_SETTINGS)
+        conn.execute("SET TimeZone = 'UTC'")
+    except duckdb.Error as error:
+        raise _failure(error, path.name, seconds) from None
+    timer = threading.Timer(min(seconds, threading.TIMEOUT_MAX), conn.interrupt)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield DuckdbSession(conn, path, seconds)
+    finally:
+        timer.cancel()
+        conn.close()
 
 
 def _column(name: str, kind: object) -> Column:

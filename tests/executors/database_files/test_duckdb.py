@@ -136,6 +136,20 @@ def test_a_file_that_is_replaced_during_the_run_fails(tmp_path: Path) -> None:
     assert (failed.value.code, isinstance(failed.value, Transient)) == ("source.changed", True)
 
 
+def test_a_run_does_not_read_the_former_file_that_another_run_still_reads(tmp_path: Path) -> None:
+    make(tmp_path, "CREATE TABLE t AS SELECT 1 AS id")
+    with duckdb.connect(str(tmp_path / "new.duckdb")) as conn:
+        conn.execute("CREATE TABLE t AS SELECT 2 AS id, 'x' AS extra")
+    with ExitStack() as stack:
+        source_of(tmp_path, "duckdb", table()).open(stack)
+        (tmp_path / "new.duckdb").rename(tmp_path / "shop.duckdb")
+        with pytest.raises(Transient) as refused:
+            read(tmp_path, "duckdb", table())
+        assert refused.value.code == "source.changed"
+    reading, _ = read(tmp_path, "duckdb", table())
+    assert [field.name for field in reading.fields] == ["id", "extra"]
+
+
 def test_a_file_with_a_writer_is_tried_again_later(tmp_path: Path) -> None:
     make(tmp_path, "CREATE TABLE t (id int)")
     hold = f"import duckdb; c = duckdb.connect({str(tmp_path / 'shop.duckdb')!r}); print('open', flush=True); input()"
