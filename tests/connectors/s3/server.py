@@ -38,6 +38,9 @@ class S3Server(StoreServer):
         quiet = [
             "-admin.ui=false",
             "-webdav=false",
+            # These have fixed ports, which a second server could not use.
+            "-s3.port.iceberg=0",
+            "-s3.port.lance=0",
             "-master.telemetry=false",
             f"-ip={LOOPBACK}",
             f"-ip.bind={LOOPBACK}",
