@@ -34,6 +34,7 @@ from ir.types import STRING, ColumnType
 
 _BATCH_ROWS = 2048
 """The number of rows of DuckDB's own vectors."""
+_INTERRUPT_SECONDS = 0.5
 
 _SETTINGS: dict[str, str | bool | int | float | list[str]] = {
     # The query reads nothing but the file: no other file, no network, no extension, no variable of Python.
@@ -108,7 +109,7 @@ class DuckdbSession(FileSession):
 
     def rows(self, statement: str, columns: Sequence[Column]) -> Iterator[Rows]:
         with self._translated():
-            for batch in self._query(statement).to_arrow_reader(_BATCH_ROWS):
+            for batch in _raising(self._query(statement).to_arrow_reader(_BATCH_ROWS)):
                 yield Rows(batch.num_rows, [column.cast(pa.string()) for column in batch.columns])
 
     def interrupt(self) -> None:
@@ -195,14 +196,40 @@ def _connected(path: Path, seconds: float) -> Iterator[DuckdbSession]:
         conn.execute("SET TimeZone = 'UTC'")
     except duckdb.Error as error:
         raise _failure(error, path.name, seconds) from None
-    timer = threading.Timer(min(seconds, threading.TIMEOUT_MAX), conn.interrupt)
-    timer.daemon = True
-    timer.start()
+    closed = threading.Event()
+    threading.Thread(target=_end_late, args=(conn, min(seconds, threading.TIMEOUT_MAX), closed), daemon=True).start()
     try:
         yield DuckdbSession(conn, path, seconds)
     finally:
-        timer.cancel()
+        closed.set()
         conn.close()
+
+
+def _end_late(conn: duckdb.DuckDBPyConnection, seconds: float, closed: threading.Event) -> None:
+    """Interrupt all statements that run after a time. An interruption between two statements ends neither of them."""
+    is_closed = closed.wait(seconds)
+    while not is_closed:
+        conn.interrupt()
+        is_closed = closed.wait(_INTERRUPT_SECONDS)
+
+
+_KINDS_OF_ERRORS = {
+    "Conversion Error": duckdb.ConversionException,
+    "INTERRUPT Error": duckdb.InterruptException,
+    "IO Error": duckdb.IOException,
+    "Out of Memory Error": duckdb.OutOfMemoryException,
+    "Serialization Error": duckdb.SerializationException,
+}
+"""By the beginning of the text. Others have no failure of their own."""
+
+
+def _raising(batches: pa.RecordBatchReader) -> Iterator[pa.RecordBatch]:
+    """Yield the batches. After the first of them, errors of DuckDB arrive as errors of Arrow, which only quote them."""
+    try:
+        yield from batches
+    except (OSError, pa.ArrowException) as error:
+        text = str(error)
+        raise _KINDS_OF_ERRORS.get(text.partition(": ")[0], duckdb.Error)(text) from None
 
 
 def _column(name: str, kind: object) -> Column:

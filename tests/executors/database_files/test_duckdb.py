@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import time
+import traceback
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -11,6 +13,7 @@ from typing import Any
 import duckdb
 import pytest
 
+from executors.database_files.duckdb import ENGINE
 from executors.errors import Failure, Transient
 from executors.postgres.watermark_types import WatermarkType
 from executors.reading import Bound
@@ -168,6 +171,36 @@ def test_a_query_ends_at_the_time_limit(tmp_path: Path) -> None:
     with pytest.raises(Failure) as failed:
         read(tmp_path, "duckdb", query(endless), most_seconds=0.5)
     assert failed.value.code == "source.cancelled"
+
+
+def test_the_time_limit_also_ends_a_query_that_begins_after_it(tmp_path: Path) -> None:
+    make(tmp_path, "CREATE TABLE t AS SELECT range AS id FROM range(100000)")
+    with ENGINE.connect(tmp_path / "shop.duckdb", 0.2) as session:
+        time.sleep(0.4)
+        rows = session.rows("SELECT count(*)::varchar FROM t a, t b WHERE hash(a.id, b.id) % 3 = 0", ())
+        with pytest.raises(Failure) as failed:
+            next(rows)
+    assert failed.value.code == "source.cancelled"
+
+
+def test_the_time_limit_also_ends_a_query_whose_first_rows_were_read(tmp_path: Path) -> None:
+    make(tmp_path, "CREATE TABLE t (id int)")
+    with ENGINE.connect(tmp_path / "shop.duckdb", 0.5) as session:
+        batches = session.rows("SELECT range::varchar FROM range(1000000000)", ())
+        assert next(batches).size
+        with pytest.raises(Failure) as failed:
+            sum(batch.size for batch in batches)
+    assert failed.value.code == "source.cancelled"
+
+
+def test_an_error_after_the_first_rows_is_said_without_values(tmp_path: Path) -> None:
+    name = "CASE WHEN range = 900000 THEN 'secret' ELSE range::varchar END"
+    make(tmp_path, f"CREATE TABLE t AS SELECT {name} AS name FROM range(1000000)")
+    with pytest.raises(Failure) as failed:
+        read(tmp_path, "duckdb", query("SELECT name::int AS id FROM t"))
+    assert (failed.value.code, failed.value.node) == ("source.failed", "src")
+    assert "ConversionException" in failed.value.message
+    assert "secret" not in "".join(traceback.format_exception(failed.value))
 
 
 @pytest.mark.parametrize(
