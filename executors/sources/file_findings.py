@@ -17,7 +17,7 @@ def members_not_read(source: Source, archive: SourceFile, names: Sequence[str]) 
     return RunWarning(
         "file.members_not_read",
         source.id,
-        f"{counted(len(names), 'file')} in {archive.name} not read, because their names do not match: {shown}.",
+        f"{counted(len(names), 'file')} in {archive.name} not read, because of names that do not match: {shown}.",
     )
 
 

@@ -65,7 +65,7 @@ class Way(NamedTuple):
 WAYS = (
     Way("starting:files", "A file or folder", "One that is in the workspace's folder already.", "folder"),
     Way("starting:tables", "A table of a connection", "Copy or follow a table of a PostgreSQL database.", "table"),
-    Way("starting:blank", "A template or a blank pipeline", "Fill in its nodes on the canvas.", "layout-grid"),
+    Way("starting:blank", "A template or a blank pipeline", "For any source, such as a web service.", "layout-grid"),
     Way("starting:import", "A document", "A pipeline in JSON or TOML, such as an export.", "braces"),
 )
 
