@@ -119,10 +119,14 @@ def _renames(arriving: Arriving, table: Destination) -> Iterator[SchemaChange]:
 
 def _added(arriving: Arriving, table: Destination) -> Iterator[SchemaChange]:
     alike = {column.name.lower(): column.name for column in table.columns}
+    renamed = {old: new for new, old in arriving.renamed.items() if table.column(new) is not None}
     for one in arriving.working:
         if table.column(one.name) is None:
-            known = alike.get(one.name.lower())
-            why = f"The table has {known!r}, which differs only in upper and lower case." if known else ""
+            known, why = alike.get(one.name.lower()), ""
+            if one.name in renamed:
+                why = f"It is the former name of {renamed[one.name]!r}, which the table has."
+            elif known:
+                why = f"The table has {known!r}, which differs only in upper and lower case."
             yield SchemaChange("add", one.name, "", declared_as(one.type), why_not=why)
 
 

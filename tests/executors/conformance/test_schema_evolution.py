@@ -362,6 +362,19 @@ def test_a_declared_rename_renames_the_column_once(world: World, mode: str) -> N
 
 
 @pytest.mark.slow
+def test_a_file_with_the_former_name_does_not_bring_the_column_back(world: World) -> None:
+    world.sql("create table t (id int, name text)")
+    renaming = following(world.document(), renamed={"title": "name"})
+    world.write("a", "id,title\n1,Ann\n")
+    world.run(renaming)
+    world.write("b", "id,name\n2,Bob\n")
+    with pytest.raises(SchemaRefused, match="former name of 'title'") as refused:
+        world.run(renaming)
+    assert refused.value.code == "schema.incompatible"
+    assert world.rows("id, title") == [(1, "Ann")]
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize(("mode", "why"), [("blue_green", "blue_green"), ("incremental_watermark", "watermark")])
 def test_a_rename_that_a_mode_cannot_follow_says_what_to_run(world: World, mode: str, why: str) -> None:
     world.sql("create table t (id int, name text)")
