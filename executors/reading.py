@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from executors.formats import FORMATS
 from executors.formats.batches import HIDDEN, Batches
 from executors.formats.closing import closed_after
-from executors.formats.files import FileStore
+from executors.formats.files import FileStore, waits
 from executors.formats.format_mismatches import mismatches_of
 from executors.formats.unions import union_of_fields
 from executors.model import FileScan, SourceField, SourceState
@@ -150,6 +150,11 @@ class FileReader:
     declared: tuple[SourceColumn, ...]
     store: FileStore
 
+    @property
+    def waits(self) -> bool:
+        """Whether reading waits for a network."""
+        return waits(self.store)
+
     def read(self, part: Any, fields: Sequence[SourceField]) -> Batches:
         return FORMATS[self.format.type].read(part, self.format, fields, self.declared, store=self.store)
 
@@ -160,6 +165,10 @@ class NumberedReader:
 
     reader: PartReader
     first: int
+
+    @property
+    def waits(self) -> bool:
+        return getattr(self.reader, "waits", False)
 
     def read(self, part: Any, fields: Sequence[SourceField]) -> Batches:
         with closed_after(self.reader.read(part, fields)) as batches:

@@ -34,6 +34,11 @@ class FileStore(Protocol):
         """
 
 
+def waits(store: FileStore) -> bool:
+    """Return whether opening and reading a file waits for a network. A store that says nothing does not."""
+    return getattr(store, "waits", False)
+
+
 @dataclass(frozen=True, slots=True)
 class LocalFiles:
     """Files of a file system that this machine and Spark's machines share."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import pickle
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 
 import pyarrow as pa
 
@@ -17,6 +18,7 @@ from executors.formats.closing import closed_after
 from executors.grammar import canonical_text
 from executors.model import SourceField
 from executors.reading import Part, PartReader
+from executors.spark.ahead import SMALL_BYTES, read_ahead
 from executors.spark.exploding import Explode, run_reading
 from executors.spark.steps import Program
 from executors.validation import BAD, FILE, RAW, RECORD
@@ -62,8 +64,20 @@ class ReadTask:
 
     def _parts(self, number: int) -> Batches:
         fields = tuple(field for _, field in self.source)
-        for part in self.groups[number].parts():
-            with closed_after(self.reader.read(part, fields)) as batches:
+        for is_small, parts in groupby(self.groups[number].parts(), key=lambda part: _weight(part) <= SMALL_BYTES):
+            if is_small and getattr(self.reader, "waits", False):
+                yield from self._read_ahead(parts, fields)
+                continue
+            for part in parts:
+                with closed_after(self.reader.read(part, fields)) as batches:
+                    yield from batches
+
+    def _read_ahead(self, parts: Iterator[Part], fields: Sequence[SourceField]) -> Batches:
+        def read(part: Part) -> list[pa.RecordBatch]:
+            return list(self.reader.read(part, fields))
+
+        with closed_after(read_ahead(read, parts)) as read_parts:
+            for batches in read_parts:
                 yield from batches
 
     def _named(self, batch: pa.RecordBatch) -> pa.RecordBatch:

@@ -5,13 +5,15 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
+from itertools import groupby
 from typing import Any
 
 import pyarrow as pa
 
 from executors.formats import FORMATS
-from executors.formats.files import FileStore
+from executors.formats.files import FileStore, waits
 from executors.model import ArchiveMember, FileScan, SourceField, SourceFile, Split
+from executors.spark.ahead import SMALL_BYTES, read_ahead
 from executors.spark.errors import translate
 from executors.spark.jobs import frame_of_numbers, map_task, run_job
 from executors.spark.session import RunSession
@@ -54,8 +56,14 @@ class ScanTask:
     def __call__(self, numbers: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in numbers:
             # One batch for many files: to send a batch takes about as long as to scan a small file.
-            scans = [encode_scan(self.scan(self.files[number])) for number in batch.column(0).to_pylist()]
-            yield pa.RecordBatch.from_pydict({"scan": scans})
+            files = [self.files[number] for number in batch.column(0).to_pylist()]
+            yield pa.RecordBatch.from_pydict({"scan": [encode_scan(scan) for scan in self._scan_all(files)]})
+
+    def _scan_all(self, files: Sequence[SourceFile]) -> Iterator[FileScan]:
+        reads_ahead = waits(self.store)
+        for is_small, some in groupby(files, key=lambda file: file.size <= SMALL_BYTES):
+            scan_each = read_ahead if is_small and reads_ahead else map
+            yield from scan_each(self.scan, some)
 
     def scan(self, file: SourceFile) -> FileScan:
         return FORMATS[self.format.type].scan(file, self.format, self.declared, store=self.store)

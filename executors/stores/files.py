@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import BinaryIO, cast
+from typing import BinaryIO, ClassVar, cast
 
 from executors.formats.files import changed
 from executors.formats.seekable import Seekable
@@ -23,6 +23,7 @@ class StoreFiles:
     """Files of the store of an encrypted connection. Each process makes its own client."""
 
     encrypted: str
+    waits: ClassVar[bool] = True
 
     @contextmanager
     def open(self, file: SourceFile) -> Iterator[BinaryIO]:
