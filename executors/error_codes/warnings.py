@@ -33,8 +33,13 @@ WARNING_CODES = warnings_of(
     ),
     WarningCode(
         "http_api.only_one_page",
-        "A web service was read as one page, which is as long as pages usually are.",
+        "A web service was read as one page, and does not say that it is the only one.",
         "If the service has more records, set pages, and check its path. If not, set total, which is compared.",
+    ),
+    WarningCode(
+        "http_api.no_value",
+        "No record of an incremental source has a value in its field, so each load reads all records.",
+        "Correct the field of incremental.",
     ),
     WarningCode(
         "singer.errors_logged",

@@ -32,14 +32,15 @@ def require_last(config: HttpApiConfig, name: str, page: Page) -> None:
 
 
 def doubt_of_only_page(config: HttpApiConfig, page: Page, records: int) -> str | None:
-    """Return a doubt whether the only page has all records: it is as long as pages usually are, and the service does
-    not say that it is the last."""
-    has_size = records in _SIZES or str(records) in (config.parameters or {}).values()
-    if config.total is not None or not has_size or is_numbered(config.pages):
+    """Return a doubt whether the only page has all records: the service does not say that it is the last one, and the
+    path of the next page leads nowhere, or the page is as long as pages usually are."""
+    if config.total is not None or is_numbered(config.pages) or not records:
         return None
     lacks = "no Link header that names another one"
     if isinstance(config.pages, Cursor | NextUrl):
         if value_at(page.text, parse_json_path(config.pages.path)) is not None:
             return None
         lacks = f"nothing at {config.pages.path}"
+    elif records not in _SIZES and str(records) not in (config.parameters or {}).values():
+        return None
     return f"was read as one page of {records:,} records: it has {lacks}. If there are more records, they are missing."

@@ -55,9 +55,18 @@ class HttpStore(Store):
         return self._client.name
 
     def list(self, folder: str, after: str = "", page: int | None = None) -> Iterator[Entry]:
-        """The entries are the links of the page of the folder, without sizes; none if there is no such page."""
+        """The entries are the links of the page of the folder, without sizes; none if there is no such folder. Raises
+        Terminal `source.index_unreadable` if there is no page at the root."""
         base = urljoin(self._client.base, quote(folder))
-        links = self.links(base, folders=True) or ()
+        links = self.links(base, folders=True)
+        if links is None:
+            if folder:
+                return
+            raise Terminal(
+                "source.index_unreadable",
+                f"There is no page at {shown(base)} (404), so the secrets were not tested either.",
+                hint="Sources can name files and services below this address. Run one of them to test it.",
+            )
         found = (Entry(unquote(link.removeprefix(self._client.base))) for link in links)
         entries = (entry for entry in found if entry.path > after)
         yield from nsmallest(page, entries, key=lambda entry: entry.path) if page else entries

@@ -42,7 +42,7 @@ def _files(store: Store, notes: list[str]) -> list[Entry]:
     except Failure as failure:
         if failure.code != "source.index_unreadable":
             raise
-        notes.append("The server answers, but not with a list of files. Only sources with an index need one.")
+        notes.append(f"{failure.message} Only sources with an index need a list of files.")
         return []
 
 

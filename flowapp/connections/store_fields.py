@@ -39,7 +39,8 @@ def require_store(fields: StoreFields) -> dict[str, Any]:
         others = [name for name in spec.one_of if name != missing] if missing in spec.one_of else []
         raise _invalid(missing, " ".join(["is missing", *(f"(or {name})" for name in others)]))
     if surplus := spec.surplus_secret(tuple(secrets)):
-        raise _invalid(surplus, f"cannot be combined with {' or '.join(n for n in spec.one_of if n != surplus)}")
+        others = [name for name in spec.one_of or secrets if name != surplus]
+        raise _invalid(surplus, f"cannot be combined with {' or '.join(others)}")
     if too_long := [name for name, value in secrets.items() if len(value) > LONGEST_SECRET or "\0" in value]:
         raise _invalid(too_long[0], f"is longer than {LONGEST_SECRET:,} characters, or contains a NUL character")
     for name, value in secrets.items():

@@ -135,7 +135,7 @@ def page_context(editor: Editor, view: DraftView, *, node: str | None = None) ->
         "last_run": runs[0] if runs else None,
         "nodes": [(n.get("id"), n.get("kind")) for _, n in nodes_of(view.last_good)],
         "node_kinds": list(NODES),
-        "connections": view.checked.found.known,
+        "loadable": view.checked.found.loadable,
         "column_types": SIMPLE_TYPES,
         "rule_kinds": list(RULES),
         "folders": list_folders(editor.pipeline.workspace),
@@ -151,7 +151,7 @@ def page_context(editor: Editor, view: DraftView, *, node: str | None = None) ->
 
 def _tab_context(editor: Editor, view: DraftView) -> dict[str, Any]:
     if editor.tab == "visual" and not editor.request.htmx:
-        return {"canvas": canvas_data(editor.pipeline, next(iter(view.checked.found.known), ""))}
+        return {"canvas": canvas_data(editor.pipeline, next(iter(view.checked.found.loadable), ""))}
     if editor.tab == "history":
         return history(editor.pipeline, view, editor.request.GET)
     if editor.tab == "sql":

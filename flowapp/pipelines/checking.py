@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -111,16 +111,24 @@ def _unknown_connections(value: Any, found: Found) -> Iterator[Diagnostic]:
         name = holder.get("connection")
         if isinstance(name, str) and name and name not in names:
             near = guess(name, names)
-            known = listed(names) or "none yet"
             pointer = at / "connection"
             yield Diagnostic(
                 pointer,
                 "connection.unknown",
                 "error",
-                f"Unknown connection {shown(name)}. Connections in this workspace: {known}.",
+                _why_unknown(name, names, found),
                 "Choose one of them, or add it on the Connections page.",
                 fixes=([{"op": "replace", "path": str(pointer), "value": near}],) if near else (),
             )
+
+
+def _why_unknown(name: str, names: Sequence[str], found: Found) -> str:
+    known = listed(names) or "none yet"
+    if name in found.kinds:
+        return (
+            f"Connection {shown(name)} is of kind {found.kinds[name]}, which cannot be used here. These can: {known}."
+        )
+    return f"Unknown connection {shown(name)}. Connections that can be used here: {known}."
 
 
 def _holders(value: Any, found: Found) -> Iterator[tuple[Pointer, dict[str, Any], tuple[str, ...]]]:

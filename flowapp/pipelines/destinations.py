@@ -53,6 +53,11 @@ class Found:
         return self._of_kinds(connection_kinds())
 
     @property
+    def loadable(self) -> tuple[str, ...]:
+        """The names of the connections that targets can use."""
+        return self._of_kinds({connector.connection_kind for connector in TARGET_CONNECTORS.values()})
+
+    @property
     def webhooks(self) -> tuple[str, ...]:
         """The names of the connections that hooks can use."""
         return self._of_kinds({WEBHOOK})

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from flowapp.cli.outcome import Outcome, listed, text_outcome
-from flowapp.cli.parser import add_command, add_group
+from flowapp.cli.parser import Handler, add_command, add_group
 
 COLUMNS = {
     "name": "NAME",
@@ -22,7 +22,7 @@ SECONDS = 120.0
 
 def add_parser(commands: Any) -> None:
     group = add_group(commands, "tap", "Singer taps, each in a virtual environment of its own")
-    adding = add_command(group, "add", add, "install a tap", needs_database=False)
+    adding = add_command(group, "add", with_settings(add), "install a tap", needs_database=False)
     adding.add_argument("name", metavar="NAME", help="its name in pipelines")
     what = adding.add_mutually_exclusive_group(required=True)
     what.add_argument("--package", metavar="PACKAGE==VERSION", default="", help="one exact version of a package")
@@ -34,16 +34,30 @@ def add_parser(commands: Any) -> None:
     )
     _add_settings(adding)
     allowing = add_command(
-        group, "allow", allow, "change which settings pipelines may give to a tap", needs_database=False
+        group, "allow", with_settings(allow), "change which settings pipelines may give to a tap", needs_database=False
     )
     allowing.add_argument("name", metavar="NAME")
     _add_settings(allowing)
-    add_command(group, "list", list_taps, "list the installed taps", needs_database=False)
-    streams = add_command(group, "streams", list_streams, "list the streams of a tap", needs_database=False)
+    add_command(group, "list", with_settings(list_taps), "list the installed taps", needs_database=False)
+    streams = add_command(
+        group, "streams", with_settings(list_streams), "list the streams of a tap", needs_database=False
+    )
     streams.add_argument("name", metavar="NAME")
     streams.add_argument("--config", metavar="FILE", type=Path, help="a JSON file with the settings of the tap")
     removing = add_command(group, "remove", remove, "remove a tap that no pipeline uses")
     removing.add_argument("name", metavar="NAME")
+
+
+def with_settings(handler: Handler) -> Handler:
+    """Load Django's settings before a command that needs no database."""
+
+    def handle(args: Namespace) -> Outcome:
+        from flowapp.cli.control import set_up_django
+
+        set_up_django()
+        return handler(args)
+
+    return handle
 
 
 def _add_settings(parser: ArgumentParser) -> None:

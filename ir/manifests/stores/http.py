@@ -67,5 +67,9 @@ class DeclaredHttp(DeclaredStore):
         return str(settings["user"])
 
     @classmethod
+    def surplus_secret(cls, given: Sequence[str]) -> str:
+        return "password" if {"password", "token"} <= set(given) else ""
+
+    @classmethod
     def missing_secret(cls, given: Sequence[str]) -> str:
         return ""

@@ -208,14 +208,12 @@ def test_the_first_load_begins_at_start(service: Service, fetch: Callable[..., R
     assert ids(fetch(incremental={**SINCE, "start": "2024-01-08"})) == [8, 9, 10]
 
 
-def test_a_field_without_values_is_logged(service: Service, tmp_path: Path) -> None:
-    lines: list[str] = []
+def test_a_field_without_values_is_reported(service: Service, tmp_path: Path) -> None:
     source = source_of(service, "cursor", tmp_path, incremental={**SINCE, "field": "updatedAt"})
-    source.context = replace(source.context, log=lines.append)
     with ExitStack() as stack:
         source.open(stack)
         assert source.reading().origins[0].state is None
-    assert lines == ["No record has a value in 'updatedAt' to begin at, so the next load reads all again."]
+    assert [(one.code, "'updatedAt'" in one.message) for one in source.warnings] == [("http_api.no_value", True)]
 
 
 def test_two_targets_with_the_same_state_share_the_records(service: Service, tmp_path: Path) -> None:
@@ -377,6 +375,7 @@ def test_pages_that_nobody_would_ask_for_are_reported(
     [
         ("all", {}, True),  # nobody has set pages
         ("cursor", {"pages": {**PAGES["cursor"], "path": "$.meta.nxt"}}, True),
+        ("cursor", {"pages": {**PAGES["cursor"], "path": "$.meta.nxt"}, "parameters": {"limit": "7"}}, True),
         ("cursor", {"pages": {**PAGES["cursor"], "path": "$.meta.nxt"}, "total": "$.meta.total"}, False),
         ("cursor", {}, False),  # the service says that there is none
         ("next", {}, False),

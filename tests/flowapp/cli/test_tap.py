@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -113,3 +115,11 @@ def test_a_connection_gives_its_settings_to_its_tap_alone(folder, flow, monkeypa
         assert "hidden-7" not in added.stdout + added.stderr
     tested = flow("connection", "test", "shop")
     assert (tested.status, "The tap has the streams: shop-orders." in tested.stdout) == (0, True)
+
+
+def test_the_commands_start_in_a_process_of_their_own(session_environment, tmp_path):
+    environment = session_environment | {"FLOW_HOME": str(tmp_path)}
+    command = [sys.executable, "-c", "import sys; from flowapp.cli import main; sys.exit(main())", "tap", "list"]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "No taps yet." in done.stdout
