@@ -115,7 +115,7 @@ class _MemberStream(Seekable):
         self._archive.seek(offset)
         header = self._archive.read(_LOCAL_HEADER.size)
         if len(header) != _LOCAL_HEADER.size or not header.startswith(b"PK\x03\x04"):
-            raise _malformed(self._file.name, "its place in the archive holds something else")
+            raise _malformed(self._file.name, "its offset in the archive has no local header")
         _, name_length, extra_length = _LOCAL_HEADER.unpack(header)
         return offset + len(header) + int(name_length) + int(extra_length)
 

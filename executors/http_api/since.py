@@ -67,7 +67,7 @@ class Since:
         value = self._safe()
         if value is None:
             return None
-        self._forget_distant()
+        self._forget_distant(value)
         return json.dumps({"value": value, "seen": sorted(self._near)})
 
     def begin_page(self, sent_at: float | None) -> None:
@@ -129,13 +129,13 @@ class Since:
     def _remember(self, known: str, value: Value) -> None:
         self._near[known] = value
         if len(self._near) > 2 * MOST_SEEN:
-            self._forget_distant()
+            self._forget_distant(self._safe())
 
-    def _forget_distant(self) -> None:
-        """Forget the records below the lowest value that the next load asks for."""
+    def _forget_distant(self, value: str | None) -> None:
+        """Forget the records below the lowest value that a load asks for which begins at `value`."""
         near = self._near
-        if self.value is not None:
-            lowest: Any = self._lowest(self.value)[0]
+        if value is not None:
+            lowest: Any = self._lowest(value)[0]
             near = {known: value for known, value in near.items() if value >= lowest}
         self._near = dict(sorted(near.items(), key=lambda item: item[1])[-MOST_SEEN:])
 

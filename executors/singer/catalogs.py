@@ -23,7 +23,6 @@ class Stream:
     fields: tuple[SourceField, ...]
     keys: tuple[str, ...]
     replication_keys: tuple[str, ...]
-    forced_method: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,15 +89,15 @@ def _marked(stream: Mapping[str, Any], selection: Selection | None) -> dict[str,
     """Return a stream of the catalog with its selection in both forms: metadata, and attributes of the schema for
     earlier taps."""
     is_chosen = selection is not None
-    schema = {**stream.get("schema", {}), "selected": is_chosen}
-    properties = dict(schema.get("properties") or {})
+    schema = {**_object(stream.get("schema")), "selected": is_chosen}
+    properties = _object(schema.get("properties"))
     marked = {**stream, "selected": is_chosen, "schema": schema}
-    metadata = {tuple(one["breadcrumb"]): dict(one.get("metadata") or {}) for one in _metadata(stream)}
+    metadata = {tuple(one["breadcrumb"]): _object(one.get("metadata")) for one in _metadata(stream)}
     metadata.setdefault((), {})["selected"] = is_chosen
     for name in properties:
         metadata.setdefault(("properties", name), {})
     for breadcrumb, found in metadata.items():
-        if breadcrumb:
+        if len(breadcrumb) > 1:
             wanted = is_chosen and _wants(selection, breadcrumb[1], found)
             found["selected"] = wanted
     if selection is not None and selection.method:
@@ -119,18 +118,26 @@ def _wants(selection: Selection | None, name: str, metadata: Mapping[str, Any]) 
 def _metadata(stream: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
     found = stream.get("metadata")
     for one in found if isinstance(found, list) else ():
-        if isinstance(one, dict) and isinstance(one.get("breadcrumb"), list):
+        if isinstance(one, dict) and _is_breadcrumb(one.get("breadcrumb")):
             yield one
 
 
+def _is_breadcrumb(found: Any) -> bool:
+    return isinstance(found, list) and all(isinstance(name, str) for name in found)
+
+
+def _object(found: Any) -> dict[str, Any]:
+    return dict(found) if isinstance(found, dict) else {}
+
+
 def _stream(described: Mapping[str, Any]) -> Stream:
-    own = next((one.get("metadata") or {} for one in _metadata(described) if not one["breadcrumb"]), {})
+    own = next((_object(one.get("metadata")) for one in _metadata(described) if not one["breadcrumb"]), {})
     unsupported = {
         one["breadcrumb"][1]
         for one in _metadata(described)
-        if len(one["breadcrumb"]) == 2 and (one.get("metadata") or {}).get("inclusion") == "unsupported"
+        if len(one["breadcrumb"]) == 2 and _object(one.get("metadata")).get("inclusion") == "unsupported"
     }
-    fields = fields_of(described.get("schema") or {})
+    fields = fields_of(_object(described.get("schema")))
     keys = described.get("key_properties") or own.get("table-key-properties") or own.get("view-key-properties")
     return Stream(
         id=_id_of(described),
@@ -138,7 +145,6 @@ def _stream(described: Mapping[str, Any]) -> Stream:
         fields=tuple(field for field in fields if field.name not in unsupported),
         keys=_names(keys),
         replication_keys=_names(own.get("valid-replication-keys") or described.get("replication_key")),
-        forced_method=str(own.get("forced-replication-method") or ""),
     )
 
 

@@ -13,11 +13,10 @@ from executors.formats.json_rows import BadRecordError, Row, read_row
 
 @dataclass(frozen=True, slots=True)
 class Schema:
-    """The columns of a stream, as JSON Schema, and the names of its key."""
+    """The columns of a stream, as JSON Schema."""
 
     stream: str
     schema: dict[str, Any]
-    keys: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,11 +91,7 @@ def _message(line: bytes, place: _Place) -> Message:
 
 def _schema(row: Row, nested: frozenset[str], place: _Place) -> Schema:
     stream = _text(row, "stream", place)
-    schema = json.loads(_object(row, "schema", nested, place))
-    keys = json.loads(row["key_properties"] or "[]") if "key_properties" in nested else []
-    if not all(isinstance(key, str) for key in keys):
-        raise place.malformed("key_properties is not a list of names")
-    return Schema(stream, schema, tuple(keys))
+    return Schema(stream, json.loads(_object(row, "schema", nested, place)))
 
 
 def _text(row: Row, name: str, place: _Place) -> str:

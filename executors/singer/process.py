@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -29,9 +30,12 @@ FILE_BYTES = 4 << 30
 OPEN_FILES = 1024
 MOST_NOTES = 100
 LONGEST_NOTE = 500
+LONGEST_LINE = 1 << 20
+"""The number of bytes of a log line that are searched for secrets. The rest of a longer line is left out."""
 _LAST_LINES = 20
-_ERRORS = ("ERROR", "CRITICAL")
-_NOTED = ("WARN", *_ERRORS)
+_ERRORS = ("ERROR", "CRITICAL", "FATAL")
+_LEVEL = re.compile(r"\b(DEBUG|INFO|WARN|WARNING|ERROR|CRITICAL|FATAL)\b")
+_NOTED = ("WARN", "WARNING", "ERROR", "CRITICAL", "FATAL")
 _PASSED = ("HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE")
 
 
@@ -126,15 +130,17 @@ class TapProcess:
 
     def _read_log(self) -> None:
         log: IO[bytes] = self._process.stderr  # type: ignore[assignment]  # a pipe
-        while line := log.readline(4 * LONGEST_NOTE):
+        for line in _whole_lines(log):
+            # Secrets are masked before the line is cut: a part of one would not be found.
             text = self._call.settings.masked(line.decode(errors="replace").rstrip())[:LONGEST_NOTE]
             text = "".join(sign if sign.isprintable() else " " for sign in text)
             if not text.strip():
                 continue
             self._last.append(text)
-            if not any(level in text[:120] for level in _NOTED):
+            level = _level_of(text)
+            if level not in _NOTED:
                 continue
-            self.errors += any(level in text[:120] for level in _ERRORS)
+            self.errors += level in _ERRORS
             if len(self.notes) < MOST_NOTES:
                 self.notes.append(text)
             else:
@@ -143,6 +149,21 @@ class TapProcess:
     def _time_out(self) -> None:
         self._timed_out = True
         self.end()
+
+
+def _whole_lines(log: IO[bytes]) -> Iterator[bytes]:
+    """Yield each line, of a very long one its beginning."""
+    is_rest = False
+    while part := log.readline(LONGEST_LINE):
+        if not is_rest:
+            yield part
+        is_rest = not part.endswith(b"\n")
+
+
+def _level_of(line: str) -> str:
+    """Return the first level that a line names, such as `ERROR`; empty if it names none."""
+    found = _LEVEL.search(line[:120])
+    return found[0] if found else ""
 
 
 @contextmanager

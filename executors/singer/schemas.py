@@ -73,11 +73,11 @@ def _simple(name: Any, schema: Mapping[str, Any]) -> ColumnType:
         return _number(schema)
     if name == "string":
         return _string(schema)
-    return {"boolean": BOOLEAN, "object": JSON, "array": JSON}.get(name, STRING)
+    return {"boolean": BOOLEAN, "object": JSON, "array": JSON}.get(str(name), STRING)
 
 
 def _string(schema: Mapping[str, Any]) -> ColumnType:
-    format = schema.get("format")
+    format = str(schema.get("format"))
     if format == "singer.decimal":
         return _declared_decimal(schema.get("precision"), schema.get("scale"))
     return ColumnType(_BY_FORMAT[format]) if format in _BY_FORMAT else STRING

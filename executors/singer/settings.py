@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -13,7 +14,7 @@ from executors.model import StoreConnection
 from executors.singer.environments import Tap
 
 MASK = "•••"
-_SHORTEST_MASKED = 4
+_SHORTEST_MASKED, _SHORTEST_LINE = 4, 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,9 +30,17 @@ class TapSettings:
     def masked(self, text: str) -> str:
         """Return a text without the secrets that it repeats."""
         for value in sorted(_texts_of(self.secret), key=len, reverse=True):
-            for form in (value, json.dumps(value)[1:-1], quote(value, safe="")):
+            for form in _forms_of(value):
                 text = text.replace(form, MASK)
         return text
+
+
+def _forms_of(value: str) -> Iterator[str]:
+    """Yield the forms in which a log may repeat a secret, and the lines of a text of several lines, such as a key."""
+    encoded = base64.b64encode(value.encode()).decode()
+    yield from (value, json.dumps(value)[1:-1], repr(value)[1:-1], quote(value, safe=""), encoded)
+    lines = value.splitlines()
+    yield from (line for line in lines if len(lines) > 1 and len(line.strip()) >= _SHORTEST_LINE)
 
 
 def merge_settings(tap: Tap, given: Mapping[str, Any], connection: StoreConnection | None) -> TapSettings:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 
 from psycopg import sql
 
@@ -12,7 +12,7 @@ from executors.arrow_databases.base import Column, Described, watermark_literal
 from executors.arrow_databases.client import OpenSession, connect
 from executors.arrow_databases.read import ArrowDatabaseReader
 from executors.arrow_databases.statements import QuotedName
-from executors.errors import Failure, Terminal, of_node
+from executors.errors import Terminal, of_node
 from executors.formats.columns import require_columns
 from executors.reading import Bound, PartReader
 from executors.report import RunWarning
@@ -87,13 +87,15 @@ class ArrowDatabase(OneStatementSource[Column]):
         then the source has one target at most."""
         if not self._system.moment or self._config.table is None or self.context.limit is not None:
             return None
-        with suppress(Failure):
+        try:
             (moment,) = session.values(self._system.moment)
             self.rows = sql.SQL(self._system.at_moment).format(rows=rows, moment=sql.SQL(str(int(moment))))
             found = session.describe(self._text(_none_of(self.rows)))
-            self._is_pinned = True
-            return found
-        return None
+        except Terminal as failure:
+            self.context.log(f"Not read as of one moment: {failure.message}")
+            return None
+        self._is_pinned = True
+        return found
 
     def _column(self, found: Described) -> Column:
         make = self._system.kinds.get(found.type)

@@ -128,7 +128,7 @@ class FileDiscovery:
             if seq in unread:
                 opened.unread[sha256] = file
             else:
-                self._keep_scan(opened, by_position[seq])
+                opened.add_scan(by_position[seq])
 
     def _repeated(self, opened: OpenedFiles, file: SourceFile, sha256: str, first: str) -> None:
         self._ports.units.skip(opened.source.id, file, sha256, f"Same content as {first}.")
@@ -136,11 +136,6 @@ class FileDiscovery:
         opened.warnings.append(RunWarning("file.repeated", opened.source.id, text))
         if file.member is None:
             opened.archive(file, loaded=True)
-
-    def _keep_scan(self, opened: OpenedFiles, scan: FileScan) -> None:
-        opened.scans.append(scan)
-        for text in scan.warnings:
-            opened.warnings.append(RunWarning("source.header", opened.source.id, f"{scan.file.name}: {text}"))
 
     def _warn_if_empty(self, opened: OpenedFiles, scans: Sequence[FileScan]) -> None:
         """Warn of files without rows if the source warns of missing files."""

@@ -234,5 +234,5 @@ class FileSourceReader:
         for scan in self._scan(opened.source, unread, opened.handler.reader) if unread else ():
             if opened.unread.pop(scan.sha256, None) is None:
                 raise changed(scan.file, "has other content than at its last load, but the same version")
-            opened.scans.append(scan)
+            opened.add_scan(scan)
         return sorted((scan for scan in opened.scans if scan.sha256 in wanted), key=lambda scan: scan.file.seq)

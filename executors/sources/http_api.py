@@ -103,7 +103,8 @@ class HttpApi(SpooledSource):
             self._note_ahead(since.field, since.ahead)
         state = since.state
         if state is None and count:
-            text = f"No record has a value in {since.field!r} to begin at, so the next load reads all again."
+            which = "No record" if since.value is None else "No record of the first page"
+            text = f"{which} has a value in {since.field!r} to begin at, so the next load reads all again."
             self._noted["no value"] = RunWarning("http_api.no_value", self.node, text)
         return Fetched(state)
 

@@ -43,6 +43,12 @@ class OpenedFiles:
     def hashes(self) -> list[str]:
         return list(self.files)
 
+    def add_scan(self, scan: FileScan) -> None:
+        """Add the scan of a file, and the warnings about its header."""
+        self.scans.append(scan)
+        for text in scan.warnings:
+            self.warnings.append(RunWarning("source.header", self.source.id, f"{scan.file.name}: {text}"))
+
     def archive(self, file: SourceFile, *, loaded: bool) -> None:
         """Archive a claimed file, unless files are only read."""
         if not self.is_read_only:

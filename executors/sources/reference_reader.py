@@ -9,13 +9,15 @@ from contextlib import ExitStack, suppress
 from dataclasses import replace
 
 from executors.errors import Failure, Terminal, Transient, WaitForFiles
-from executors.model import RunJob
+from executors.model import RunJob, SourceFile
 from executors.ports import Ports
 from executors.reading import Reading, read_files
+from executors.report import RunWarning
 from executors.runs.names import LIST, SCAN
 from executors.sources import load_file_source, load_snapshot_source
 from executors.sources.base import FileSource, Listing, SnapshotSource, SourceContext
 from executors.sources.file_discovery import Scanner
+from executors.sources.file_findings import members_not_read
 from ir.connectors import CONNECTORS, config_of
 from ir.connectors.files import FilesConfig
 from ir.nodes import Source
@@ -31,6 +33,7 @@ class ReferenceReader:
         self._job, self._ports, self._scan, self._stack = job, ports, scan, stack
         self._read_only = read_only
         self._files: dict[str, Reading] = {}
+        self.warnings: list[RunWarning] = []
         self._snapshots: dict[str, SnapshotSource] = {}
 
     def read(self, path: Path, later: Collection[Path] = ()) -> Mapping[str, Reading]:
@@ -75,13 +78,21 @@ class ReferenceReader:
             if not listing.files:
                 raise self._missed(source)
             self._ports.events.step(SCAN.name, source.id)
-            unpacked = [member for file in listing.files for member in handler.unpack(file, time.time()).files]
-            files = [replace(file, seq=seq) for seq, file in enumerate(unpacked)]
+            files = self._unpacked(source, handler, listing)
             reading = read_files(source, self._scan(source, files, handler.reader), handler.reader)
             found = f"{counted(len(files), 'file')} with {counted(reading.records or 0, 'row')}"
             self._ports.events.log("info", f"Reference: {found}.", source.id)
             self._files[source.id] = reading
         return self._files[source.id]
+
+    def _unpacked(self, source: Source, handler: FileSource, listing: Listing) -> list[SourceFile]:
+        found: list[SourceFile] = []
+        for file in listing.files:
+            members = handler.unpack(file, time.time())
+            found += members.files
+            if members.others:
+                self.warnings.append(members_not_read(source, file, members.others))
+        return [replace(file, seq=seq) for seq, file in enumerate(found)]
 
     def _settled(self, source: Source, handler: FileSource) -> Listing:
         """Return all matching files once they are settled. Raises Transient `source.changed` for a growing file: rows

@@ -33,7 +33,8 @@ from ir.types import ColumnType
 
 SPOOL = ".spool"
 """The folder of the workspace that contains the fetched rows of runs."""
-LEFTOVER_SECONDS = 3600
+LEFTOVER_SECONDS = 24 * 3600
+"""How long fetched rows of an unknown run stay: it may be of another installation that shares the folder."""
 _FORMAT = Jsonl(type="jsonl")
 
 

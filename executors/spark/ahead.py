@@ -10,6 +10,8 @@ from typing import TypeVar
 AT_ONCE = 8
 """The number of small files that a task reads at once."""
 SMALL_BYTES = 1 << 20
+AHEAD_BYTES = 4 << 20
+"""The number of bytes of rows that are read ahead of each of them."""
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")

@@ -18,7 +18,7 @@ from executors.formats.closing import closed_after
 from executors.grammar import canonical_text
 from executors.model import SourceField
 from executors.reading import Part, PartReader
-from executors.spark.ahead import SMALL_BYTES, read_ahead
+from executors.spark.ahead import AHEAD_BYTES, SMALL_BYTES, read_ahead
 from executors.spark.exploding import Explode, run_reading
 from executors.spark.steps import Program
 from executors.validation import BAD, FILE, RAW, RECORD
@@ -73,12 +73,21 @@ class ReadTask:
                     yield from batches
 
     def _read_ahead(self, parts: Iterator[Part], fields: Sequence[SourceField]) -> Batches:
-        def read(part: Part) -> list[pa.RecordBatch]:
-            return list(self.reader.read(part, fields))
+        def begin(part: Part) -> tuple[list[pa.RecordBatch], Batches]:
+            """Read the first rows of a part. A compressed file may be large once it is expanded."""
+            batches, begun, size = self.reader.read(part, fields), list[pa.RecordBatch](), 0
+            for batch in batches:
+                begun.append(batch)
+                size += batch.nbytes
+                if size > AHEAD_BYTES:
+                    return begun, batches
+            return begun, iter(())
 
-        with closed_after(read_ahead(read, parts)) as read_parts:
-            for batches in read_parts:
-                yield from batches
+        with closed_after(read_ahead(begin, parts)) as begun_parts:
+            for begun, rest in begun_parts:
+                yield from begun
+                with closed_after(rest) as batches:
+                    yield from batches
 
     def _named(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         arrays = [batch.column(name) for name in HIDDEN]

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import cached_property
 from ipaddress import ip_network
+from threading import Lock
 from typing import Any
 from urllib.parse import parse_qsl, unquote, urlencode, urljoin, urlsplit
 
@@ -60,7 +61,7 @@ class HttpClient:
         self._secrets = _secret_headers(connection)
         self._parameters = _secret_parameters(connection)
         self._sockets: weakref.WeakSet[socket.socket] = weakref.WeakSet()
-        self._is_aborted = False
+        self._is_aborted, self._lock = False, Lock()
 
     @property
     def name(self) -> str:
@@ -124,10 +125,10 @@ class HttpClient:
     def abort(self) -> None:
         """End the request that is being sent, from another thread, and refuse further ones. A time limit for each read
         would not end a response that arrives byte by byte."""
-        self._is_aborted = True
-        for connected in list(self._sockets):
-            with suppress(OSError):
-                connected.shutdown(socket.SHUT_RDWR)
+        with self._lock:
+            self._is_aborted = True
+            for connected in self._sockets:
+                _shut_down(connected)
 
     def require_ok(self, response: httpx.Response, url: str) -> None:
         status, what = response.status_code, f"reading {shown(url)}"
@@ -162,6 +163,8 @@ class HttpClient:
             sent, url = {**self._secrets, **sent}, _with_parameters(url, self._parameters)
         elif self.without_secrets(url) != url:
             raise _redirected(f"An address that is not below {shown(self.base)} would get a secret parameter.")
+        if self._is_aborted:
+            raise unreachable(self.name, f"reading {shown(url)}")
         request = client.build_request("GET", url, headers=sent, extensions={"trace": self._watch})
         try:
             response = client.send(request, stream=True)
@@ -177,7 +180,11 @@ class HttpClient:
     def _watch(self, event: str, info: Mapping[str, Any]) -> None:
         """Remember the sockets of new connections."""
         if event in _CONNECTED:
-            self._sockets.add(info["return_value"].get_extra_info("socket"))
+            connected = info["return_value"].get_extra_info("socket")
+            with self._lock:
+                self._sockets.add(connected)
+                if self._is_aborted:
+                    _shut_down(connected)
 
     @cached_property
     def _public_client(self) -> httpx.Client:
@@ -218,6 +225,11 @@ class HttpClient:
         if why.code == "tls":
             return Terminal("source.store_failed", why.message, hint=why.hint)
         return unreachable(self.name, f"reading {shown(url)}")
+
+
+def _shut_down(connected: socket.socket) -> None:
+    with suppress(OSError):
+        connected.shutdown(socket.SHUT_RDWR)
 
 
 def shown(url: str) -> str:
@@ -263,7 +275,7 @@ def _secret_parameters(connection: StoreConnection) -> dict[str, str]:
     for line in filter(str.strip, connection.secrets.get("parameters", "").splitlines()):
         name, equals, value = (part.strip() for part in line.partition("="))
         if not (name and equals):
-            raise _unusable(connection, "One of the parameters has not the form name=value.")
+            raise _unusable(connection, "One of the parameters does not have the form name=value.")
         found[name] = value
     return found
 

@@ -130,7 +130,7 @@ def streams(request: HtmxRequest, slug: str) -> HttpResponse:
     try:
         if view.document is None:
             raise UnreadableText("The JSON text is invalid, so settings cannot be changed.")
-        context["offers"] = list_offers(request.workspace, view.document, editor.node)
+        context["offers"], context["left_out"] = list_offers(request.workspace, view.document, editor.node)
     except FlowError as error:
         context["error"] = error
     return render(request, "pipelines/_streams.html", context)

@@ -39,8 +39,9 @@ class Offer:
         return ", ".join(f"{field.name} {field.type}" for field in self.stream.fields)
 
 
-def list_offers(workspace: Workspace, document: Any, node_id: str) -> list[Offer]:
-    """Return the streams of the tap of a source. Raises FlowError if they cannot be listed."""
+def list_offers(workspace: Workspace, document: Any, node_id: str) -> tuple[list[Offer], int]:
+    """Return the first streams of the tap of a source, and the number of the others. Raises FlowError if they cannot be
+    listed."""
     at, node = find_node(document, node_id)
     config = _object(node.get("config"))
     streams = find_streams(
@@ -51,7 +52,8 @@ def list_offers(workspace: Workspace, document: Any, node_id: str) -> list[Offer
         SECONDS,
         (settings.FILES_ROOT / workspace.slug,),
     )
-    return [_offer(stream, at, node, config) for stream in streams[:MOST_SHOWN]]
+    offers = [_offer(stream, at, node, config) for stream in streams[:MOST_SHOWN]]
+    return offers, len(streams) - len(offers)
 
 
 def _connection(workspace: Workspace, node: Mapping[str, Any]) -> StoreConnection | None:
@@ -59,7 +61,7 @@ def _connection(workspace: Workspace, node: Mapping[str, Any]) -> StoreConnectio
     if not isinstance(name, str):
         return None
     connection = get_connection(workspace, name)
-    needed = CONNECTORS[str(node.get("connector"))].connection_kind
+    needed = CONNECTORS["singer"].connection_kind
     if connection.kind != needed:
         raise FlowError(
             "connection.wrong_kind",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from datetime import timedelta
 from decimal import Decimal
@@ -17,17 +16,12 @@ from ir.connectors.http_pull import Url, is_plain
 from ir.diagnostics import Diagnostic, diagnose, shown
 from ir.json_paths import check_json_path
 from ir.pointers import Pointer
+from ir.secret_names import looks_secret
 from ir.watermarks import LONGEST_LAG, parse_lag
 
 ParameterName = Annotated[str, Field(min_length=1, max_length=200)]
 ParameterValue = Annotated[str, Field(max_length=2000)]
 JsonPath = Annotated[str, Field(min_length=1, max_length=1000)]
-
-_SECRET = re.compile(
-    r"(?i)^(key|sig|pwd|auth|authorization|bearer|credentials?)$"
-    r"|(^|[_.-])(token|secret|password|passwd|signature)$"
-    r"|(api|app|access|auth|client|private|secret|subscription)[_.-]?(key|token|secret)$"
-)
 
 
 class PageNumber(Spec):
@@ -214,7 +208,7 @@ class HttpApiConfig(SourceConfig):
     def _check_parameters(self, at: Pointer) -> Iterator[Diagnostic]:
         given = self.parameters or {}
         for name in given:
-            if _SECRET.search(name):
+            if looks_secret(name):
                 message = f"The parameter {shown(name)} seems to be a secret, which a document must not contain."
                 yield diagnose("http_api.secret_parameter", at / "parameters" / name, message)
         seen = set(given)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, Literal
 
@@ -12,9 +11,9 @@ from ir.base import Id, Object, Spec
 from ir.connectors.base import Connector, SourceConfig
 from ir.diagnostics import Diagnostic, diagnose, shown
 from ir.pointers import Pointer
+from ir.secret_names import secrets_in
 
 Name = Annotated[str, Field(min_length=1, max_length=255)]
-_SECRET = re.compile(r"(^|[_-])(password|passwd|secret|token|credentials?|(api|access|private|account)[_-]?key)$", re.I)
 
 
 class SingerReplication(Spec):
@@ -88,10 +87,9 @@ class SingerConfig(SourceConfig):
         for name, value in (("fields", self.fields), ("replication", self.replication)):
             if value is not None and not self.use_catalog:
                 yield diagnose("singer.needs_catalog", at / name, f"Without a catalog, {name} has no effect.")
-        for name in self.settings or {}:
-            if _SECRET.search(name):
-                message = f"The setting {shown(name)} seems to be a secret, which a document must not contain."
-                yield diagnose("singer.secret_in_settings", at / "settings" / name, message)
+        for name, place in secrets_in(self.settings or {}, at / "settings"):
+            message = f"The setting {shown(name)} seems to be a secret, which a document must not contain."
+            yield diagnose("singer.secret_in_settings", place, message)
 
 
 def _table_settings(shared: Mapping[str, Any], table: str) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from ir.connectors import CONNECTORS, config_of
 from ir.connectors.base import SourceConfig
 from ir.connectors.files import FilesConfig
 from ir.connectors.http_api import HttpApiConfig
+from ir.connectors.singer import SingerConfig
 from ir.nodes import Source
 from ir.pointers import Pointer
 from ir.schema import schema_document
@@ -97,3 +98,10 @@ def test_secrets_of_web_services_stay_out_of_documents(name: str, is_secret: boo
     config = HttpApiConfig(url="https://api.example.com/v1", parameters={name: "x"})
     found = [problem.code for problem in config.check(Pointer())]
     assert found == (["http_api.secret_parameter"] if is_secret else [])
+
+
+def test_secrets_of_taps_stay_out_of_documents_at_every_depth() -> None:
+    settings = {"site": "a", "auth": {"kind": "basic", "password": "x"}, "servers": [{"api_key": "y"}, "z"]}
+    config = SingerConfig(tap="shop", stream="orders", settings=settings)
+    found = [str(problem.path) for problem in config.check(Pointer())]
+    assert found == ["/settings/auth/password", "/settings/servers/0/api_key"]

@@ -72,4 +72,5 @@ def with_references(run: Run, target: TargetRun, inputs: Inputs) -> Inputs:
     for number, (path, reading) in enumerate(inputs, start=1):
         references = run.context.references.read(path, [*later[number:], *after])
         found.append((path, replace(reading, references=references)))
+    add_warnings(run.context.report, run.context.references.warnings)
     return found

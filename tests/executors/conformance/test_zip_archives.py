@@ -3,6 +3,7 @@ archived as a whole."""
 
 from __future__ import annotations
 
+import json
 import uuid
 from typing import Any
 
@@ -206,3 +207,20 @@ def test_a_format_that_is_no_text_reads_no_archive(world: World, document: dict[
     world.write("a.zip", packed({"1.parquet": b"PAR1"}))
     with pytest.raises(Terminal):
         world.run(world.document(source={**ZIPS, "format": {"type": "parquet"}}))
+
+
+def test_members_of_a_reference_that_are_not_read_are_reported(world: World) -> None:
+    world.create_table("create table u (id int, k int, name text)")
+    world.write("a.csv", b"id,k\n10,1\n")
+    (world.folder / "ref").mkdir()
+    (world.folder / "ref" / "names.zip").write_bytes(packed({"one.csv": ANN, "two.txt": BOB}))
+    columns = [{"name": "id", "type": "integer"}, {"name": "k", "type": "integer"}]
+    made = world.document(table="u", columns=columns)
+    reference = json.loads(json.dumps(made["nodes"][0])) | {"id": "ref", "columns": columns[:1]}
+    reference["config"] |= {"path": "ref/", "pattern": {"type": "glob", "value": "*.zip"}}
+    join = {"op": "join", "with": "ref", "type": "left", "on": {"k": "id"}, "columns": {"name": "name"}}
+    shape = {"id": "shape", "kind": "transform", "inputs": ["src", "ref"], "ops": [join]}
+    made["nodes"][1:1] = [reference, shape]
+    made["nodes"][3]["inputs"] = ["shape"]
+    report = world.run(made)
+    assert [(one.code, one.node) for one in report.warnings] == [("file.members_not_read", "ref")]

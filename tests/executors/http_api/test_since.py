@@ -155,3 +155,15 @@ def test_the_state_stays_small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "MOST_SEEN", 3)
     assert len(json.loads(since(*["5"] * 100).state or "")["seen"]) == 3
     assert len(since(*['"2099-01-01"'] * 100)._near) <= 7
+
+
+def test_all_records_from_which_the_next_load_begins_are_known() -> None:
+    pages = Since(Incremental(parameter="since", field="at"), "src", None, now=NOW)
+    for page in (["1", "4"], ["9", "2"]):
+        pages.begin_page(None)
+        for value in page:
+            pages.add(record(value, int(value)), int(value))
+    state = pages.state
+    assert json.loads(state or "")["value"] == "4"
+    later = Since(Incremental(parameter="since", field="at"), "src", state, now=NOW)
+    assert not later.add(record("4", 4), 1)

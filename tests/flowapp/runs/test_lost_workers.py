@@ -31,6 +31,8 @@ Start = Callable[[Run, str, signal.Signals], BaseProcess]
 def forks(process_environment: dict[str, str]) -> multiprocessing.context.ForkServerContext:
     """Forks processes from one that has imported all they need."""
     context = multiprocessing.get_context("forkserver")
+    # A process has one server for all its tests. That of other tests has another control database.
+    forkserver._forkserver._stop()  # type: ignore[attr-defined]  # there is no public name
     context.set_forkserver_preload(["tests.flowapp.runs.worker_process"])
     with pytest.MonkeyPatch.context() as patch:
         for name, value in process_environment.items():
