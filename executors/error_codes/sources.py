@@ -137,7 +137,7 @@ CODES = (
     ErrorCode(
         "source.not_pinned",
         "The snapshot of the source cannot be shared.",
-        "Connect without the pooler, or load each target with a separate pipeline.",
+        "Load each target with a separate pipeline. PostgreSQL can also be read without the pooler.",
     ),
     ErrorCode("source.nothing_readable", "No row of the files can be read.", "Correct the format of the source."),
     ErrorCode("source.path_missing", "The source's folder does not exist.", "Create it, or correct the source's path."),

@@ -45,7 +45,7 @@ class SnapshotSourceReader:
                 f"The snapshot of {opened.handler.name} cannot be shared between sessions, so {len(target_runs)} "
                 "targets would get different rows.",
                 node=source.id,
-                hint="Connect without the pooler, or use a separate pipeline for each target.",
+                hint="Use a separate pipeline for each target. PostgreSQL can also be read without the pooler.",
             )
         self._warn_of_newer(source, opened, [other for other in target_runs if other.commit])
         still_to_load = [other for other in target_runs if other.commit is None]

@@ -107,16 +107,11 @@ def _node_after(data: QueryDict, node: str, draft: Draft) -> str:
 @page("editor")
 def detect(request: HtmxRequest, slug: str) -> HttpResponse:
     """Show the detected settings of the source's newest file, with buttons that apply them to the draft."""
-    editor = Editor.of(request, slug)
-    view = editor.view(editor.draft())
-    context: dict[str, Any] = {"editor": editor, **pane_context(editor, view, editor.node)}
-    try:
-        if view.document is None:
-            raise UnreadableText("The JSON text is invalid, so settings cannot be changed.")
-        context["detected"] = detect_source(request.workspace, view.document, editor.node)
-    except FlowError as error:
-        context["error"] = error
-    return render(request, "pipelines/_detected.html", context)
+
+    def find(document: Any, node: str) -> dict[str, Any]:
+        return {"detected": detect_source(request.workspace, document, node)}
+
+    return _found_at_source(request, slug, find, "pipelines/_detected.html")
 
 
 @require_GET
@@ -124,16 +119,28 @@ def detect(request: HtmxRequest, slug: str) -> HttpResponse:
 @page("editor")
 def streams(request: HtmxRequest, slug: str) -> HttpResponse:
     """Show the streams of the source's tap, with buttons that select one in the draft."""
+
+    def find(document: Any, node: str) -> dict[str, Any]:
+        offers, left_out = list_offers(request.workspace, document, node)
+        return {"offers": offers, "left_out": left_out}
+
+    return _found_at_source(request, slug, find, "pipelines/_streams.html")
+
+
+def _found_at_source(
+    request: HtmxRequest, slug: str, find: Callable[[Any, str], dict[str, Any]], template: str
+) -> HttpResponse:
+    """Show what `find` returns for the document and a source node of the draft, or its error."""
     editor = Editor.of(request, slug)
     view = editor.view(editor.draft())
     context: dict[str, Any] = {"editor": editor, **pane_context(editor, view, editor.node)}
     try:
         if view.document is None:
             raise UnreadableText("The JSON text is invalid, so settings cannot be changed.")
-        context["offers"], context["left_out"] = list_offers(request.workspace, view.document, editor.node)
+        context |= find(view.document, editor.node)
     except FlowError as error:
         context["error"] = error
-    return render(request, "pipelines/_streams.html", context)
+    return render(request, template, context)
 
 
 @require_POST
