@@ -152,7 +152,7 @@ def _check_config(source: dict[str, Any], at: Pointer) -> Findings:
     """Check the settings of a source: their structure, then their semantics."""
     connector, config = source["connector"], source.get("config")
     kind = CONNECTORS[connector]
-    if kind.connection_kind and kind.needs_connection and source.get("connection") is None:
+    if kind.needs_connection and source.get("connection") is None:
         message = f"The connector {connector} needs a connection."
         yield diagnose("source.connection_required", at / "connection", message)
     if isinstance(config, dict):

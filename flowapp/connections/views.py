@@ -48,7 +48,7 @@ def list_page(request: HtmxRequest) -> HttpResponse:
     found = list_connections(request.workspace)
     offers = not found and offers_warehouse(request.workspace)
     context = {
-        "connections": found,
+        "connections": [(connection, KINDS[connection.kind].title) for connection in found],
         "offers_embedded": offers,
     }
     return render_page(request, "connections/list.html", context)

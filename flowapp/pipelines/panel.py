@@ -187,8 +187,9 @@ def _rules(view: DraftView, node: dict[str, Any]) -> FormRules:
     connections = [Option(name, name) for name in view.checked.found.names_for(node)]
     connectors = NODE_CONNECTORS.get(str(node.get("kind")), CONNECTORS)
     offered = [name for name in connectors if is_available("connector", name) or name == node.get("connector")]
+    kinds = [connectors[name] for name in offered]
     tables: dict[str, Sequence[Option]] = {
-        "connector": [Option(name, name) for name in offered],
+        "connector": [Option(kind.name, f"{kind.title} – {kind.sentence}") for kind in kinds],
         "connection": connections,
         "with": _references(view.last_good, node),
         "module": _modules(view),
@@ -253,12 +254,12 @@ def _unused(node: dict[str, Any]) -> frozenset[str]:
     mode = next((mode for mode in LOAD_MODE_KINDS if mode.name == node.get("loadMode")), None)
     used = {str(Target.model_fields[name].alias) for name in mode.fields} if mode else MODE_ALIASES
     not_yet = {name for family, name in NOT_YET if family in ("target field", "check")}
-    needless = {"connection"} if node.get("kind") == "source" and not _needs_connection(node) else set()
+    needless = {"connection"} if node.get("kind") == "source" and not _takes_connection(node) else set()
     return frozenset((MODE_ALIASES - used) | not_yet | needless) - _written(node)
 
 
-def _needs_connection(node: dict[str, Any]) -> bool:
-    """Return whether the source needs a stored connection; true for an unknown connector."""
+def _takes_connection(node: dict[str, Any]) -> bool:
+    """Return whether the source can use a stored connection; true for an unknown connector."""
     if node.get("kind") != "source" or node.get("connector") not in CONNECTORS:
         return node.get("kind") == "source"
     connector = CONNECTORS[node["connector"]]
@@ -278,6 +279,7 @@ def _groups(maker: FormMaker, node: dict[str, Any], at: Pointer) -> list[Group]:
     group_of_modes = properties.get("loadMode", {}).get("group")
     modes = maker.take(at / "loadMode", below=False) if group_of_modes else []
     fields = maker.fields(schema, node, at)
+    _describe_connection(fields, node)
     groups = []
     for title in schema["groups"]:
         found = [made for made in fields if properties[made.name].get("group") == title]
@@ -286,6 +288,17 @@ def _groups(maker: FormMaker, node: dict[str, Any], at: Pointer) -> list[Group]:
         elif found:
             groups.append(Group(title, found))
     return sorted(groups, key=lambda group: not group.is_essential)
+
+
+def _describe_connection(fields: Iterable[Field], node: dict[str, Any]) -> None:
+    """Say what an optional connection is for, and mark one that the connector needs as required."""
+    connector = CONNECTORS.get(str(node.get("connector"))) if node.get("kind") == "source" else None
+    for made in fields:
+        if made.name == "connection" and connector is not None:
+            made.required = connector.needs_connection
+            if connector.connection_for:
+                made.help = f"Optional: only for {connector.connection_for}."
+                made.options[0].label = "None"
 
 
 def _type_name(node: dict[str, Any]) -> str:

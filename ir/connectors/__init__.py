@@ -58,7 +58,7 @@ CONNECTOR_KINDS = (
 )
 CONNECTORS: KindTable[Connector] = KindTable("source connector", ((kind.name, kind) for kind in CONNECTOR_KINDS))
 
-TARGET_CONNECTOR_KINDS = (TargetConnector("postgres", "A table of a PostgreSQL database.", "postgres"),)
+TARGET_CONNECTOR_KINDS = (TargetConnector("postgres", "PostgreSQL", "A table of a database.", "postgres"),)
 TARGET_CONNECTORS: KindTable[TargetConnector] = KindTable(
     "target connector", ((kind.name, kind) for kind in TARGET_CONNECTOR_KINDS)
 )

@@ -80,7 +80,8 @@ def connector(name: str, title: str, config: type[ArrowDatabaseConfig]) -> Conne
     """Return the declaration of a system; its kind of connection has the same name."""
     return Connector(
         name,
-        f"A table or query of {title}. {UNTESTED}",
+        title,
+        "A table, a view or a query. Not tested against a real server.",
         config,
         reads="snapshot",
         connection_kind=name,

@@ -7,7 +7,8 @@ from ir.connectors.objects import STARTS_WITH, ObjectsConfig
 
 CONNECTOR = Connector(
     "azure_blob",
-    "Blobs in an Azure container.",
+    "Azure Blob container",
+    "Files in a container of Azure Storage.",
     ObjectsConfig,
     connection_kind="azure_blob",
     starts_with=STARTS_WITH,

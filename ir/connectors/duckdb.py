@@ -64,7 +64,8 @@ def _table_settings(shared: Mapping[str, Any], table: str) -> dict[str, Any]:
 
 CONNECTOR = Connector(
     "duckdb",
-    "A table or query of a DuckDB file.",
+    "DuckDB file",
+    "A table or a query of a database file in the folder of the workspace.",
     DuckdbConfig,
     reads="snapshot",
     keeps_order=False,

@@ -7,7 +7,8 @@ from ir.connectors.objects import STARTS_WITH, ObjectsConfig
 
 CONNECTOR = Connector(
     "gcs",
-    "Objects in a Google Cloud Storage bucket.",
+    "Google Cloud Storage bucket",
+    "Files in a bucket of Google Cloud.",
     ObjectsConfig,
     connection_kind="gcs",
     starts_with=STARTS_WITH,

@@ -222,10 +222,11 @@ class HttpApiConfig(SourceConfig):
 
 CONNECTOR = Connector(
     "http_api",
-    "Records of a web service (REST).",
+    "Web service (REST API)",
+    "Records as JSON, page by page.",
     HttpApiConfig,
     reads="snapshot",
     connection_kind="http",
-    needs_connection=False,
+    connection_for="an address at which Flow must sign in",
     starts_with={"url": "", "records": "$"},
 )

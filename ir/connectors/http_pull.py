@@ -84,9 +84,10 @@ def is_plain(url: str) -> bool:
 
 CONNECTOR = Connector(
     "http_pull",
-    "Files of a web server.",
+    "Web server",
+    "Files that are downloaded from URLs.",
     HttpPullConfig,
     connection_kind="http",
-    needs_connection=False,
+    connection_for="an address at which Flow must sign in",
     starts_with={"format": {"type": "csv", "header": True}},
 )

@@ -44,7 +44,8 @@ def _table_settings(shared: Mapping[str, Any], table: str) -> dict[str, Any]:
 
 CONNECTOR = Connector(
     "local_fs",
-    "Files in the workspace's folder.",
+    "Folder of the workspace",
+    "Files that people upload or programs write there.",
     LocalFsConfig,
     starts_with=_STARTS_WITH,
     table_settings=_table_settings,

@@ -78,7 +78,8 @@ def _table_settings(shared: Mapping[str, Any], table: str) -> dict[str, Any]:
 
 CONNECTOR = Connector(
     "mysql",
-    "A table or query of a MySQL or MariaDB database.",
+    "MySQL or MariaDB",
+    "A table, a view or a query.",
     MysqlConfig,
     reads="snapshot",
     connection_kind="mysql",

@@ -74,7 +74,8 @@ def _table_settings(shared: Mapping[str, Any], table: str) -> dict[str, Any]:
 
 CONNECTOR = Connector(
     "postgres",
-    "A table or query of a PostgreSQL database.",
+    "PostgreSQL",
+    "A table, a view or a query.",
     PostgresConfig,
     reads="snapshot",
     connection_kind="postgres",

@@ -29,4 +29,11 @@ class SftpConfig(MovableFilesConfig):
         yield from check_folder(self.path, at / "path", tokens=False)
 
 
-CONNECTOR = Connector("sftp", "Files on an SFTP server.", SftpConfig, connection_kind="sftp", starts_with=STARTS_WITH)
+CONNECTOR = Connector(
+    "sftp",
+    "SFTP server",
+    "Files in a folder of a server, over SSH.",
+    SftpConfig,
+    connection_kind="sftp",
+    starts_with=STARTS_WITH,
+)

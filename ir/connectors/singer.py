@@ -99,11 +99,12 @@ def _table_settings(shared: Mapping[str, Any], table: str) -> dict[str, Any]:
 
 CONNECTOR = Connector(
     "singer",
-    "A stream of a Singer tap.",
+    "Singer tap",
+    "Records of an application, such as a shop or a CRM.",
     SingerConfig,
     reads="snapshot",
     connection_kind="singer",
-    needs_connection=False,
+    connection_for="the settings of the tap that are secrets, such as a token",
     lists_streams=True,
     starts_with={"tap": "", "stream": ""},
     table_settings=_table_settings,

@@ -36,7 +36,8 @@ def _table_settings(shared: Mapping[str, Any], table: str) -> dict[str, Any]:
 
 CONNECTOR = Connector(
     "sqlite",
-    "A table or query of a SQLite file.",
+    "SQLite file",
+    "A table or a query of a database file in the folder of the workspace.",
     SqliteConfig,
     reads="snapshot",
     keeps_order=False,

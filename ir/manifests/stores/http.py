@@ -24,7 +24,7 @@ BaseUrl = Annotated[
 
 
 class DeclaredHttp(DeclaredStore):
-    """A web server, and how to sign in to it."""
+    """A web server or a web service (REST API), and how to sign in to it."""
 
     title = "Web server"
     secret_fields = ("password", "token", "headers", "parameters")

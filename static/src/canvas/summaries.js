@@ -6,7 +6,8 @@ const SUMMARIES = {
     const config = isObject(node.config) ? node.config : {};
     const table = isObject(config.table) ? joined([config.table.schema, config.table.name], ".") : "";
     const file = joined([text(config.path), text(config.pattern?.value)], "/").replace(/\/+/g, "/");
-    return table || file || (text(config.query) ? "query" : "") || text(node.connector);
+    const stream = joined([text(config.tap), text(config.stream)], ": ");
+    return table || file || (text(config.query) ? "query" : "") || text(config.url) || stream;
   },
   transform: (node) => counted(node.ops, "operation"),
   branch: (node) => joined([counted(node.branches, "branch", "branches"), text(node.default) && "default"], " + "),

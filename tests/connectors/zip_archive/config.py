@@ -26,6 +26,7 @@ class ZipArchiveConfig(FolderFilesConfig):
 
 CONNECTOR = Connector(
     "zip_archive",
+    "ZIP archive",
     "Files in a ZIP archive.",
     ZipArchiveConfig,
     starts_with={"path": "", "pattern": {"type": "glob", "value": "*.jsonl"}, "format": {"type": "jsonl"}},

@@ -20,7 +20,7 @@ from tests.executors.conformance.world import World
 
 def register(monkeypatch: pytest.MonkeyPatch) -> None:
     """Add the destination to the table of each layer, as long as the test runs."""
-    connector = TargetConnector("jsonl", "A folder with files of JSON lines.", "postgres")
+    connector = TargetConnector("jsonl", "Folder", "A folder with files of JSON lines.", "postgres")
     monkeypatch.setitem(TARGET_CONNECTORS._kinds, "jsonl", connector)
     monkeypatch.setitem(DESTINATIONS._kinds, "jsonl", "tests.destinations.jsonl.handler:JsonlDestination")
 
