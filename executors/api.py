@@ -147,7 +147,9 @@ __all__ = [
     "warm_up_spark",
 ]
 
-RunKindName = Literal["load", "preview", "restore", "undo", "replay", "recheck", "fix", "sample"]
+RunKindName = Literal[
+    "load", "preview", "restore", "undo", "replay", "recheck", "fix", "sample", "plan", "chunk", "finish_backfill"
+]
 
 
 def run(kind: RunKindName, job: RunJob, ports: Ports) -> RunReport:

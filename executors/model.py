@@ -9,6 +9,13 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from executors.backfill.model import BackfillMark as BackfillMark
+from executors.backfill.model import Chunk as Chunk
+from executors.backfill.model import ChunkChange as ChunkChange
+from executors.backfill.model import ChunkJob as ChunkJob
+from executors.backfill.model import ChunkPlan as ChunkPlan
+from executors.backfill.model import ChunkRange as ChunkRange
+from executors.backfill.model import LoadedChunk as LoadedChunk
 from ir.allowances import Allowance
 from ir.destinations import Destination as Destination
 from ir.destinations import DestinationColumn as DestinationColumn
@@ -170,6 +177,8 @@ class RunJob:
     attempts staged and a person has approved. `only_targets` are the targets that a load is for; all if there are none.
     `modules` are those of custom transforms, by the text with which documents name them. `accepted_changes` are the IDs
     of the changes of columns that a person has accepted, by target. `taps` is the folder of the installed Singer taps.
+    `chunk` is the chunk of a backfill that the run loads; `chunk_range` is the range for which a rewind plans chunks,
+    and `backfill_mark` what the end of a backfill stores in the target.
     """
 
     run_id: str
@@ -191,6 +200,9 @@ class RunJob:
     modules: Mapping[str, ModuleCode] = field(default_factory=dict)
     accepted_changes: Mapping[str, frozenset[str]] = field(default_factory=dict)
     taps: Path = Path("/nonexistent")
+    chunk: ChunkJob | None = None
+    chunk_range: ChunkRange | None = None
+    backfill_mark: BackfillMark | None = None
 
 
 # --- files -------------------------------------------------------------------------------------------------------

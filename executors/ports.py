@@ -89,13 +89,31 @@ class Cancellation(Protocol):
         """
 
 
+class RateBudget(Protocol):
+    """Limits the requests to a source, over all runs of its pipeline."""
+
+    def take(self, requests: int = 1) -> None:
+        """Wait until so many requests may be sent. Raises `Cancelled` or `LeaseLost` if the run must end."""
+
+
+class WriteBudget(Protocol):
+    """Limits the rows that tasks write, over all tasks of all runs of a pipeline. It is pickled and sent to tasks, so
+    it holds plain data and no plain-text secret, and its class is one of `executors`."""
+
+    def take(self, rows: int) -> None:
+        """Wait until so many rows may be written."""
+
+
 @dataclass(frozen=True, slots=True)
 class Ports:
     """All interfaces through which a run reports. `last_commit` names the last commit of a target that the audit
-    database records.
+    database records. `rate` limits the requests to the source, `writes` the rows that are written; None means no
+    limit.
     """
 
     events: Events
     units: LoadUnits
     cancellation: Cancellation
     last_commit: Callable[[str], str | None]
+    rate: RateBudget | None = None
+    writes: WriteBudget | None = None

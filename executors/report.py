@@ -9,7 +9,7 @@ from typing import Any
 from pydantic.alias_generators import to_camel
 
 from executors.effects import Effect as Effect
-from executors.model import ReferenceRead, RuleCount
+from executors.model import ChunkChange, ChunkPlan, ReferenceRead, RuleCount
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +133,8 @@ class RunReport:
 
     `executors.commit_report.put_counts` derives `nodes` and `rules` from `target_counts`. For a run over rejected rows,
     `row_counts` counts rows by result, and `row_results` lists the result of each row that a check without a load
-    examined; these results may contain values.
+    examined; these results may contain values. `plan` are the chunks that a backfill has planned; `chunk_changes` are
+    those whose rows have changed in the source when the backfill ended.
     """
 
     target_counts: dict[str, TargetCounts] = field(default_factory=dict)
@@ -150,3 +151,5 @@ class RunReport:
     effects: list[Effect] = field(default_factory=list)
     row_counts: dict[str, int] = field(default_factory=dict)
     row_results: list[dict[str, Any]] = field(default_factory=list)
+    plan: ChunkPlan | None = None
+    chunk_changes: list[ChunkChange] = field(default_factory=list)

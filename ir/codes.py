@@ -222,6 +222,8 @@ _SCHEDULES = (
     _error("duration.malformed", "Write a whole number above 0 and a unit: 30s, 15m, 24h, 7d or 2w."),
 )
 
+_BACKFILLS = (_error("backfill.rate_malformed", "Write a number, a slash, and sec, min or hour."),)
+
 _EXPRESSIONS = (
     _error("expression.malformed", "Write one expression over the columns, such as upper(trim(name))."),
     _error("expression.not_allowed", "Use columns, literals, operators and the functions that the help lists."),
@@ -308,6 +310,7 @@ CODES: KindTable[Code] = KindTable(
             _VALIDATION,
             _SOURCES,
             _SCHEDULES,
+            _BACKFILLS,
             _EXPRESSIONS,
             _OPS,
             _HOOKS,

@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from ir.annotations import JsonScalar
+from ir.backfill import Backfill
 from ir.base import Id, PositiveNumber, Spec, Text
 from ir.limits import MAX_NODES
 from ir.nodes import Branch, Node, Source, Target, Transform, Validate
@@ -82,6 +83,13 @@ class Pipeline(Spec):
         None,
         title="Schedule",
         description="When the pipeline runs automatically. Without a schedule, it runs only manually.",
+    )
+    backfill: Backfill | None = Field(
+        None,
+        title="Backfill",
+        description="How the history of the source is loaded in chunks before scheduled runs load what is new. Without "
+        "it, the first run loads everything at once.",
+        json_schema_extra={"advanced": True},
     )
     error_handling: ErrorHandling = Field(
         ErrorHandling(),

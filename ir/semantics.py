@@ -76,6 +76,11 @@ def _check_schedule(subject: _Subject) -> Findings:
         yield from subject.draft.schedule.check(ROOT / "schedule")
 
 
+def _check_backfill(subject: _Subject) -> Findings:
+    if subject.draft.backfill is not None:
+        yield from subject.draft.backfill.check(ROOT / "backfill")
+
+
 def _check_graph(subject: _Subject) -> Findings:
     yield from check_graph(subject.graph)
 
@@ -323,4 +328,5 @@ RULES: tuple[Callable[[_Subject], Findings], ...] = (
     _check_customs,
     _check_column_changes,
     _check_targets,
+    _check_backfill,
 )

@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal, get_args, get_origin
 from pydantic import TypeAdapter, ValidationError
 
 from ir import faults
+from ir.backfill import Backfill
 from ir.base import Spec
 from ir.budget import spend
 from ir.diagnostics import Diagnostic, diagnose, shown
@@ -47,6 +48,7 @@ class Draft:
     pipeline: Pipeline | None
     schedule: Schedule | None
     nodes: tuple[DraftNode, ...]
+    backfill: Backfill | None = None
 
 
 def read_structure(document: Any) -> tuple[Draft, list[Diagnostic]]:
@@ -56,7 +58,7 @@ def read_structure(document: Any) -> tuple[Draft, list[Diagnostic]]:
     except ValidationError as error:
         return _salvage(document), list(structural_diagnostics(error, Pipeline))
     nodes = (_draft_node(raw, node, ROOT / "nodes" / i) for i, (raw, node) in enumerate(_zip(document, pipeline)))
-    return Draft(pipeline, pipeline.schedule, tuple(nodes)), []
+    return Draft(pipeline, pipeline.schedule, tuple(nodes), pipeline.backfill), []
 
 
 def _zip(document: dict[str, Any], pipeline: Pipeline) -> Iterator[tuple[Any, Node]]:
@@ -85,6 +87,7 @@ def _salvage(document: Any) -> Draft:
             _draft_node(raw, read_some(_read_node, raw), ROOT / "nodes" / i)
             for i, raw in enumerate(nodes if isinstance(nodes, list) else ())
         ),
+        read_some(Backfill.read, document.get("backfill")),
     )
 
 

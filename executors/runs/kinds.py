@@ -8,6 +8,14 @@ from typing import Any
 from executors.model import RunJob
 from executors.ports import Ports
 from executors.report import RunReport
+from executors.runs.backfill import (
+    CHUNK_STEPS,
+    FINISH_STEPS,
+    PLAN_STEPS,
+    finish_backfill,
+    load_chunk,
+    plan_backfill,
+)
 from executors.runs.fix import FIX_RUN, fix_rows
 from executors.runs.load import LOAD_RUN, run_pipeline
 from executors.runs.preview import PREVIEW_RUN, preview_pipeline
@@ -27,6 +35,9 @@ STEPS: Mapping[str, tuple[Step[Any], ...]] = {
     "recheck": RECHECK_RUN.steps,
     "fix": FIX_RUN.steps,
     "sample": SAMPLE_RUN.steps,
+    "plan": PLAN_STEPS,
+    "chunk": CHUNK_STEPS,
+    "finish_backfill": FINISH_STEPS,
 }
 """The steps of each kind, in order. A repeated step is listed again."""
 
@@ -39,5 +50,8 @@ RUNS: Mapping[str, Callable[[RunJob, Ports], RunReport]] = {
     "recheck": recheck_rows,
     "fix": fix_rows,
     "sample": sample_pipeline,
+    "plan": plan_backfill,
+    "chunk": load_chunk,
+    "finish_backfill": finish_backfill,
 }
 """The function of each kind. It runs one attempt and returns its report, or raises the `Failure` that ended it."""

@@ -9,6 +9,8 @@ from executors.runs.step import Step
 START: Step[Any] = Step("start", "Start", of_run=True)
 LIST: Step[Any] = Step("list", "Find files", announced=False)
 SCAN: Step[Any] = Step("scan", "Scan the source", announced=False)
+PLAN: Step[Any] = Step("plan", "Plan chunks", of_run=True)
+COUNT: Step[Any] = Step("count", "Count the rows of the source")
 PROBE: Step[Any] = Step("probe", "Inspect the target")
 PASS: Step[Any] = Step("pass", "Read, validate and stage rows")
 WATERMARK: Step[Any] = Step("watermark", "Skip rows below the watermark", occasional=True)
@@ -29,6 +31,8 @@ ALL = (
     START,
     LIST,
     SCAN,
+    PLAN,
+    COUNT,
     PROBE,
     PASS,
     WATERMARK,

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from ir.backfill import BackfillHint
 from ir.base import Spec
 from ir.pointers import Pointer
 
@@ -45,7 +46,8 @@ class Connector:
     `lists_streams` says whether it can list the streams that it may read. `starts_with` are the
     settings of a new node. `table_settings` returns the settings of a source for one table, from the common settings of
     a manifest's tables and the table's name; it raises ValueError for an invalid name. It is None if the connector
-    reads no tables by name. `caution` is what users must know before they trust the connector.
+    reads no tables by name. `caution` is what users must know before they trust the connector. `backfill` says how the
+    history of its sources can be divided, None if it cannot.
     """
 
     name: str
@@ -61,6 +63,7 @@ class Connector:
     starts_with: Mapping[str, Any] = field(default_factory=dict)
     table_settings: Callable[[Mapping[str, Any], str], dict[str, Any]] | None = None
     caution: str = ""
+    backfill: BackfillHint | None = None
 
     @property
     def needs_connection(self) -> bool:

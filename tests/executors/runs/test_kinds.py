@@ -53,12 +53,12 @@ def test_every_kind_has_steps_and_a_function() -> None:
     assert STEPS.keys() == RUNS.keys()
 
 
-@pytest.mark.parametrize("kind", ["preview", "recheck", "sample"])
+@pytest.mark.parametrize("kind", ["preview", "recheck", "sample", "plan"])
 def test_a_kind_that_loads_nothing_has_no_step_that_commits(kind: str) -> None:
     assert not any(step.may_commit for step in STEPS[kind])
 
 
-@pytest.mark.parametrize("kind", sorted(STEPS.keys() - {"preview", "recheck", "sample"}))
+@pytest.mark.parametrize("kind", sorted(STEPS.keys() - {"preview", "recheck", "sample", "plan"}))
 def test_nothing_can_be_committed_before_the_first_load(kind: str) -> None:
     order = [step.name for step in STEPS[kind]]
 
