@@ -39,8 +39,8 @@ class SourceConfig(Spec):
 class Connector:
     """A kind of system that rows are read from.
 
-    `title` names it for users, and `sentence` says what it is for in one short line. `config` is the type of its settings, None if the connector cannot run. `reads` says whether it provides files, each
-    of which is a load unit, or the rows of a database snapshot. `keeps_order` means that its rows have an order, so
+    `title` names it for users, and `sentence` says what it is for in one short line. `config` is the type of its settings, None if the
+    connector cannot run. `reads` says whether it provides files, each of which is a load unit, or the rows of a database snapshot. `keeps_order` means that its rows have an order, so
     that the last one is defined; `keeps_empty` that empty texts in it are intended. `connection_kind` is the kind of
     stored connection that it takes, if any; it also works without one if `connection_for` says what one is for.
     `lists_streams` says whether it can list the streams that it may read. `starts_with` are the
