@@ -39,15 +39,15 @@ class SourceConfig(Spec):
 class Connector:
     """A kind of system that rows are read from.
 
-    `title` names it for users, and `sentence` says what it is for in one short line. `config` is the type of its settings, None if the
-    connector cannot run. `reads` says whether it provides files, each of which is a load unit, or the rows of a database snapshot. `keeps_order` means that its rows have an order, so
-    that the last one is defined; `keeps_empty` that empty texts in it are intended. `connection_kind` is the kind of
-    stored connection that it takes, if any; it also works without one if `connection_for` says what one is for.
-    `lists_streams` says whether it can list the streams that it may read. `starts_with` are the
-    settings of a new node. `table_settings` returns the settings of a source for one table, from the common settings of
-    a manifest's tables and the table's name; it raises ValueError for an invalid name. It is None if the connector
-    reads no tables by name. `caution` is what users must know before they trust the connector. `backfill` says how the
-    history of its sources can be divided, None if it cannot.
+    `title` names it for users, and `sentence` says what it is for in one short line. `config` is the type of its
+    settings, None if the connector cannot run. `reads` says whether it provides files, each of which is a load unit, or
+    the rows of a database snapshot. `keeps_order` means that its rows have an order, so that the last one is defined;
+    `keeps_empty` that empty texts in it are intended. `connection_kind` is the kind of stored connection that it takes,
+    if any; it also works without one if `connection_for` says what one is for. `lists_streams` says whether it can list
+    the streams that it may read. `starts_with` are the settings of a new node. `table_settings` returns the settings of
+    a source for one table, from the common settings of a manifest's tables and the table's name; it raises ValueError
+    for an invalid name. It is None if the connector reads no tables by name. `caution` is what users must know before
+    they trust the connector. `backfill` says how the history of its sources can be divided, None if it cannot.
     """
 
     name: str

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 
@@ -68,7 +69,7 @@ def test_windows_partition_the_values_below_the_cut(drawn: tuple[Axis, list[str]
         holding = [b for b in bounds if (b[0] is None or b[0] <= at) and at < b[1]]
         is_wanted = at < axis.position(cut) and (start is None or axis.position(start) <= at)
         assert len(holding) == is_wanted, text
-    assert all(one.upper == other.lower for one, other in zip(windows, windows[1:], strict=False))
+    assert all(one.upper == other.lower for one, other in itertools.pairwise(windows))
     assert all(lower is None or lower < upper for lower, upper in bounds)
 
 
@@ -104,7 +105,8 @@ def test_a_range_that_is_too_long_is_counted_without_making_its_windows() -> Non
 
 def test_a_watermark_goes_back_by_its_lag_as_in_the_target() -> None:
     whole, day = axis_of(ColumnType("pg", pg_name="smallint")), axis_of(ColumnType("date"))
-    assert whole is not None and day is not None
+    assert whole is not None
+    assert day is not None
 
     assert whole.minus("-32760", Decimal(100)) == "-32768"
     assert day.minus("2024-05-05", timedelta(hours=12)) == "2024-05-04"
