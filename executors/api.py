@@ -48,7 +48,7 @@ from executors.schema_changes import ChangeKind, SchemaChange, SchemaRefused
 from executors.singer.catalogs import Stream
 from executors.singer.environments import Tap, TapFolder
 from executors.singer.installing import TapRequest, allow_settings, install_tap, remove_tap
-from executors.singer.private_folder import sweep_private_folders
+from executors.processes.private_folder import sweep_private_folders
 from executors.singer.reading import find_streams
 from executors.sources.peek import peek_columns, peek_files, peek_head, peek_member
 from executors.sources.spooled import sweep_spools

@@ -17,8 +17,8 @@ from importlib.metadata import Distribution, distributions
 from pathlib import Path
 
 from executors.errors import Terminal
+from executors.processes.launch import sandbox_version
 from executors.singer.environments import DESCRIPTION, NAME, Tap, TapFolder
-from executors.singer.launch import sandbox_version
 
 PINNED = re.compile(r"([A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?)(?:\[[A-Za-z0-9._,-]+\])?==[0-9][A-Za-z0-9.!+_-]*")
 SECONDS = 1800

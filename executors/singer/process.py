@@ -6,28 +6,26 @@ import json
 import os
 import re
 import signal
-import subprocess
 import sys
 from collections import deque
-from collections.abc import Generator, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Generator, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from threading import Thread, Timer
-from typing import IO, Any
+from threading import Thread
+from typing import IO
 
 from executors.errors import Failure, Terminal, Transient
+from executors.processes.limited import LimitedProcess, Limits, Sandbox, describe_status, limited_process
+from executors.processes.private_folder import private_folder
 from executors.secrets import encrypt_text
-from executors.singer import launch
 from executors.singer.environments import Tap, TapFolder
-from executors.singer.private_folder import private_folder
 from executors.singer.settings import TapSettings
 
 MOST_LINE_BYTES = 64 << 20
 """The maximum size of a message."""
 MEMORY_BYTES = 4 << 30
 FILE_BYTES = 4 << 30
-OPEN_FILES = 1024
 MOST_NOTES = 100
 LONGEST_NOTE = 500
 LONGEST_LINE = 1 << 20
@@ -55,7 +53,7 @@ class TapCall:
 class TapProcess:
     """A running tap."""
 
-    def __init__(self, tap: Tap, call: TapCall, process: subprocess.Popen[bytes]) -> None:
+    def __init__(self, tap: Tap, call: TapCall, process: LimitedProcess) -> None:
         self._tap, self._call, self._process = tap, call, process
         self.notes: list[str] = []
         """Warnings and errors among the lines that the tap has logged, without secrets."""
@@ -64,19 +62,12 @@ class TapProcess:
         self.errors = 0
         """The number of errors among all of them."""
         self._last: deque[str] = deque(maxlen=_LAST_LINES)
-        self._was_ended = self._timed_out = False
         self._logs = Thread(target=self._read_log, name=f"log of {tap.name}", daemon=True)
-        self._timer = Timer(call.seconds, self._time_out)
-        self._timer.daemon = True
-
-    def start(self) -> None:
         self._logs.start()
-        self._timer.start()
 
     def lines(self) -> Generator[bytes]:
         """Yield the messages of the tap. Raises Failure `singer.…` if it does not end by itself with status 0."""
-        output: IO[bytes] = self._process.stdout  # type: ignore[assignment]  # a pipe
-        number = 0
+        output, number = self._process.output, 0
         while line := output.readline(MOST_LINE_BYTES + 1):
             number += 1
             if len(line) > MOST_LINE_BYTES:
@@ -90,33 +81,29 @@ class TapProcess:
 
     def end(self) -> None:
         """Kill the tap and all processes that it has started, from any thread."""
-        self._was_ended = True
-        with suppress(ProcessLookupError):
-            os.killpg(self._process.pid, signal.SIGKILL)
+        self._process.kill()
 
     def close(self) -> None:
         """Kill the tap if it still runs, and wait for its end."""
-        self._timer.cancel()
-        self.end()
-        self._process.wait()
+        self._process.close()
         self._logs.join(5)
 
     def _require_success(self) -> None:
         status = self._process.wait()
         self._logs.join(5)
-        if self._timed_out:
+        if self._process.is_timed_out:
             raise Terminal(
                 "singer.timeout",
                 f"The tap {self._tap.name} did not end within {self._call.seconds:.0f} s and was stopped.",
                 hint="Raise maxMinutes in errorHandling, or let the tap read less at once.",
             )
-        if self._was_ended:
+        if self._process.is_killed:
             raise Transient("singer.interrupted", f"The tap {self._tap.name} was stopped.")
         if status:
             raise self._failed(status)
 
     def _failed(self, status: int) -> Failure:
-        how = f"with signal {signal.Signals(-status).name}" if status < 0 else f"with status {status}"
+        how = describe_status(status)
         if status == -signal.SIGXCPU:
             how += " after its limit of CPU time"
         failure = Transient(
@@ -129,8 +116,7 @@ class TapProcess:
         return failure
 
     def _read_log(self) -> None:
-        log: IO[bytes] = self._process.stderr  # type: ignore[assignment]  # a pipe
-        for line in _whole_lines(log):
+        for line in _whole_lines(self._process.log):
             # Secrets are masked before the line is cut: a part of one would not be found.
             text = self._call.settings.masked(line.decode(errors="replace").rstrip())[:LONGEST_NOTE]
             text = "".join(sign if sign.isprintable() else " " for sign in text)
@@ -145,10 +131,6 @@ class TapProcess:
                 self.notes.append(text)
             else:
                 self.unnoted += 1
-
-    def _time_out(self) -> None:
-        self._timed_out = True
-        self.end()
 
 
 def _whole_lines(log: IO[bytes]) -> Iterator[bytes]:
@@ -172,17 +154,14 @@ def running(folder: TapFolder, tap: Tap, call: TapCall) -> Iterator[TapProcess]:
     deleted. Raises Failure."""
     with private_folder(folder.root) as private:
         command = [str(folder.build(tap) / "bin" / tap.executable), *_arguments(private, call)]
-        with subprocess.Popen(
-            [sys.executable, "-I", launch.__file__, _launch(folder, tap, call, private), *command],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            cwd=next(filter(Path.is_dir, call.readable), private),
-            env=_environment(folder.build(tap), private),
-            start_new_session=True,
-        ) as popen:
-            process = TapProcess(tap, call, popen)
-            process.start()
+        with limited_process(
+            command,
+            Limits(call.seconds, MEMORY_BYTES, FILE_BYTES),
+            folder=next(filter(Path.is_dir, call.readable), private),
+            variables=_environment(folder.build(tap), private),
+            sandbox=_sandbox(folder.build(tap), call, private) if tap.sandbox else None,
+        ) as started:
+            process = TapProcess(tap, call, started)
             try:
                 yield process
             finally:
@@ -199,23 +178,9 @@ def _arguments(private: Path, call: TapCall) -> Iterator[str]:
     yield from call.options
 
 
-def _launch(folder: TapFolder, tap: Tap, call: TapCall, private: Path) -> str:
-    seconds = max(1, int(call.seconds))
-    readable: Sequence[Path] = (folder.build(tap), Path(sys.base_prefix), *call.readable)
-    given: dict[str, Any] = {
-        "limits": {
-            "RLIMIT_AS": MEMORY_BYTES,
-            "RLIMIT_CPU": seconds,
-            "RLIMIT_FSIZE": FILE_BYTES,
-            "RLIMIT_NOFILE": OPEN_FILES,
-            "RLIMIT_CORE": 0,
-        },
-        "sandbox": tap.sandbox,
-        "readable": [*map(str, readable), *_certificates()],
-        "writable": [str(private)],
-        "parent": os.getpid(),
-    }
-    return json.dumps(given)
+def _sandbox(build: Path, call: TapCall, private: Path) -> Sandbox:
+    readable = (build, Path(sys.base_prefix), *call.readable)
+    return Sandbox([*map(str, readable), *_certificates()], [str(private)])
 
 
 def _environment(build: Path, private: Path) -> dict[str, str]:

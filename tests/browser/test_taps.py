@@ -12,7 +12,7 @@ from django.conf import settings
 from playwright.sync_api import Page, expect
 
 from executors.model import Connection
-from executors.singer.launch import sandbox_version
+from executors.processes.launch import sandbox_version
 from flowapp.accounts.services import ensure_workspace
 from flowapp.pipelines.services import create_pipeline, save_version
 from tests.browser.looks import find_barriers, find_misplaced, show_as

@@ -12,8 +12,8 @@ import pytest
 from executors.errors import Cancelled, Failure
 from executors.model import StoreConnection
 from executors.runs.load import run_pipeline
-from executors.singer.launch import sandbox_version
-from executors.singer.private_folder import RUNNING
+from executors.processes.launch import sandbox_version
+from executors.processes.private_folder import RUNNING
 from tests.executors.conformance.world import World, reconciles, target_of
 from tests.taps import ORDERS, add_script
 

@@ -15,8 +15,8 @@ import pytest
 from executors.model import Connection
 from executors.postgres.client import connect
 from executors.postgres.meta import ensure_meta
-from executors.singer.launch import sandbox_version
-from executors.singer.private_folder import RUNNING, sweep_private_folders
+from executors.processes.launch import sandbox_version
+from executors.processes.private_folder import RUNNING, sweep_private_folders
 from tests.executors.conformance.test_singer import document, install, order
 from tests.executors.conformance.world import World, reconciles, target_of
 from tests.executors.faults.faulty_run import AFTER_COMMIT

@@ -20,7 +20,7 @@ from executors.model import StoreConnection
 from executors.singer.catalogs import Selection
 from executors.singer.environments import TapFolder
 from executors.singer.installing import TapRequest, install_tap, remove_tap
-from executors.singer.launch import sandbox_version
+from executors.processes.launch import sandbox_version
 from executors.singer.reading import StreamRead, TapReader
 from executors.singer.settings import merge_settings
 from tests.mariadb import WHY_NONE, MariaDB, has_mariadb, running_mariadb

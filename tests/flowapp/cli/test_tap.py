@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from executors.singer.environments import TapFolder
-from executors.singer.launch import sandbox_version
+from executors.processes.launch import sandbox_version
 from flowapp.pipelines.services import save_version
 from tests.taps import ORDERS, add_script
 

@@ -16,7 +16,7 @@ import pytest
 
 from executors.model import Connection
 from executors.postgres.client import connect
-from executors.singer.launch import sandbox_version
+from executors.processes.launch import sandbox_version
 from flowapp.accounts.services import ensure_workspace
 from tests.connectors.http_api.service import Service, serving
 from tests.connectors.http_pull.server import new_server as new_web_server

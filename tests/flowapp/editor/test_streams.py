@@ -9,7 +9,7 @@ from html import unescape
 import pytest
 from django.urls import reverse
 
-from executors.singer.launch import sandbox_version
+from executors.processes.launch import sandbox_version
 from flowapp.connections.services import add_connection, probe_connection
 from flowapp.connections.store_fields import StoreFields
 from flowapp.pipelines.drafts import open_draft

@@ -1,4 +1,5 @@
-"""The private folder of a running tap. It holds secrets, so what a killed worker leaves is deleted by the next one."""
+"""The private folder of a running process. It may hold secrets or fill the disk, so what a killed worker leaves is
+deleted by the next one."""
 
 from __future__ import annotations
 
@@ -12,7 +13,7 @@ from pathlib import Path
 from typing import IO
 
 RUNNING = ".running"
-"""The part of the folder of taps with the private folders, each with the file that its worker locks beside it."""
+"""The part of a folder with the private folders, each with the file that its worker locks beside it."""
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""Starts a tap: limits the process, closes the file system except for given folders, and becomes the tap.
+"""Starts a program: limits the process, may close the file system except for given folders, and becomes the program.
 
 It is started by path in an isolated interpreter, so it imports nothing of Flow. Limits are set here, not in a function
 that `subprocess` calls after a fork, because the worker has threads.
@@ -16,7 +16,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 FAILED = 120
-"""The exit status if the tap could not be started."""
+"""The exit status if the program could not be started."""
 
 _CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446
 _PR_SET_PDEATHSIG, _PR_SET_NO_NEW_PRIVS = 1, 38
@@ -56,7 +56,7 @@ SYSTEM = (
     "/dev/random",
     "/dev/zero",
 )
-"""What every tap can read, if it exists. `/proc` as a whole would show the variables of Flow's processes."""
+"""What every program can read, if it exists. `/proc` as a whole would show the variables of Flow's processes."""
 
 
 class _Ruleset(ctypes.Structure):
@@ -107,7 +107,7 @@ def _close_files(readable: Iterable[str], writable: Iterable[str]) -> None:
     """Deny access to all files but the given ones, to this process and to those that it starts."""
     version = sandbox_version()
     if not version:
-        raise OSError("this kernel has no Landlock, which closes the file system to taps")
+        raise OSError("this kernel has no Landlock, which closes the file system")
     handled = _ACCESS[max(known for known in _ACCESS if known <= version)]
     rules = _Ruleset(handled, 0, _SCOPES if version >= 6 else 0)
     size = ctypes.sizeof(rules) if version >= 6 else 8
@@ -151,5 +151,5 @@ if __name__ == "__main__":
     try:
         main(json.loads(sys.argv[1]), sys.argv[2:])
     except (OSError, ValueError) as error:
-        print(f"The tap cannot be started: {error}", file=sys.stderr)
+        print(f"The program cannot be started: {error}", file=sys.stderr)
         sys.exit(FAILED)

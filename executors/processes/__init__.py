@@ -1,0 +1,1 @@
+"""Programs in processes of their own, with limits that the kernel enforces."""
