@@ -37,6 +37,7 @@ from executors.load_record import LoadCommit, LoadKind
 from executors.model import MODULE_BYTES, BackupRef, ModuleFacts, RunJob
 from executors.node_preview.model import LONGEST_VALUE, SAMPLE_KINDS, NodePreview, NodePreviewJob, SampleKind
 from executors.ports import Cancellation, Ports
+from executors.processes.private_folder import sweep_private_folders
 from executors.report import HookReport, RunReport, RunWarning
 from executors.runs.kinds import RUNS, STEPS
 from executors.runs.names import LABELS as STEP_LABELS
@@ -48,7 +49,6 @@ from executors.schema_changes import ChangeKind, SchemaChange, SchemaRefused
 from executors.singer.catalogs import Stream
 from executors.singer.environments import Tap, TapFolder
 from executors.singer.installing import TapRequest, allow_settings, install_tap, remove_tap
-from executors.processes.private_folder import sweep_private_folders
 from executors.singer.reading import find_streams
 from executors.sources.peek import peek_columns, peek_files, peek_head, peek_member
 from executors.sources.spooled import sweep_spools

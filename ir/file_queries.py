@@ -6,6 +6,7 @@ for reading only, and its own settings close everything beside the file.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import Literal
@@ -38,6 +39,9 @@ class _DuckDB(DuckDB):
 
 _DIALECTS: Mapping[Grammar, type[Dialect]] = {"sqlite": _SQLite, "duckdb": _DuckDB}
 
+_WIDE = re.compile(r"\*|[0-9]{5}")
+"""Of a format: a width that is a value, or one of many digits."""
+
 _REFUSED: Refusals = (
     (exp.Parameter, "A query uses no variables."),
     (exp.Placeholder, "A query has no parameters."),
@@ -61,6 +65,12 @@ def read_query(text: str, grammar: Grammar) -> str:
     for node in tree.walk():
         if why := why_refused(node, _REFUSED):
             raise QueryRefused("query.not_allowed", why)
+        if grammar == "sqlite" and _may_format_null(node):
+            raise QueryRefused(
+                "query.not_allowed",
+                "SQLite returns NULL for a text that printf() or format() cannot build. The format must be a literal, "
+                "without * and with at most four digits for a width.",
+            )
         if grammar == "sqlite" and _may_be_text(node, text):
             raise QueryRefused(
                 "query.not_allowed",
@@ -68,6 +78,17 @@ def read_query(text: str, grammar: Grammar) -> str:
                 "column in square brackets, and a text in single quotes.",
             )
     return text
+
+
+def _may_format_null(node: exp.Expr) -> bool:
+    """Return whether a node formats values to a width that is not known, or too large for memory."""
+    if isinstance(node, exp.Format):
+        given = node.this
+    elif isinstance(node, exp.Anonymous) and node.name.lower() in ("printf", "format"):
+        given = next(iter(node.expressions), None)
+    else:
+        return False
+    return not (isinstance(given, exp.Literal) and given.is_string) or bool(_WIDE.search(given.name))
 
 
 def _may_be_text(node: exp.Expr, text: str) -> bool:

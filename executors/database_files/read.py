@@ -6,8 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from executors.database_files import engine_of
-from executors.database_files.base import Column, Stamp
+from executors.database_files.base import Column
+from executors.database_files.session import EngineCall, open_file
+from executors.database_files.stamp import Stamp
+from executors.database_files.systems import FILE_DATABASES
 from executors.errors import Transient, of_node
 from executors.formats.batches import Batches, batch_of_rows, text_schema, trailer
 from executors.model import SourceField
@@ -29,9 +31,9 @@ class DatabaseFileReader:
 
     def read(self, part: QueryPart, fields: Sequence[SourceField]) -> Batches:
         schema, count = text_schema(fields), 0
-        engine, path = engine_of(self.grammar), Path(self.path)
-        with of_node(self.node), engine.connect(path, self.seconds) as session:
-            if self.stamp is not None and Stamp.of(path, engine.log_suffix) != self.stamp:
+        path = Path(self.path)
+        with of_node(self.node), open_file(EngineCall(self.grammar, path, self.seconds)) as session:
+            if self.stamp is not None and Stamp.of(path, FILE_DATABASES[self.grammar].log_suffix) != self.stamp:
                 raise Transient(
                     "source.changed",
                     f"{path.name} was replaced during the run.",

@@ -74,6 +74,11 @@ CODES = (
         "Send the archive without a password.",
     ),
     ErrorCode(
+        "source.engine_failed",
+        "The process that reads a database file ended by itself.",
+        "Check the file and the query with the database itself, and the memory of the worker's machine.",
+    ),
+    ErrorCode(
         "source.expands_too_much",
         "The file cannot be read in bounded memory.",
         "Write the file with smaller row groups and pages, and with shorter values.",
@@ -190,6 +195,21 @@ CODES = (
         "source.type_unsupported",
         "A file has a column of an unsupported type.",
         "Write the column as text or as a number, or leave it out of the file.",
+    ),
+    ErrorCode(
+        "source.query_disk_limit",
+        "A query on a database file needs more temporary files than it may have, or the disk is full.",
+        "Read the table without sorting or joining it, and leave the rest to the pipeline.",
+    ),
+    ErrorCode(
+        "source.query_memory_limit",
+        "A query on a database file needs more memory than it may have.",
+        "Read the table without sorting, joining or building long values, and leave the rest to the pipeline.",
+    ),
+    ErrorCode(
+        "source.query_time_limit",
+        "A query on a database file took longer than it may.",
+        "Read fewer rows or compute less in the query. For runs, errorHandling.maxMinutes is the limit.",
     ),
     ErrorCode(
         "source.types_differ",

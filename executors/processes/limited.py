@@ -70,8 +70,12 @@ class LimitedProcess:
                 with suppress(ProcessLookupError):
                     os.killpg(self._popen.pid, signal.SIGKILL)
 
-    def wait(self) -> int:
-        """Wait for the end of the process, and return its status: minus the number of the signal that ended it."""
+    def wait(self, seconds: float | None = None) -> int:
+        """Wait for the end of the process, and return its status: minus the number of the signal that ended it. It is
+        killed if it runs for so many more seconds."""
+        with suppress(subprocess.TimeoutExpired):
+            return self._popen.wait(seconds)
+        self.kill()
         return self._popen.wait()
 
     def close(self) -> None:
@@ -81,6 +85,9 @@ class LimitedProcess:
         with self._lock:
             self._is_closed = True
         self._popen.wait()
+        if self._popen.stdin is not None:
+            with suppress(BrokenPipeError):  # of what it has not read
+                self._popen.stdin.close()
 
     def _time_out(self) -> None:
         self.is_timed_out = True

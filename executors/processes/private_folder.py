@@ -6,6 +6,7 @@ from __future__ import annotations
 import fcntl
 import os
 import shutil
+import tempfile
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,6 +15,14 @@ from typing import IO
 
 RUNNING = ".running"
 """The part of a folder with the private folders, each with the file that its worker locks beside it."""
+
+
+def own_temporary_folder(name: str) -> Path:
+    """Return a folder of this user among the temporary files, the same one at each call unless another user has taken
+    its name."""
+    folder = Path(tempfile.gettempdir(), f"{name}-{os.getuid()}")
+    folder.mkdir(mode=0o700, exist_ok=True)
+    return folder if folder.stat().st_uid == os.getuid() else Path(tempfile.mkdtemp(prefix=f"{name}-"))
 
 
 @contextmanager

@@ -7,9 +7,11 @@ from contextlib import ExitStack, contextmanager
 
 from psycopg import sql
 
-from executors.database_files import engine_of
-from executors.database_files.base import Column, FileSession, Stamp
+from executors.database_files.base import Column
 from executors.database_files.read import DatabaseFileReader
+from executors.database_files.session import EngineCall, EngineSession, open_file
+from executors.database_files.stamp import Stamp
+from executors.database_files.systems import FILE_DATABASES
 from executors.errors import Terminal, of_node
 from executors.formats.columns import require_columns
 from executors.model import SourceField
@@ -38,11 +40,12 @@ class DatabaseFile(OneStatementSource[Column]):
     def __init__(self, source: Source, context: SourceContext) -> None:
         super().__init__(source, context)
         self._source, self._config = source, config_of(source, DatabaseFileConfig)
-        self._engine = engine_of(self._config.grammar)
+        self._database = FILE_DATABASES[self._config.grammar]
         self._seconds = min(context.most_seconds or _LONGEST_SECONDS, _LONGEST_SECONDS)
         root = context.folder.resolve()
         self._path = inside(root, root / self._config.path, self.node)
-        self._session: FileSession | None = None
+        self._session: EngineSession | None = None
+        self._is_interrupted = False
         self._stamp: Stamp | None = None
 
     @property
@@ -51,7 +54,7 @@ class DatabaseFile(OneStatementSource[Column]):
 
     @property
     def is_shared(self) -> bool:
-        return self._engine.is_shared
+        return self._database.is_shared
 
     def open(self, stack: ExitStack) -> None:
         if not self._path.is_file():
@@ -61,25 +64,29 @@ class DatabaseFile(OneStatementSource[Column]):
                 hint="Put it there, or correct the source's path.",
                 node=self.node,
             )
-        opened = stack if self._engine.is_shared else ExitStack()
+        opened = stack if self._database.is_shared else ExitStack()
         with of_node(self.node):
             session = opened.enter_context(self._connected())
-            if self._engine.is_shared:
-                self._stamp = Stamp.of(self._path, self._engine.log_suffix)
+            if self._database.is_shared:
+                self._stamp = Stamp.of(self._path, self._database.log_suffix)
             self.rows = self._limited(self._rows())
-            self.columns = session.columns(self.rows)
+            self.columns = session.columns(self._database.columns_of(self.rows))
             require_columns(self.name, [column.field.name for column in self.columns], self._source.columns or ())
         if opened is not stack:
             opened.close()
 
     def interrupt(self) -> None:
+        self._is_interrupted = True
         if (session := self._session) is not None:
             session.interrupt()
 
     @contextmanager
-    def _connected(self) -> Iterator[FileSession]:
-        with of_node(self.node), self._engine.connect(self._path, self._seconds) as session:
+    def _connected(self) -> Iterator[EngineSession]:
+        call = EngineCall(self._config.grammar, self._path, self._seconds)
+        with of_node(self.node), open_file(call) as session:
             self._session = session
+            if self._is_interrupted:
+                session.interrupt()
             try:
                 yield session
             finally:
@@ -93,7 +100,7 @@ class DatabaseFile(OneStatementSource[Column]):
         return column.selected
 
     def _compared(self, column: Column, bound: Bound) -> sql.Composable | None:
-        return self._engine.past(column, bound)
+        return self._database.past(column, bound)
 
     def _is_empty(self) -> bool:
         first = sql.SQL("SELECT 1 AS one FROM {} AS q LIMIT 1").format(self.rows).as_string()

@@ -11,9 +11,9 @@ import pytest
 
 from executors.errors import Cancelled, Failure
 from executors.model import StoreConnection
-from executors.runs.load import run_pipeline
 from executors.processes.launch import sandbox_version
 from executors.processes.private_folder import RUNNING
+from executors.runs.load import run_pipeline
 from tests.executors.conformance.world import World, reconciles, target_of
 from tests.taps import ORDERS, add_script
 

@@ -13,10 +13,10 @@ import pytest
 
 from executors.errors import Failure
 from executors.model import StoreConnection
-from executors.secrets import _fernet
-from executors.singer.catalogs import Selection
 from executors.processes.launch import sandbox_version
 from executors.processes.private_folder import RUNNING, private_folder, sweep_private_folders
+from executors.secrets import _fernet
+from executors.singer.catalogs import Selection
 from executors.singer.reading import StreamRead, TapReader
 from executors.singer.settings import TapSettings, merge_settings
 from tests.taps import ORDERS, add_script

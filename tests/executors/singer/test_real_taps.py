@@ -17,10 +17,10 @@ import pytest
 
 from executors.errors import Terminal
 from executors.model import StoreConnection
+from executors.processes.launch import sandbox_version
 from executors.singer.catalogs import Selection
 from executors.singer.environments import TapFolder
 from executors.singer.installing import TapRequest, install_tap, remove_tap
-from executors.processes.launch import sandbox_version
 from executors.singer.reading import StreamRead, TapReader
 from executors.singer.settings import merge_settings
 from tests.mariadb import WHY_NONE, MariaDB, has_mariadb, running_mariadb

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from executors.singer.environments import TapFolder
 from executors.processes.launch import sandbox_version
+from executors.singer.environments import TapFolder
 from flowapp.pipelines.services import save_version
 from tests.taps import ORDERS, add_script
 
