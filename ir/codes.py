@@ -40,7 +40,8 @@ _DOCUMENT = (
 
 _STRUCTURE = (
     _error("field.unknown", "Remove it or correct its name."),
-    _error("field.missing", "Add the field."),
+    _error("field.missing", "A value is required. Add the field."),
+    _error("value.empty", "A value is required. Enter one."),
     _error("value.type", "Write a value of that type."),
     _error("value.not_allowed", "Use one of the allowed values with the exact spelling."),
     _error("value.malformed", "Use the format named in the message."),

@@ -54,9 +54,8 @@ def _not_allowed(error: ValidationError, at: Pointer) -> Iterator[Diagnostic]:
 
 
 def _wrong_length(error: ValidationError, at: Pointer) -> Iterator[Diagnostic]:
-    bound = "least" if str(error.validator).startswith("min") else "most"
-    message = f"{shown(error.instance)} needs a length of at {bound} {error.validator_value}."
-    yield diagnose("value.length", at, message)
+    least = error.validator_value if str(error.validator).startswith("min") else None
+    yield faults.wrong_length(at, error.instance, least, error.validator_value)
 
 
 _SIGNS = {"minimum": "at least", "maximum": "at most", "exclusiveMinimum": "above", "exclusiveMaximum": "below"}

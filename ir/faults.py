@@ -19,6 +19,22 @@ def missing(at: Pointer, name: str) -> Diagnostic:
     return diagnose("field.missing", at / name, f"The field {name} is missing.")
 
 
+def empty(at: Pointer, form: str = "") -> Diagnostic:
+    """Return the diagnostic for an empty text where a value is required. `form` says what to enter."""
+    what = f"The field {at[-1]} is" if at and isinstance(at[-1], str) else "This item is"
+    return diagnose("value.empty", at, f"{what} empty.", hint=f"A value is required. {form}" if form else "")
+
+
+def wrong_length(at: Pointer, value: Any, least: int | None, most: int | None) -> Diagnostic:
+    """Return the diagnostic for a text, list or object that is shorter than `least`, or longer than `most` if `least`
+    is None."""
+    if value in ([], {}) and at and isinstance(at[-1], str):
+        message = f"There are no {at[-1]} yet." if at[-1].endswith("s") else f"There is nothing in {at[-1]} yet."
+        return diagnose("value.length", at, message, hint=f"At least {least} is required.")
+    bound = f"at least {least}" if least is not None else f"at most {most}"
+    return diagnose("value.length", at, f"{shown(value)} needs a length of {bound}.")
+
+
 def unknown_field(at: Pointer, name: str, known: Sequence[str]) -> Diagnostic:
     """Return the diagnostic for an unknown field of the object at `at`."""
     near = guess(name, known)

@@ -8,9 +8,11 @@ from typing import Any
 
 from ir.allowances import Allowances
 from ir.budget import BudgetExceeded, budget, spend
+from ir.codes import CODES
 from ir.destinations import Destinations
 from ir.diagnostics import Diagnostic, InvalidPipeline, Skipped, diagnose
 from ir.documents import Document, Syntax, read_document
+from ir.faults import empty
 from ir.pipeline import Pipeline
 from ir.pointers import ROOT, Pointer
 from ir.semantics import check_semantics
@@ -69,10 +71,35 @@ def _parse(
     findings = check_semantics(draft, read.value, destinations, sources, streaming, allowances)
     found = [finding for finding in findings if isinstance(finding, Diagnostic)]
     skipped = tuple(finding for finding in findings if isinstance(finding, Skipped))
-    diagnostics = _in_order(read, _without_misspelt([*faults, *_without_echoes(found, faults)]))
+    merged = [_of_empty(read.value, d) for d in (*faults, *_without_echoes(found, faults))]
+    diagnostics = _in_order(read, _without_misspelt(merged))
     if draft.pipeline is None or any(d.severity == "error" for d in diagnostics):
         raise InvalidPipeline(diagnostics, skipped)
     return Parsed(draft.pipeline, read.value, tuple(diagnostics), skipped)
+
+
+def _of_empty(document: Any, found: Diagnostic) -> Diagnostic:
+    """Return the error of an empty text as such, whatever it violates: nobody has entered a value yet."""
+    if found.severity == "error" and found.path and _value_at(document, found.path) == "":
+        is_specific = found.code in _SAYS_THE_FORM or found.hint != CODES[found.code].hint
+        return empty(found.path, found.hint if is_specific else "")
+    return found
+
+
+_SAYS_THE_FORM = ("expression.malformed", "query.not_allowed", "sql.malformed", "table_name.malformed")
+"""The codes whose hints say what to enter."""
+
+
+def _value_at(document: Any, at: Pointer) -> Any:
+    """Return the value at a position, None if there is none."""
+    for step in at:
+        if isinstance(document, list) and isinstance(step, int) and step < len(document):
+            document = document[step]
+        elif isinstance(document, dict) and step in document:
+            document = document[str(step)]
+        else:
+            return None
+    return document
 
 
 def _without_echoes(later: list[Diagnostic], faults: list[Diagnostic]) -> list[Diagnostic]:

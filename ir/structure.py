@@ -173,11 +173,7 @@ def _malformed(error: Any, at: Pointer) -> Diagnostic:
     value = error["input"]
     if "decimal" not in error["ctx"]["pattern"]:
         use = "Use a lower-case letter, then up to 62 lower-case letters, digits, _ and -."
-        if value == "":
-            return diagnose("value.malformed", at, "There is no id yet.", hint=use)
         return diagnose("value.malformed", at, f"{shown(value)} is not an id. {use}")
-    if value == "":
-        return diagnose("value.malformed", at, "There is no type yet.", hint=_TYPES_HINT)
     near = OTHER_NAMES.get(value.lower()) or guess(value, SIMPLE_TYPES)
     return diagnose(
         "value.malformed",
@@ -189,12 +185,7 @@ def _malformed(error: Any, at: Pointer) -> Diagnostic:
 
 
 def _wrong_length(error: Any, at: Pointer) -> Diagnostic:
-    least = error["ctx"].get("min_length")
-    if error["input"] in ([], {}) and at and isinstance(at[-1], str):
-        message = f"There are no {at[-1]} yet." if at[-1].endswith("s") else f"There is nothing in {at[-1]} yet."
-        return diagnose("value.length", at, message, hint=f"Add at least {least}.")
-    bound = f"at least {least}" if least is not None else f"at most {error['ctx']['max_length']}"
-    return diagnose("value.length", at, f"{shown(error['input'])} needs a length of {bound}.")
+    return faults.wrong_length(at, error["input"], error["ctx"].get("min_length"), error["ctx"].get("max_length"))
 
 
 _SIGNS = {"ge": "at least", "gt": "above", "le": "at most", "lt": "below"}

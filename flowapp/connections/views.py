@@ -28,6 +28,7 @@ from flowapp.connections.services import KINDS, add_connection, probe_connection
 from flowapp.connections.store_fields import InvalidFields
 from flowapp.connections.stores import replaceable, stored_secrets
 from flowapp.connections.usage import pipelines_using
+from flowapp.web.field_labels import FieldLabel, with_labels
 from flowapp.web.htmx import HtmxRequest, render_page
 from ir.manifests.stores import STORE_KINDS
 from ir.manifests.stores.base import StoreField
@@ -102,7 +103,8 @@ def _add(request: HtmxRequest, form: ConnectionForm | WebhookForm | StoreForm) -
         connection = add_connection(request.workspace, form.cleaned_data["name"], form.given)
     except InvalidConnection as error:
         field = error.field if isinstance(error, InvalidFields) else FIELD_OF.get(error.code)
-        form.add_error(field if field in form.fields else None, f"{error.message} {error.hint}")
+        labels = {name: FieldLabel(str(shown.label)) for name, shown in form.fields.items()}
+        form.add_error(field if field in form.fields else None, with_labels(f"{error.message} {error.hint}", labels))
         return None
     messages.success(request, f"Connection {connection.name} saved. Test it now.")
     return redirect("connections:detail", request.workspace.slug, connection.name)

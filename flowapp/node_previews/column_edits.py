@@ -10,9 +10,10 @@ from typing import Any
 from executors.api import LONGEST_VALUE
 from flowapp.pipelines.branch_edits import branches_to
 from flowapp.pipelines.checking import nodes_of
-from flowapp.pipelines.edits import document_tree, find_node, require_node
+from flowapp.pipelines.edits import find_node, require_node
 from flowapp.pipelines.neighbours import joining, nodes_above, readers_of
 from flowapp.pipelines.skeletons import NEW_RULE, new_node
+from flowapp.web.document_form import document_tree
 from ir.errors import FlowError
 from ir.expressions import ExpressionError, parse_expression
 from ir.expressions.literals import encode_literal

@@ -16,6 +16,8 @@ from flowapp.pipelines.documents import syntax_of
 from flowapp.pipelines.models import Draft, DraftStep, Pipeline, PipelineVersion
 from flowapp.pipelines.selectors import get_version
 from flowapp.pipelines.services import VersionConflict, save_version
+from flowapp.web.document_form import field_labels
+from ir.diagnostics import Diagnostic
 from ir.errors import FlowError
 from ir.json_edits import apply_patch, write_json
 from ir.limits import MAX_BYTES
@@ -378,6 +380,11 @@ class DraftView:
     def last_good(self) -> Any:
         """The document, or the newest readable one."""
         return self.document if self.document is not None else read_value(self.draft.good_text)
+
+    @cached_property
+    def diagnostics(self) -> list[Diagnostic]:
+        """The diagnostics in the words of the forms."""
+        return field_labels().in_diagnostics(self.checked.diagnostics, self.last_good)
 
     @property
     def can_undo(self) -> bool:

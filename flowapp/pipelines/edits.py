@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import cache
 from typing import Any
 
 from django.http import QueryDict
@@ -14,18 +13,13 @@ from flowapp.pipelines.join_edits import drop_references, follow_reference, is_r
 from flowapp.pipelines.neighbours import unites
 from flowapp.pipelines.schedule_form import read_schedule
 from flowapp.pipelines.skeletons import NEW_RULE, may_read, new_node
+from flowapp.web.document_form import document_tree
 from flowapp.web.form_values import read_lines, read_map, read_value
-from flowapp.web.schema_tree import MISSING, Schema, SchemaTree
+from flowapp.web.schema_tree import MISSING, Schema
 from ir.connectors import CONNECTORS
 from ir.errors import FlowError
 from ir.json_edits import Patch, PatchRefused, resolve_pointer, value_at
 from ir.pointers import Pointer
-from ir.schema import schema_document
-
-
-@cache
-def document_tree() -> SchemaTree:
-    return SchemaTree(schema_document())
 
 
 def form_patch(document: Any, data: QueryDict) -> Patch:

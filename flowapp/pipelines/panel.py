@@ -9,9 +9,10 @@ from typing import Any
 
 from flowapp.pipelines.checking import nodes_of
 from flowapp.pipelines.drafts import DraftView
-from flowapp.pipelines.edits import document_tree, find_node
+from flowapp.pipelines.edits import find_node
 from flowapp.pipelines.neighbours import readers_of, unites
 from flowapp.taps.folder import tap_folder
+from flowapp.web.document_form import document_tree, field_labels
 from flowapp.web.schema_form import Field, FormMaker, FormRules, Option
 from flowapp.web.schema_tree import Schema
 from ir.connectors import CONNECTORS, NODE_CONNECTORS
@@ -55,6 +56,12 @@ class ModeCard:
     def summary(self) -> str:
         """Return what the mode does, in one short sentence."""
         return re.split(r"[:.](?: |$)", self.mode.sentence)[0] + "."
+
+    @property
+    def details(self) -> str:
+        """Return what the mode does, runs and needs, in the words of the form."""
+        mode = self.mode
+        return field_labels().in_text(f"{mode.sentence} Runs: {mode.runs}. Needs: {mode.needs}")
 
 
 @dataclass
@@ -161,7 +168,7 @@ def node_panel(view: DraftView, slug: str) -> NodePanel:
     """Build the form of a node. Raises FlowError if the draft has no such node."""
     document = view.last_good
     at, node = find_node(document, slug)
-    mine = [d for d in view.checked.diagnostics if d.path[:2] == tuple(at)] if view.document is not None else []
+    mine = [d for d in view.diagnostics if d.path[:2] == tuple(at)] if view.document is not None else []
     maker = FormMaker(document_tree(), mine, _rules(view, node))
     ids = maker.take(at / "id", below=False)
     reader = _reader(document, at, node, maker.take(at / "inputs", below=True)) if _reads(node) else None
@@ -171,7 +178,7 @@ def node_panel(view: DraftView, slug: str) -> NodePanel:
 
 def settings_panel(view: DraftView) -> SettingsPanel:
     document = view.last_good
-    maker = FormMaker(document_tree(), view.checked.diagnostics, FormRules(hidden=HIDDEN))
+    maker = FormMaker(document_tree(), view.diagnostics, FormRules(hidden=HIDDEN))
     fields = maker.fields(document_tree().document, document, ROOT)
     return SettingsPanel([Group(made.label, [made]) for made in fields])
 
@@ -179,7 +186,7 @@ def settings_panel(view: DraftView) -> SettingsPanel:
 def list_diagnostics(view: DraftView) -> list[NodeDiagnostic]:
     """Return all diagnostics with their nodes, errors first."""
     ids = {at: str(node.get("id", "")) for at, node in nodes_of(view.last_good)}
-    ordered = sorted(view.checked.diagnostics, key=lambda d: d.severity)
+    ordered = sorted(view.diagnostics, key=lambda d: d.severity)
     return [NodeDiagnostic(d, ids.get(Pointer(d.path[:2]), "")) for d in ordered]
 
 

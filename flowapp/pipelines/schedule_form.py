@@ -84,7 +84,7 @@ def schedule_form(view: DraftView, chosen: str = "") -> ScheduleForm:
         str(schedule.get("jitter", "")),
         str(schedule.get("catchUp", "latest")),
         words,
-        [d for d in view.checked.diagnostics if d.path[:1] == ("schedule",)],
+        [d for d in view.diagnostics if d.path[:1] == ("schedule",)],
     )
 
 

@@ -26,6 +26,7 @@ from flowapp.starting.names import table_name, title
 from flowapp.starting.place import Place, choose_place, existing_key
 from flowapp.uploads.folder import list_folder
 from flowapp.uploads.heads import read_head
+from flowapp.web.document_form import field_labels
 from ir.diagnostics import Diagnostic
 from ir.errors import FlowError
 from ir.patterns import literal_glob
@@ -171,5 +172,6 @@ def _show_diagnostics(start: FileStart, workspace: Workspace, columns: Sequence[
     settings = (*start.settings, start.files, *proposal.load.settings())
     fields = {one.name: one.diagnostics for one in settings}
     fields |= {row.column.prefix: row.diagnostics for row in proposal.columns}
-    for found in check_text(workspace, proposal.text, looks_at_files=True).diagnostics:
+    checked = check_text(workspace, proposal.text, looks_at_files=True).diagnostics
+    for found in field_labels().in_diagnostics(checked, proposal.document):
         fields.get(field_of(proposal.document, found.path, columns), proposal.others).append(found)

@@ -18,6 +18,7 @@ from flowapp.starting.documents import REJECT, Load, Node, document_text, field_
 from flowapp.starting.load_form import LoadForm, make_load_form
 from flowapp.starting.names import title
 from flowapp.starting.place import choose_place
+from flowapp.web.document_form import field_labels
 from ir.destinations import Destination
 from ir.diagnostics import Diagnostic
 from ir.errors import FlowError
@@ -121,5 +122,5 @@ _ORDER = "Of several rows with the same key, the one with the highest value is l
 def _show_diagnostics(start: TableStart, workspace: Workspace, columns: Sequence[Column]) -> None:
     fields = {one.name: one.diagnostics for one in (*start.load.settings(), *start.order)}
     fields |= {row.column.prefix: row.diagnostics for row in start.columns}
-    for found in check_text(workspace, start.text).diagnostics:
+    for found in field_labels().in_diagnostics(check_text(workspace, start.text).diagnostics, start.document):
         fields.get(field_of(start.document, found.path, columns), start.others).append(found)

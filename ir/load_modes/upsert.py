@@ -13,7 +13,7 @@ from ir.ordering import check_order, has_direction, has_order
 def check(view: TargetView) -> Findings:
     key, at = view.target.upsert_key, view.at / "upsertKey"
     if not key:
-        yield diagnose("upsert.key_required", at, "upsert needs an upsertKey.", fixes=_unique_keys(view))
+        yield diagnose("upsert.key_required", at, "upsert needs a key in upsertKey.", fixes=_unique_keys(view))
         return
     yield from check_repeated(key, at)
     for i, column in enumerate(key):

@@ -97,8 +97,8 @@ def test_a_pipeline_is_built_fixed_undone_and_saved_without_touching_the_canvas(
 
     page.locator("#mode-upsert").check()
     settled(page, "1 error")
-    expect(page.locator(".flow-mode-fields")).to_contain_text("upsert needs an upsertKey")
-    page.get_by_role("button", name="Set upsertKey to carrier").click()
+    expect(page.locator(".flow-mode-fields")).to_contain_text('upsert needs a key in "Key columns"')
+    page.get_by_role("button", name="Set Key columns to carrier").click()
     settled(page, "no errors")
 
     page.evaluate("document.activeElement.blur()")

@@ -131,10 +131,10 @@ def be_stopped_and_fix(page: Page) -> None:
     set."""
     page.locator("#mode-upsert").check()
     settled(page, "1 error")
-    expect(page.locator(".flow-mode-fields")).to_contain_text("upsert needs an upsertKey")
+    expect(page.locator(".flow-mode-fields")).to_contain_text('upsert needs a key in "Key columns"')
     expect(page.locator(".react-flow__node[data-id=load] .flow-badge-error")).to_be_visible()
     page.get_by_role("button", name="Save", exact=True).click()
-    expect(page.locator("#messages")).to_contain_text("upsertKey")
+    expect(page.locator("#messages")).to_contain_text('"Key columns"')
     expect(page.locator("#flow-title")).to_contain_text("not saved yet")
 
     page.get_by_role("link", name="JSON", exact=True).click()
@@ -142,9 +142,9 @@ def be_stopped_and_fix(page: Page) -> None:
     wrong = page.locator(".cm-lintRange-error").first
     expect(wrong).to_be_visible()
     wrong.hover()
-    expect(page.locator(".cm-tooltip")).to_contain_text("upsert needs an upsertKey")
+    expect(page.locator(".cm-tooltip")).to_contain_text("upsert needs a key in upsertKey")
 
-    page.get_by_role("button", name="Set upsertKey to id").first.click()
+    page.get_by_role("button", name="Set Key columns to id").first.click()
     settled(page, "no errors")
     page.locator(".cm-content").press("Control+End")
     expect(page.locator(".cm-content")).to_contain_text('"upsertKey"')

@@ -136,7 +136,7 @@ def test_what_is_empty_and_must_not_be_is_reported_by_its_name():
     with pytest.raises(InvalidPipeline) as caught:
         parsePipelineIR({**document("orders"), "nodes": [derive]})
     diagnostic = next(d for d in caught.value.diagnostics if d.code == "value.length")
-    assert (diagnostic.message, diagnostic.hint) == ("There are no columns yet.", "Add at least 1.")
+    assert (diagnostic.message, diagnostic.hint) == ("There are no columns yet.", "At least 1 is required.")
 
 
 TOML = """kind = "pipeline"

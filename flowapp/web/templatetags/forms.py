@@ -7,6 +7,7 @@ from typing import Any
 
 from django import template
 
+from flowapp.web.document_form import field_labels
 from ir.diagnostics import Patch
 
 register = template.Library()
@@ -29,13 +30,13 @@ def _name_of(step: dict[str, Any]) -> str:
 
 @register.filter
 def fix_label(fix: Patch) -> str:
-    """Describe a fix in a few words: `Use blue_green`, `Set upsertKey to id, day`, `Remove orderBy`."""
+    """Describe a fix in a few words: `Use blue_green`, `Set Key columns to id, day`, `Remove orderBy`."""
     if all(step["op"] == "add" and step["path"].endswith("/-") for step in fix):
         return _shortened(f"Add {', '.join(map(_name_of, fix))}")
     if len(fix) != 1:
         return "Fix this"
     (step,) = fix
-    name = str(step.get("path", "")).rpartition("/")[2]
+    name = field_labels().of(str(step.get("path", "")).rpartition("/")[2])
     if step["op"] == "remove":
         return f"Remove {name}"
     if step["op"] == "move":

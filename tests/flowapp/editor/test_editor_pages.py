@@ -10,11 +10,11 @@ from django.urls import reverse
 from django.utils import timezone
 
 from flowapp.pipelines.drafts import open_draft, patch_draft, replace_text
-from flowapp.pipelines.edits import document_tree
 from flowapp.pipelines.models import Draft
 from flowapp.pipelines.services import create_pipeline, save_version, set_enabled, set_paused
 from flowapp.runs.models import CommitRecord, Trigger
 from flowapp.runs.services import queue_run
+from flowapp.web.document_form import document_tree
 from ir.schedules import EverySchedule, jitter_of
 from tests.connectors.zip_archive.storage import register
 from tests.databases import connect_to
@@ -446,8 +446,8 @@ def test_all_load_modes_are_cards_and_the_chosen_one_says_what_it_runs_and_needs
     page = web.get(url(node="load")).content.decode()
     assert page.count('for="mode-') == 6
     assert "Needs: Nothing." in page
-    assert "Needs: A key in upsertKey" not in page
-    assert "Needs: A key in upsertKey" in act("set", "/nodes/1/loadMode", value="upsert").content.decode()
+    assert "Needs: A key in &quot;Key columns&quot;" not in page
+    assert "Needs: A key in &quot;Key columns&quot;" in act("set", "/nodes/1/loadMode", value="upsert").content.decode()
 
 
 def test_a_load_mode_that_cannot_be_used_here_says_why(web, url):
@@ -482,8 +482,8 @@ def test_a_missing_key_is_an_error_at_its_field_with_a_fix_before_any_save(act, 
     with connect_to(warehouse) as connection:
         connection.execute(f"CREATE TABLE {schema}.numbers (id int PRIMARY KEY, note text)")
     page = act("set", "/nodes/1/loadMode", value="upsert").content.decode()
-    assert "upsert needs an upsertKey" in page
-    assert "Set upsertKey to id" in page
+    assert "upsert needs a key in &quot;Key columns&quot;" in page
+    assert "Set Key columns to id" in page
     fix = [{"op": "add", "path": "/nodes/1/upsertKey", "value": ["id"]}]
     response = web.post(url("fix", tab="visual", node="load"), {"patch": json.dumps(fix)}, headers=HTMX)
     assert "no errors" in response.content.decode()

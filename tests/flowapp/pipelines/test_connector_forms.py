@@ -51,3 +51,22 @@ def test_a_connection_that_the_connector_needs_is_asked_for(form):
 def test_the_list_of_connections_names_kinds_by_their_titles(web, workspace):
     add_connection(workspace, "shop", StoreFields("http", {"url": "https://shop.example.com/"}))
     assert "shop Web server shop.example.com" in words(web.get(reverse("connections:list", args=[workspace.slug])))
+
+
+def test_an_empty_field_says_that_a_value_is_required(form):
+    shown = form("http_api")
+    assert 'The field "URL" is empty. A value is required.' in shown
+    assert "length" not in shown
+
+
+def test_hints_name_the_fields_of_the_form(web, pipeline, editor, document):
+    made = document()
+    made["nodes"][-1] |= {"loadMode": "upsert"}
+    replace_text(open_draft(pipeline, editor), json.dumps(made))
+    panel = reverse("pipelines:panel", args=[pipeline.workspace.slug, pipeline.slug])
+    shown = words(web.get(panel, {"tab": "visual", "node": made["nodes"][-1]["id"]}))
+    assert 'Set "Key columns" to the columns that identify a row.' in shown
+    assert 'A key in "Key columns".' in shown
+    assert "upsertKey" not in shown
+    answer = web.get(reverse("api:draft", args=[pipeline.slug])).json()
+    assert "upsertKey" in json.dumps(answer["diagnostics"])

@@ -49,7 +49,7 @@ def test_a_document_becomes_a_pipeline(client, given):
 @pytest.mark.parametrize(
     ("text", "words_shown"),
     [
-        (TEXT.replace('"append"', '"upsert"'), "upsert needs an upsertKey."),
+        (TEXT.replace('"append"', '"upsert"'), "upsert needs a key in upsertKey."),
         (TEXT.replace('"warehouse"', '"other"'), "Unknown connection 'other'."),
         ("{", "Line 1"),
         ("", "The document cannot be imported."),

@@ -12,7 +12,7 @@ from flowapp.starting.templates import TEMPLATES
 from tests.flowapp.starting.test_blank import BLANK
 
 pytestmark = pytest.mark.django_db
-NAMES_MISSING = {"identifier.empty", "watermark.column_required", "value.length"}
+NAMES_MISSING = {"value.empty", "watermark.column_required", "value.length"}
 
 
 @pytest.mark.parametrize("name", [name for name in TEMPLATES if name != "blank"])

@@ -14,7 +14,7 @@ COLUMNS = "/nodes/2/columns/-"
     [
         ([{"op": "add", "path": "/nodes/2/upsertKey/-", "value": "line_no"}], "Add line_no"),
         ([{"op": "add", "path": COLUMNS, "value": {"name": name, "type": "date"}} for name in ("a", "b")], "Add a, b"),
-        ([{"op": "add", "path": "/nodes/2/upsertKey", "value": ["id", "day"]}], "Set upsertKey to id, day"),
+        ([{"op": "add", "path": "/nodes/2/upsertKey", "value": ["id", "day"]}], "Set Key columns to id, day"),
         ([{"op": "replace", "path": "/nodes/2/loadMode", "value": "blue_green"}], "Use blue_green"),
     ],
 )
