@@ -156,7 +156,7 @@ def test_the_files_of_a_bucket_are_loaded_and_archived(follow, monkeypatch):
     }
     reader = follow("read-files-from-a-bucket", values=values)
 
-    assert reader.query("SELECT id, customer FROM public.orders ORDER BY id") == [(1, "Ann"), (2, "Bob")]
+    assert reader.query("SELECT id, customer FROM public.bucket_orders ORDER BY id") == [(1, "Ann"), (2, "Bob")]
     assert (storage.exists("2026-03-01.csv"), storage.exists("loaded/2026-03-01.csv")) == (False, True)
 
 
@@ -175,7 +175,7 @@ def test_the_files_of_an_sftp_server_are_loaded_and_archived(follow, monkeypatch
     }
     reader = follow("read-files-over-sftp", values=values)
 
-    assert reader.query("SELECT id, customer FROM public.orders ORDER BY id") == [(1, "Ann"), (2, "Bob")]
+    assert reader.query("SELECT id, customer FROM public.sftp_orders ORDER BY id") == [(1, "Ann"), (2, "Bob")]
     assert (storage.exists("2026-03-01.csv"), storage.exists("loaded/2026-03-01.csv")) == (False, True)
 
 
@@ -193,7 +193,7 @@ def test_the_files_of_a_web_server_are_loaded(follow, monkeypatch):
         monkeypatch.setattr(Reader, "_in_schema", _at(Reader._in_schema, address, server.url))
         reader = follow("read-files-from-a-web-server", values={f"url={address}exports/": f"url={server.url}exports/"})
 
-        assert reader.query("SELECT id, customer FROM public.orders ORDER BY id") == [(1, "Ann"), (2, "Bob")]
+        assert reader.query("SELECT id, customer FROM public.daily_orders ORDER BY id") == [(1, "Ann"), (2, "Bob")]
     finally:
         server.end()
 
@@ -210,7 +210,7 @@ def test_the_records_of_a_web_service_are_loaded(follow, monkeypatch):
         monkeypatch.setattr(Reader, "_in_schema", _at(Reader._in_schema, address, service.url))
         reader = follow("read-records-of-a-web-service", values={f"url={address}": f"url={service.url}"})
 
-    assert reader.query("SELECT id, customer, total FROM public.orders ORDER BY id") == [
+    assert reader.query("SELECT id, customer, total FROM public.api_orders ORDER BY id") == [
         (1, "Ann", 25),
         (2, "Bob", Decimal("7.50")),
         (3, "Eve", 5),
@@ -223,7 +223,7 @@ def test_a_stream_of_a_tap_is_loaded(follow, settings, tmp_path):
     settings.TAPS = tmp_path / "taps"
     reader = follow("read-with-a-singer-tap")
 
-    assert reader.query("SELECT * FROM public.orders ORDER BY id") == [
+    assert reader.query("SELECT * FROM public.shop_orders ORDER BY id") == [
         (1, "Ann", Decimal("25.50")),
         (2, "Bob", Decimal("7.25")),
     ]
@@ -243,7 +243,7 @@ def _at(in_schema: Callable[[Reader, str], str], address: str, other: str) -> Ca
 def test_orders_get_the_names_of_their_customers(follow):
     reader = follow("join-with-a-table")
 
-    assert reader.query("SELECT id, customer_name FROM public.orders ORDER BY id") == [
+    assert reader.query("SELECT id, customer_name FROM public.named_orders ORDER BY id") == [
         (1, "Ann"),
         (2, "Bob"),
         (3, None),
@@ -264,13 +264,13 @@ def test_each_order_comes_into_the_table_of_its_region(follow):
 def test_orders_of_two_sources_come_into_one_table(follow):
     reader = follow("load-several-sources")
 
-    assert reader.query("SELECT id, shop FROM public.orders ORDER BY id") == [(1, "Bern"), (2, "Basel"), (3, "web")]
+    assert reader.query("SELECT id, shop FROM public.all_orders ORDER BY id") == [(1, "Bern"), (2, "Basel"), (3, "web")]
 
 
 def test_orders_are_shaped_by_a_query(follow):
     reader = follow("select-with-sql")
 
-    assert reader.query("SELECT id, status FROM public.orders ORDER BY id") == [(1, "PAID"), (3, "PAID")]
+    assert reader.query("SELECT id, status FROM public.paid_orders ORDER BY id") == [(1, "PAID"), (3, "PAID")]
 
 
 def test_the_commands_for_production_work(follow):
@@ -279,6 +279,17 @@ def test_the_commands_for_production_work(follow):
 
 def test_every_task_page_is_run():
     assert set(list_tasks()) == {*ORDERS, *ALONE, *PROJECTS}
+
+
+def test_pages_that_do_not_continue_another_one_have_names_of_their_own():
+    """Readers who follow two pages in one workspace must not save over the first pipeline, or load into its table."""
+    taken: dict[str, str] = {}
+    for page in (*ALONE, *PROJECTS, ORDERS[0]):
+        documents = [json.loads(b.text) for b in read_blocks(page) if b.language == "json" and '"pipeline"' in b.text]
+        for document in documents:
+            targets = [node for node in document["nodes"] if node["kind"] == "target"]
+            for name in (document["id"], *(f"{node['schema']}.{node['table']}" for node in targets)):
+                assert taken.setdefault(name, page) == page, name
 
 
 def test_each_country_gets_one_row_of_totals(follow) -> None:
