@@ -104,9 +104,19 @@ def make_first_link(workspace: Workspace) -> str | None:
     password."""
     if has_anybody_signed_in():
         return None
-    admins = Membership.objects.filter(workspace=workspace, role="admin", user__is_active=True)
-    admin = admins.select_related("user").order_by("pk").first() or add_member(workspace, FIRST_ADMIN, "admin")
+    admin = _first_admin(workspace) or add_member(workspace, FIRST_ADMIN, "admin")
     return make_login_link(admin.user.email)[0]
+
+
+def first_admin_address(workspace: Workspace) -> str | None:
+    """Return the address of the workspace's first admin, if there is one."""
+    admin = _first_admin(workspace)
+    return admin.user.email if admin else None
+
+
+def _first_admin(workspace: Workspace) -> Membership | None:
+    admins = Membership.objects.filter(workspace=workspace, role="admin", user__is_active=True)
+    return admins.select_related("user").order_by("pk").first()
 
 
 @transaction.atomic

@@ -6,6 +6,7 @@ import os
 import sys
 import time
 from argparse import Namespace
+from collections.abc import Callable
 from socket import socket
 from typing import Any
 from urllib.parse import urlsplit
@@ -50,11 +51,11 @@ def up(args: Namespace) -> Outcome:
     try:
         host, wanted = parse_bind(os.environ.get("FLOW_BIND"))
         with control_plane(with_broker=True, migrate=True):
-            login_path = _first_login_path()
+            sign_in = _sign_in_line()
             _disconnect()
             with _reserve(host, wanted) as listener, serving(home, os.environ["FLOW_BIND"]):
                 supervisor = Supervisor(_programs(listener.fileno()), home.logs)
-                clean = supervisor.run(lambda: _announce(supervisor, listener, began, login_path))
+                clean = supervisor.run(lambda: _announce(supervisor, listener, began, sign_in))
     except KeyboardInterrupt:
         clean = True
     return text_outcome(
@@ -88,23 +89,29 @@ def _programs(listener: int) -> list[Program]:
     ]
 
 
-def _first_login_path() -> str | None:
-    """Return the path at which the first admin signs in once, or None if anybody has signed in before."""
-    from flowapp.accounts.services import make_first_link
+def _sign_in_line() -> Callable[[str], str]:
+    """Return what makes, of the address of the web, the line that says how to sign in.
 
-    link = make_first_link(current_workspace())
-    return urlsplit(link).path if link else None
+    Until anybody has signed in, it has a link for the first admin. Later ones name the command that prints a link: the
+    output of `flow up` may be a log that others can read.
+    """
+    from flowapp.accounts.services import first_admin_address, make_first_link
+
+    workspace = current_workspace()
+    if link := make_first_link(workspace):
+        path = urlsplit(link).path
+        return lambda address: f"Sign in, once, with {address}{path}"
+    admin = first_admin_address(workspace) or "ADDRESS"
+    return lambda address: f"Sign in there. For a new link: flow user link {admin}"
 
 
-def _announce(supervisor: Supervisor, listener: socket, began: float, login_path: str | None) -> bool:
+def _announce(supervisor: Supervisor, listener: socket, began: float, sign_in: Callable[[str], str]) -> bool:
     host, port = listener.getsockname()[:2]
     if not web_answers(host, port, timeout=0.5):
         return False
     address = os.environ.get("FLOW_PUBLIC_URL") or f"http://{format_bind(host, port)}"
     supervisor.say(f"\n  Flow is up at {address}  ({time.monotonic() - began:.1f} s; Ctrl-C stops it)")
-    if login_path:
-        supervisor.say(f"  Sign in, once, with {address}{login_path}")
-    supervisor.say("")
+    supervisor.say(f"  {sign_in(address)}\n")
     return True
 
 

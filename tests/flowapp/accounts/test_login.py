@@ -9,6 +9,7 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
+from flowapp.accounts.cli.up import _sign_in_line
 from flowapp.accounts.models import LoginLink, User
 from flowapp.accounts.services import make_first_link, make_login_link, set_password
 
@@ -154,6 +155,16 @@ def test_the_first_link_makes_an_admin_and_ends_with_the_first_sign_in(client, w
 
     assert client.get("/w/alices-team/settings/").context["role"] == "admin"
     assert make_first_link(workspace) is None
+
+
+def test_flow_up_prints_a_link_once_and_then_the_command_that_makes_one(client, workspace, person, settings):
+    settings.FLOW_WORKSPACE = workspace.slug
+    admin = person("admin")
+    assert "http://flow:8000/login/" in _sign_in_line()("http://flow:8000")
+    client.post(urlsplit(make_login_link(admin.email)[0]).path)
+
+    line = _sign_in_line()("http://flow:8000")
+    assert line == f"Sign in there. For a new link: flow user link {admin.email}"
 
 
 def test_the_first_link_is_for_the_admin_there_is(workspace, person):
