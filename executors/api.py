@@ -28,7 +28,7 @@ from executors.detection import detect as detect_file
 from executors.detection import fit as fit_file
 from executors.discarding import ClaimedFile, archive_discarded
 from executors.formats.signatures import HEAD_BYTES, unreadable_kind
-from executors.formats.zip_archives import is_archive, open_member
+from executors.formats.zip_archives import Members, is_archive, members_in, open_member
 from executors.holding import Held, Reason, StagedLoad
 from executors.hooks.base import Interruption
 from executors.hooks.webhook import post_webhook
@@ -87,6 +87,7 @@ __all__ = [
     "Key",
     "LoadCommit",
     "LoadKind",
+    "Members",
     "ModuleFacts",
     "NodePreview",
     "NodePreviewJob",
@@ -119,6 +120,7 @@ __all__ = [
     "list_steps",
     "list_store",
     "may_commit",
+    "members_in",
     "open_member",
     "peek_columns",
     "peek_files",

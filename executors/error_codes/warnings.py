@@ -24,7 +24,8 @@ WARNING_CODES = warnings_of(
     WarningCode(
         "file.members_not_read",
         "Files in a ZIP archive were not read.",
-        "If they hold rows, set members in the source to a pattern that their names match.",
+        "If they hold rows, set members in the source to a pattern that their names match. If not, set it to a "
+        "pattern of the others: then only the log names the files that are not read.",
     ),
     WarningCode(
         "file.repeated",

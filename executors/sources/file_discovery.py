@@ -14,7 +14,7 @@ from executors.ports import Ports
 from executors.report import RunWarning
 from executors.runs.names import LIST, SCAN
 from executors.sources.base import FileSource, Listing
-from executors.sources.file_findings import members_not_read
+from executors.sources.file_findings import report_others
 from executors.sources.opened_files import OpenedFiles, key_of
 from ir.connectors import config_of
 from ir.connectors.files import FilesConfig
@@ -84,8 +84,7 @@ class FileDiscovery:
             self._ports.cancellation.check()
             members = opened.handler.unpack(claimed, now)
             files += members.files
-            if members.others:
-                opened.warnings.append(members_not_read(opened.source, claimed, members.others))
+            report_others(opened.source, claimed, members.others, opened.warnings, self._ports.events)
         return [replace(file, seq=seq) for seq, file in enumerate(files)]
 
     def _replaces_all(self, source: Source) -> bool:

@@ -6,19 +6,29 @@ from collections.abc import Sequence
 
 from executors.errors import Terminal
 from executors.model import FileScan, SourceFile
+from executors.ports import Events
 from executors.reading import warn_of_blank
 from executors.report import RunWarning
+from ir.connectors import config_of
+from ir.connectors.files import FilesConfig
 from ir.nodes import Source, Target
 from ir.words import counted
 
 
-def members_not_read(source: Source, archive: SourceFile, names: Sequence[str]) -> RunWarning:
+def report_others(
+    source: Source, archive: SourceFile, names: Sequence[str], warnings: list[RunWarning], events: Events
+) -> None:
+    """Report the files in an archive that are not read. With a pattern for them, somebody has decided this, so that
+    only the log names them; otherwise they may hold rows that nobody misses."""
+    if not names:
+        return
     shown = ", ".join(names[:3]) + (", …" if len(names) > 3 else "")
-    return RunWarning(
-        "file.members_not_read",
-        source.id,
-        f"{counted(len(names), 'file')} in {archive.name} not read, because of names that do not match: {shown}.",
-    )
+    text = f"{counted(len(names), 'file')} in {archive.name} not read, because of names that do not match"
+    if config_of(source, FilesConfig).members is not None:
+        events.log("info", f"{text} the pattern: {shown}.", source.id)
+        return
+    text = f"{text}: {shown}. Set members to a pattern to say which files are read."
+    warnings.append(RunWarning("file.members_not_read", source.id, text))
 
 
 def target_renamed(target: Target, nodes: Sequence[str]) -> RunWarning:

@@ -17,7 +17,7 @@ from executors.runs.names import LIST, SCAN
 from executors.sources import load_file_source, load_snapshot_source
 from executors.sources.base import FileSource, Listing, SnapshotSource, SourceContext
 from executors.sources.file_discovery import Scanner
-from executors.sources.file_findings import members_not_read
+from executors.sources.file_findings import report_others
 from ir.connectors import CONNECTORS, config_of
 from ir.connectors.files import FilesConfig
 from ir.nodes import Source
@@ -90,8 +90,7 @@ class ReferenceReader:
         for file in listing.files:
             members = handler.unpack(file, time.time())
             found += members.files
-            if members.others:
-                self.warnings.append(members_not_read(source, file, members.others))
+            report_others(source, file, members.others, self.warnings, self._ports.events)
         return [replace(file, seq=seq) for seq, file in enumerate(found)]
 
     def _settled(self, source: Source, handler: FileSource) -> Listing:

@@ -49,8 +49,8 @@ def make_document(slug: str, name: str, source: Node, columns: Sequence[Column],
 
 
 def file_source(folder: str, pattern: str, fmt: Node, columns: Sequence[Column], load: Load, members: str = "") -> Node:
-    """Return a node that reads files; `members` is the pattern of those in archives, if they have no usual name. A
-    pipeline that fails on invalid values also fails on unreadable rows."""
+    """Return a node that reads files; `members` is the pattern of those in archives, "" for usual names. A pipeline
+    that fails on invalid values also fails on unreadable rows."""
     on_bad_row = {} if load.rejects or "on_bad_row" not in FORMATS[fmt["type"]].model_fields else {"onBadRow": "abort"}
     config = {"path": folder, "pattern": {"type": "glob", "value": pattern}, "format": {**fmt, **on_bad_row}}
     if members:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from executors.api import Cell, Detection, Fit, Key, Problem
+from executors.api import Cell, Detection, Fit, Key, Members, Problem
 from flowapp.accounts.models import Workspace
 from flowapp.pipelines.checking import check_text
 from flowapp.starting.answers import Answers, Choice, Setting, make_setting
@@ -25,11 +25,11 @@ from flowapp.starting.load_form import LoadForm, make_load_form
 from flowapp.starting.names import table_name, title
 from flowapp.starting.place import Place, choose_place, existing_key
 from flowapp.uploads.folder import list_folder
-from flowapp.uploads.heads import read_head
+from flowapp.uploads.heads import Head, list_archive, read_head
 from flowapp.web.document_form import field_labels
 from ir.diagnostics import Diagnostic
 from ir.errors import FlowError
-from ir.patterns import literal_glob
+from ir.patterns import glob_matcher, literal_glob
 
 ALL_FILES, ONE_FILE = "all", "one"
 NO_FIT = Fit((), ())
@@ -54,15 +54,25 @@ class Proposal:
         return document_text(self.document)
 
 
+@dataclass(frozen=True, slots=True)
+class Archive:
+    """The files in a ZIP archive that a run reads, and the others. `pattern` is that of their names, "" for the usual
+    endings of the format."""
+
+    read: tuple[str, ...]
+    others: tuple[str, ...]
+    pattern: str
+
+
 @dataclass(slots=True)
 class FileStart:
     """The settings of the file and a proposal. If the file cannot be read with these settings, `error` says why.
-    `member` is the name of the file that was read in an archive."""
+    `archive` says which files in an archive are read."""
 
     path: str
     settings: list[Setting]
     files: Setting
-    member: str = ""
+    archive: Archive | None = None
     proposal: Proposal | None = None
     error: FlowError | None = None
 
@@ -87,8 +97,7 @@ def start_from_file(workspace: Workspace, path: str, answers: Answers) -> FileSt
         fit = head.fit(detection.format, readable_columns(columns)) if columns else NO_FIT
     except FlowError as error:
         return FileStart(path, list(list_settings(answers, None)), files, error=error)
-    member = head.path.rpartition("/")[2] if head.archive else ""
-    start = FileStart(path, list(list_settings(answers, detection.format)), files, member)
+    start = FileStart(path, list(list_settings(answers, detection.format)), files, _archive(workspace, head, detection))
     start.proposal = _propose(start, workspace, answers, detection, columns, fit)
     _show_diagnostics(start, workspace, columns)
     start.proposal.page = page_of_columns(answers, start.proposal.columns)
@@ -127,8 +136,27 @@ def _propose(
 def _source(start: FileStart, detection: Detection, columns: Sequence[Column], load: Load) -> Node:
     folder, _, file = start.path.rpartition("/")
     pattern = literal_glob(file) if start.files.value == ONE_FILE else _pattern(file)
-    members = _pattern(start.member) if start.member and not detection.format.is_usual(start.member) else ""
+    members = start.archive.pattern if start.archive else ""
     return file_source(folder, pattern, detection.format.to_document(), columns, load, members)
+
+
+def _archive(workspace: Workspace, head: Head, detection: Detection) -> Archive | None:
+    """Return what is read of an archive. If not all of its files have usual names, the pipeline gets a pattern, so that
+    runs do not warn of files that are shown here as not read."""
+    if not head.archive:
+        return None
+    first = head.path.rpartition("/")[2]
+    if detection.format.is_usual(first):
+        found = list_archive(workspace, head.archive, detection.format.is_usual)
+        if not found.others:
+            return _archive_of(head, found, "")
+    pattern = _pattern(first)
+    return _archive_of(head, list_archive(workspace, head.archive, glob_matcher(pattern)), pattern)
+
+
+def _archive_of(head: Head, found: Members, pattern: str) -> Archive:
+    names = tuple(file.name.removeprefix(f"{head.archive}/") for file in found.files)
+    return Archive(names, found.others, pattern)
 
 
 def _proposed_keys(place: Place, names: Mapping[str, str], found: Sequence[Key]) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -17,9 +17,11 @@ from executors.api import (
     Detection,
     Fit,
     GivenSettings,
+    Members,
     detect_file,
     fit_file,
     is_archive,
+    members_in,
     open_member,
     peek_head,
     peek_member,
@@ -76,6 +78,13 @@ def newest_head(workspace: Workspace, source: Source) -> Head | None:
 def _head(file: SourceFile, data: bytes) -> Head:
     is_whole = len(data) <= LOOKED_AT_BYTES
     return Head(file.name, data[:LOOKED_AT_BYTES], is_whole, file.stored.name if file.member else "")
+
+
+def list_archive(workspace: Workspace, path: str, matches: Callable[[str], bool]) -> Members:
+    """List the files in a ZIP archive of the workspace, those whose names match first. Raises FlowError."""
+    stream, archive = find_inside(workspace, path)
+    with stream:
+        return members_in(archive, stream, matches)
 
 
 def path_inside(workspace: Workspace, path: str) -> Path:

@@ -118,6 +118,14 @@ def test_files_that_are_not_read_cause_a_warning(world: World, document: dict[st
     report = world.run(document)
     (warning,) = [one for one in report.warnings if one.code == "file.members_not_read"]
     assert "readme.md" in warning.message
+    assert "Set members to a pattern" in warning.message
+
+
+def test_files_outside_a_pattern_of_members_are_only_logged(world: World) -> None:
+    world.write("a.zip", packed({"1.csv": ANN, "README.txt": b"x"}))
+    report = world.run(world.document(source={**ZIPS, "members": {"type": "glob", "value": "*.csv"}}))
+    assert report.warnings == []
+    assert any("README.txt" in line for line in world.memory.lines)
 
 
 @pytest.mark.every_connector

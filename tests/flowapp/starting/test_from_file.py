@@ -334,3 +334,16 @@ def test_an_archive_is_read_with_the_settings_of_the_files_in_it(client, root, c
     assert config["pattern"] == {"type": "glob", "value": "*.zip"}
     assert (config["format"]["delimiter"], config["format"]["encoding"]) == (";", "cp1252")
     assert config.get("members") == members
+
+
+def test_the_page_says_which_files_in_an_archive_are_read(client, root, connected):
+    """The pipeline names them by a pattern, so that its runs do not warn of the others."""
+    (root / "orders").mkdir()
+    rows = ORDERS.encode("cp1252")
+    (root / "orders/2026.zip").write_bytes(packed({"may.csv": rows, "old/june.csv": rows, "README.txt": b"x"}))
+    address = f"{NEW}file/?path=orders/2026.zip"
+    page = client.get(address)
+    assert "names match *.csv" in words(page)
+    assert "Read: may.csv, old/june.csv. Not read: README.txt." in words(page)
+    change(client, address, page, action="create")
+    assert saved()["nodes"][0]["config"]["members"] == {"type": "glob", "value": "*.csv"}
