@@ -158,9 +158,25 @@ _MODES = (
     _error(
         "watermark.lag_mismatch", "Use a duration for dates and times, and a number for numbers. Remove it for texts."
     ),
-    _error("cdc.source_required", "Set cdcSource to the name of the stream."),
-    _error("cdc.streaming_disabled", "Choose another load mode. See docs/reference/cdc-mirror.md."),
-    _error("cdc.connector_missing", "Choose another load mode. See docs/reference/cdc-mirror.md."),
+    _error("cdc.source_required", "Set cdcSource to the id of a source with the connector postgres_cdc."),
+    _error(
+        "cdc.streaming_disabled",
+        "Set FLOW_STREAMING_ENABLED=true, or choose another load mode. See docs/reference/cdc-mirror.md.",
+    ),
+    _error(
+        "cdc.connector_missing",
+        "Set cdcSource to the id of a source with the connector postgres_cdc, or choose another load mode. See "
+        "docs/reference/cdc-mirror.md.",
+    ),
+    _error("cdc.mode_required", "Use the load mode cdc_mirror, or read the table with the connector postgres."),
+    _error("cdc.other_source", "Connect the target to the source in cdcSource, and to no other one."),
+    _error("cdc.one_target", "Use a source of its own for each target."),
+    _error(
+        "cdc.rows_not_one_to_one",
+        "Use operations that only change columns of a row: cast, custom, derive, drop, fillNull, flatten, jsonPath, "
+        "regexExtract, rename, select, trim.",
+    ),
+    _error("cdc.slot_name", "Use 1 to 63 lower-case letters, digits and underscores."),
     _error("target.not_loadable", "Load a table that can be written."),
     _error("target.loaded_twice", "Load the table from one target, or use append or upsert in all of them."),
     _warning(

@@ -11,6 +11,7 @@ from ir.aggregates import check_aggregates, check_types
 from ir.allowances import Allowances
 from ir.branches import check_branches
 from ir.budget import spend
+from ir.changes import check_changes
 from ir.checks.base import Check
 from ir.column_changes import check_column_changes
 from ir.columns import Columns
@@ -289,6 +290,10 @@ def _check_repeated_rows(subject: _Subject) -> Findings:
     yield from check_repeated_rows(subject.graph)
 
 
+def _check_changes(subject: _Subject) -> Findings:
+    yield from check_changes(subject.graph)
+
+
 def _check_windows(subject: _Subject) -> Findings:
     yield from check_windows(subject.graph)
 
@@ -322,6 +327,7 @@ RULES: tuple[Callable[[_Subject], Findings], ...] = (
     _check_order,
     _check_empty,
     _check_repeated_rows,
+    _check_changes,
     _check_windows,
     _check_aggregates,
     _check_explodes,

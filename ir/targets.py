@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from ir.changes import follows_changes
 from ir.destinations import LOADABLE_KINDS, Destinations
 from ir.diagnostics import Diagnostic, diagnose, listed, shown
 from ir.graph import Graph, known_columns
@@ -50,6 +51,7 @@ def _views(graph: Graph, destinations: Destinations, streaming: bool) -> Iterato
                 count[Source],
                 count[Target],
                 streaming,
+                follows_changes(graph.by_id.get(node.spec.cdc_source or "")),
             )
 
 

@@ -7,6 +7,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from django.conf import settings
+
 from flowapp.pipelines.checking import nodes_of
 from flowapp.pipelines.drafts import DraftView
 from flowapp.pipelines.edits import find_node
@@ -40,7 +42,7 @@ HOOK_FIELDS = frozenset({"preHook", "postHook"})
 COLUMN_FIELDS = frozenset(
     {"field", "column", "columns", "keys", "orderBy", "partitionBy", "watermarkColumn", "upsertKey"}
 )
-NO_STREAMS = "no source reads change streams"
+NO_STREAMS = "FLOW_STREAMING_ENABLED is off"
 MODE_ALIASES = {str(Target.model_fields[name].alias) for name in MODE_FIELDS}
 
 
@@ -315,7 +317,11 @@ def _type_name(node: dict[str, Any]) -> str:
 
 def _cards(node: dict[str, Any]) -> list[ModeCard]:
     return [
-        ModeCard(mode, mode.name == node.get("loadMode"), NO_STREAMS if mode.follows_stream else "")
+        ModeCard(
+            mode,
+            mode.name == node.get("loadMode"),
+            NO_STREAMS if mode.follows_stream and not settings.FLOW_STREAMING_ENABLED else "",
+        )
         for mode in LOAD_MODE_KINDS
     ]
 

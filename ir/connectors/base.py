@@ -44,7 +44,8 @@ class Connector:
     the rows of a database snapshot. `keeps_order` means that its rows have an order, so that the last one is defined;
     `keeps_empty` that empty texts in it are intended. `connection_kind` is the kind of stored connection that it takes,
     if any; it also works without one if `connection_for` says what one is for. `lists_streams` says whether it can list
-    the streams that it may read. `starts_with` are the settings of a new node. `table_settings` returns the settings of
+    the streams that it may read. `follows_changes` means that it provides the changes of a table for a target with the
+    load mode `cdc_mirror`. `starts_with` are the settings of a new node. `table_settings` returns the settings of
     a source for one table, from the common settings of a manifest's tables and the table's name; it raises ValueError
     for an invalid name. It is None if the connector reads no tables by name. `caution` is what users must know before
     they trust the connector. `backfill` says how the history of its sources can be divided, None if it cannot.
@@ -58,6 +59,7 @@ class Connector:
     connection_kind: str | None = None
     connection_for: str = ""
     lists_streams: bool = False
+    follows_changes: bool = False
     keeps_order: bool = True
     keeps_empty: bool = False
     starts_with: Mapping[str, Any] = field(default_factory=dict)

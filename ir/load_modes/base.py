@@ -23,7 +23,8 @@ class TargetView:
 
     `projected` are the columns of the incoming rows. `destination` is the table in the database, None if it does not
     exist; `looked` says whether the database was queried. `sources` and `targets` count the pipeline's nodes.
-    `streaming` says whether the installation allows streams.
+    `streaming` says whether the installation allows streams, `follows_changes` whether `cdcSource` names a source that
+    reads changes.
     """
 
     target: Target
@@ -34,6 +35,7 @@ class TargetView:
     sources: int
     targets: int
     streaming: bool = False
+    follows_changes: bool = False
 
     def table_columns(self) -> tuple[str, ...] | None:
         """The current or future columns of the table, None if unknown."""

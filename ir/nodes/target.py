@@ -152,8 +152,8 @@ class Target(InnerNode):
     )
     cdc_source: Id | None = Field(
         None,
-        title="Change stream",
-        description="The name of the Debezium stream to follow.",
+        title="Source of changes",
+        description="The id of the source whose changes are applied. Its connector is postgres_cdc.",
         json_schema_extra=LOAD,
     )
     fail_on_empty_source: bool = Field(

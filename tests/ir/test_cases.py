@@ -69,8 +69,9 @@ def test_toml_and_json_forms_give_the_same_spec_and_hash(path):
 
 @pytest.mark.parametrize("case", list_cases("valid"), ids=lambda case: case.name)
 def test_text_and_parsed_json_give_the_same_pipeline(case):
-    parsed = parsePipelineIR(case.text)
-    assert parsePipelineIR(json.loads(case.text)).pipeline == parsed.pipeline
+    parsed = parsePipelineIR(case.text, streaming=case.streaming)
+    same = parsePipelineIR(json.loads(case.text), streaming=case.streaming)
+    assert same.pipeline == parsed.pipeline
     assert parsed.document == json.loads(case.text) == parsed.pipeline.to_document()
     assert serialize(parsed.document).encode() == case.text
 

@@ -184,7 +184,7 @@ def test_cdc_mirror_is_stopped_at_the_gate_that_is_shut_and_leads_to_its_page(st
 
 def test_modes_say_what_they_are_like():
     assert [mode.name for mode in LOAD_MODES.values() if mode.replaces_all_rows] == ["truncate", "blue_green"]
-    assert [mode.name for mode in LOAD_MODES.values() if mode.needs_key] == ["upsert"]
+    assert [mode.name for mode in LOAD_MODES.values() if mode.needs_key] == ["upsert", "cdc_mirror"]
     assert [mode.name for mode in LOAD_MODES.values() if mode.keeps_watermark] == ["incremental_watermark"]
     assert [mode.name for mode in LOAD_MODES.values() if mode.follows_stream] == ["cdc_mirror"]
     with pytest.raises(KeyError, match="known are append"):

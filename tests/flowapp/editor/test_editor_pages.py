@@ -452,7 +452,7 @@ def test_all_load_modes_are_cards_and_the_chosen_one_says_what_it_runs_and_needs
 
 def test_a_load_mode_that_cannot_be_used_here_says_why(web, url):
     card = words(web.get(url(node="load")))
-    assert "Not available: no source reads change streams." in card
+    assert "Not available: FLOW_STREAMING_ENABLED is off." in card
 
 
 def test_advanced_settings_are_closed_and_say_how_many_are_set(web, url, act):
