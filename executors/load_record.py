@@ -71,12 +71,14 @@ class LoadCounts:
     """Numbers of rows of a load. `staged = replaced + below the watermark + suppressed + loaded`, where `loaded =
     inserted + updated + unchanged`, and below the watermark are `below_bound + read_again`. Of the `suppressed` rows,
     `older` were not loaded because the table has newer ones; a trigger prevented the others. `ahead` of the inserted
-    rows are dated after the database's clock, infinite or NaN. `SkippedRows` explains `differing` and `doubtful`."""
+    rows are dated after the database's clock, infinite or NaN. `SkippedRows` explains `differing` and `doubtful`.
+    `deleted` rows of the table were deleted, because their source has deleted them; they are among those staged."""
 
     staged: int = 0
     inserted: int = 0
     updated: int = 0
     unchanged: int = 0
+    deleted: int = 0
     replaced: int = 0
     suppressed: int = 0
     older: int = 0
@@ -94,7 +96,7 @@ class LoadCounts:
 
     def node_fields(self) -> dict[str, int]:
         """Return the counts under the names of `NodeReport`."""
-        names = ("staged", "inserted", "updated", "unchanged", "replaced", "suppressed", "loaded")
+        names = ("staged", "inserted", "updated", "unchanged", "deleted", "replaced", "suppressed", "loaded")
         behind = self.below_bound + self.read_again
         return {
             "rows_out": self.loaded,

@@ -9,6 +9,7 @@ from typing import Any, Literal, Protocol
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from executors.changes import ChangesRead
 from executors.formats import FORMATS
 from executors.formats.batches import HIDDEN, Batches
 from executors.formats.closing import closed_after
@@ -93,7 +94,9 @@ class Reading:
     lists settings of the source that do not fit some of the origins. A blank source (`is_blank`) has neither rows nor
     column names. `release` must be called after reading; it frees resources of the source that no other reader uses.
     `references` are the readings for the joins of the path, by the ids of their sources. `size` is the size of the
-    source in bytes, None if unknown. `is_empty` returns whether there is no row; it may query the source.
+    source in bytes, None if unknown. `is_empty` returns whether there is no row; it may query the source. `changes` are
+    those of a followed table, of which the rows are one part. `is_nothing` means that nothing is to be committed, not
+    even a state.
     """
 
     fields: tuple[SourceField, ...]
@@ -110,6 +113,8 @@ class Reading:
     references: Mapping[str, Reading] = field(default_factory=dict)
     size: int | None = None
     is_empty: Callable[[], bool] = lambda: False
+    changes: ChangesRead | None = None
+    is_nothing: bool = False
 
     def release_all(self) -> None:
         """Release the source and the references."""

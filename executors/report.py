@@ -64,6 +64,7 @@ class NodeReport:
     rows_inserted: int | None = None
     rows_updated: int | None = None
     rows_unchanged: int | None = None
+    rows_deleted: int | None = None
     rows_warned: int | None = None
     duration_ms: int = 0
     joins: tuple[JoinCount, ...] = ()

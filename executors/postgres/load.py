@@ -181,12 +181,14 @@ def _reconciled(conn: Conn, plan: LoadPlan, done: ModeCounts) -> LoadCounts:
             node=plan.run.node,
             hint="The target was not loaded. Check the rules of the table and the triggers of its partitions.",
         )
+    beside = plan.followed
     return LoadCounts(
-        plan.staged + plan.skipped.rows,
+        plan.staged + plan.skipped.rows + (beside.beside_rows if beside else 0),
         done.inserted,
         done.updated,
-        done.unchanged,
-        done.replaced,
+        done.unchanged + done.absent,
+        done.deleted,
+        done.replaced + (beside.replaced if beside else 0),
         suppressed=missing + done.older,
         older=done.older,
         below_bound=plan.skipped.below_bound,

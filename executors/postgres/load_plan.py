@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from psycopg import sql
 
+from executors.changes import ChangesRead
 from executors.load_record import (
     NONE_SKIPPED,
     InputCounts,
@@ -58,7 +59,8 @@ class LoadPlan:
     statement that changes the table; `backs_up` means that a backup is taken first. For a replay, `after_load` replaces
     the storage of rejects. `may_replace` lists the only staged rows that may update rows of the table; None means all.
     Refused rows are stored in the form `row_form`. `united` are the source nodes of the target if it has several.
-    `dest` is the table after the `changes` of its columns, which the load makes in its transaction.
+    `dest` is the table after the `changes` of its columns, which the load makes in its transaction. `followed` are the
+    changes of a followed table, of which the staged rows are a part.
     """
 
     run: RunRef
@@ -89,6 +91,7 @@ class LoadPlan:
     row_form: str = INPUT
     united: Sequence[str] = ()
     changes: Sequence[SchemaChange] = ()
+    followed: ChangesRead | None = None
 
     @property
     def target(self) -> TableName:
@@ -124,7 +127,7 @@ def _is_made_for(name: str, column: DestinationColumn) -> bool:
 class ModeCounts:
     """The results of a load mode, as counted by the database, and the watermark of an incremental load. `older` rows
     were not loaded because the table has newer ones; `ahead` rows were loaded, but the watermark does not follow
-    them."""
+    them. `deleted` rows of the table were deleted; `absent` deletions found no row."""
 
     inserted: int = 0
     updated: int = 0
@@ -133,6 +136,8 @@ class ModeCounts:
     older: int = 0
     watermark: WatermarkValue | None = None
     ahead: int = 0
+    deleted: int = 0
+    absent: int = 0
 
 
 @dataclass(frozen=True, slots=True)

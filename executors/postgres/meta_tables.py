@@ -42,6 +42,7 @@ TABLES = {
             "rows_inserted": "bigint NOT NULL",
             "rows_updated": "bigint NOT NULL",
             "rows_unchanged": "bigint NOT NULL",
+            "rows_deleted": "bigint NOT NULL",
             "rows_replaced": "bigint NOT NULL",
             "rows_suppressed": "bigint NOT NULL",
             "rows_older": "bigint NOT NULL",

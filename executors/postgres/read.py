@@ -10,6 +10,7 @@ import csv
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -135,7 +136,9 @@ class SnapshotReader:
             may_be_no_text = charset_of(conn).encoding == "SQL_ASCII"
             for lines in _blocks(conn, part.statement):
                 bad = take_bad_lines(lines, [field.name for field in fields]) if may_be_no_text else BadRecords()
-                yield _batch(lines, part.first_record + rows, schema, bad)
+                first = part.first_record + rows
+                numbers = np.arange(first, first + len(lines), dtype=np.int64)
+                yield batch_of_lines(lines, numbers, schema, bad)
                 rows += len(lines)
         yield trailer(schema, rows)
 
@@ -165,7 +168,8 @@ def _blocks(conn: Conn, statement: str) -> Iterator[list[bytes]]:
             raise _rows_lost(cursor.rowcount, sent)
 
 
-def _batch(lines: Sequence[bytes], first: int, schema: pa.Schema, bad: BadRecords) -> pa.RecordBatch:
+def batch_of_lines(lines: Sequence[bytes], numbers: Any, schema: pa.Schema, bad: BadRecords) -> pa.RecordBatch:
+    """Return rows that COPY or a window of changes has written as CSV; `numbers` is an array of their numbers."""
     columns = {field.name: field.type for field in list(schema)[len(HIDDEN) :]}
     text, rows = b"".join(lines), len(lines)
     table = pa_csv.read_csv(
@@ -186,7 +190,7 @@ def _batch(lines: Sequence[bytes], first: int, schema: pa.Schema, bad: BadRecord
         raise _rows_lost(rows, table.num_rows)
     hidden = [
         pa.array(np.zeros(rows, dtype=np.int32)),
-        pa.array(np.arange(first, first + rows, dtype=np.int64)),
+        pa.array(numbers),
         sparse(rows, bad.reasons),
         sparse(rows, bad.raw),
     ]

@@ -56,6 +56,11 @@ class StagingTables:
         return sql.Identifier(STAGING, self.good)
 
     @property
+    def beside(self) -> sql.Identifier:
+        """The table of the changes that are not rows; see `executors.postgres.staged_changes`."""
+        return sql.Identifier(STAGING, self.good.removesuffix("_good") + "_beside")
+
+    @property
     def stand_in(self) -> str:
         """The name of the temporary table for a target that does not exist, when nothing may be loaded."""
         return self.good.removesuffix("_good") + "_target"
@@ -145,7 +150,7 @@ def list_task_tables(conn: Conn, tables: StagingTables) -> list[sql.Identifier]:
 def drop_staging(conn: Conn, tables: StagingTables) -> None:
     """Drop the pair if it exists."""
     with ddl(conn):
-        for name in (tables.good_identifier, tables.rejects_identifier):
+        for name in (tables.good_identifier, tables.rejects_identifier, tables.beside):
             _drop(conn, name)
 
 

@@ -261,6 +261,7 @@ class NodeRun(models.Model):
     rows_inserted = models.BigIntegerField(null=True)
     rows_updated = models.BigIntegerField(null=True)
     rows_unchanged = models.BigIntegerField(null=True)
+    rows_deleted = models.BigIntegerField(null=True)
     rows_warned = models.BigIntegerField(null=True)
     duration_ms = models.BigIntegerField(default=0)
     # One entry per join of the node: counts, and the reference it read.

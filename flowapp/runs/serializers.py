@@ -104,6 +104,9 @@ class NodeSerializer(WireSerializer[Any]):
     rows_inserted = serializers.IntegerField(required=False)
     rows_updated = serializers.IntegerField(required=False)
     rows_unchanged = serializers.IntegerField(required=False)
+    rows_deleted = serializers.IntegerField(
+        required=False, help_text="Rows of the table that were deleted, because their source has deleted them."
+    )
     rows_warned = serializers.IntegerField(required=False)
     duration_ms = serializers.IntegerField()
     joins = JoinSerializer(many=True, required=False)

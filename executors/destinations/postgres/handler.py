@@ -55,6 +55,7 @@ from executors.postgres.plan import FILLED
 from executors.postgres.read import ReadSession
 from executors.postgres.refused import refuse_rows
 from executors.postgres.samples import keep_source_sample
+from executors.postgres.staged_changes import stage_beside
 from executors.postgres.trial import refuse_tried
 from executors.reading import Reading
 from executors.report import CheckReport
@@ -135,6 +136,8 @@ class PostgresDestination(DestinationHandler):
 
     def create_staging(self, load: Load) -> None:
         staging.create_staging(load.connection, tables_of(load), load.columns)
+        if load.reading.changes is not None:
+            stage_beside(load.connection, tables_of(load), load.reading.changes)
 
     def staging_area(self, load: Load) -> PostgresStagingArea:
         return PostgresStagingArea(tables_of(load), encrypt(load.context.job.connections[load.target.connection]))

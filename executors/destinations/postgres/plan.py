@@ -54,6 +54,7 @@ def load_plan(state: LoadState) -> LoadPlan:
         settings=load.hooks.settings(),
         hooks_ran=load.hooks.ran_before,
         changes=load.changes,
+        followed=load.reading.changes,
     )
 
 

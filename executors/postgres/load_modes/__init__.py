@@ -3,10 +3,17 @@
 from __future__ import annotations
 
 from executors.errors import Terminal
-from executors.postgres.load_modes import append, blue_green, incremental_watermark, truncate, upsert
+from executors.postgres.load_modes import append, blue_green, cdc_mirror, incremental_watermark, truncate, upsert
 from executors.postgres.load_modes.base import LoadHandler
 
-_HANDLERS = (append.HANDLER, truncate.HANDLER, upsert.HANDLER, blue_green.HANDLER, incremental_watermark.HANDLER)
+_HANDLERS = (
+    append.HANDLER,
+    truncate.HANDLER,
+    upsert.HANDLER,
+    blue_green.HANDLER,
+    incremental_watermark.HANDLER,
+    cdc_mirror.HANDLER,
+)
 
 LOAD_MODES: dict[str, LoadHandler] = {handler.mode: handler for handler in _HANDLERS}
 if len(LOAD_MODES) != len(_HANDLERS):

@@ -50,7 +50,7 @@ _RETURNS_OLD = 180000
 SAMPLE_ROWS = 1000
 
 
-def _merge(conn: Conn, plan: LoadPlan) -> ModeCounts:
+def merge(conn: Conn, plan: LoadPlan) -> ModeCounts:
     """Refuse repeated keys, then let ON CONFLICT update or insert each row. Rows that equal or are older than the
     table's rows are first excluded by a join if that is faster, or if a row trigger might prevent other rows."""
     plan = evolve(conn, plan)
@@ -277,7 +277,7 @@ def _insert(plan: LoadPlan, key: UniqueKey, source: sql.Composable) -> sql.Compo
     )
 
 
-def _insert_from(conn: Conn, plan: LoadPlan, source: sql.Composable) -> sql.Composed:
+def insert_from(conn: Conn, plan: LoadPlan, source: sql.Composable) -> sql.Composed:
     return _insert(plan, find_unique_key(conn, plan.target, plan.upsert_key), source)
 
 
@@ -310,9 +310,9 @@ def _returning_is_new(conn: Conn, plan: LoadPlan, key: UniqueKey) -> sql.Compose
 HANDLER = LoadHandler(
     "upsert",
     ("INSERT", "SELECT", "UPDATE"),
-    _merge,
+    merge,
     effect=_effect,
-    insert=_insert_from,
+    insert=insert_from,
     inspect=refuse_any_rule,
     counts_staged=True,
 )

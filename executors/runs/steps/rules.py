@@ -17,6 +17,7 @@ _OF_LOADS = (
     "rows_inserted",
     "rows_updated",
     "rows_unchanged",
+    "rows_deleted",
     "rows_replaced",
     "rows_behind_mark",
     "rows_suppressed",

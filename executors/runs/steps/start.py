@@ -8,6 +8,7 @@ from dataclasses import replace
 from executors.destinations import load_destination
 from executors.destinations.base import Access
 from executors.model import RunJob
+from executors.postgres_cdc.keys import with_source_key
 from executors.runs.state import Run
 from executors.runs.step import Action
 from executors.runs.steps.capabilities import refuse_unsupported
@@ -31,7 +32,7 @@ def open_targets(paths: Callable[[RunJob], Iterable[tuple[Path, ...]]], access: 
     needs."""
 
     def open_each(run: Run) -> Run:
-        for to_one in paths(run.context.job):
+        for to_one in (with_source_key(run.context.job, to_one) for to_one in paths(run.context.job)):
             handler = load_destination(to_one[0].target)
             refuse_unsupported(handler.capabilities, to_one, needs)
             run = replace(run, targets=(*run.targets, handler.open(run.context, to_one, access)))

@@ -222,6 +222,7 @@ class Migration(migrations.Migration):
                 ("rows_inserted", models.BigIntegerField(null=True)),
                 ("rows_updated", models.BigIntegerField(null=True)),
                 ("rows_unchanged", models.BigIntegerField(null=True)),
+                ("rows_deleted", models.BigIntegerField(null=True)),
                 ("rows_warned", models.BigIntegerField(null=True)),
                 ("duration_ms", models.BigIntegerField(default=0)),
                 ("joins", models.JSONField(default=list)),
