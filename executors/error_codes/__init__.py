@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from executors.error_codes import nodes, rejected_rows, running, services, singer, sources, stores, targets
+from executors.error_codes import changes, nodes, rejected_rows, running, services, singer, sources, stores, targets
 from executors.error_codes.warnings import WARNING_CODES as WARNING_CODES
 from ir.error_codes import ErrorCode, table_of
 
 _CODES = (
+    *changes.CODES,
     *sources.CODES,
     *stores.CODES,
     *services.CODES,

@@ -6,6 +6,16 @@ from ir.error_codes import WarningCode, warnings_of
 
 WARNING_CODES = warnings_of(
     WarningCode(
+        "cdc.columns_left_out",
+        "Generated columns of a followed table are not in its log.",
+        "Let the target compute them. PostgreSQL 18 can publish stored ones.",
+    ),
+    WarningCode(
+        "cdc.slot_unguarded",
+        "The log that a replication slot retains can fill the disk of its server.",
+        "Set max_slot_wal_keep_size of the server, such as 20GB.",
+    ),
+    WarningCode(
         "check.failed",
         "A dataset check with onFail warn failed; the load continued.",
         "See the result of the check, and correct the source or the check.",

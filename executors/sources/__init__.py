@@ -20,6 +20,7 @@ SOURCES: KindTable[str] = KindTable(
         ("http_pull", "executors.sources.http_pull:HttpPull"),
         ("http_api", "executors.sources.http_api:HttpApi"),
         ("postgres", "executors.sources.postgres:PostgresSource"),
+        ("postgres_cdc", "executors.sources.postgres_cdc:PostgresCdc"),
         ("mysql", "executors.sources.mysql:MysqlSource"),
         ("singer", "executors.sources.singer:SingerSource"),
         ("sqlite", "executors.sources.database_file:DatabaseFile"),

@@ -6,7 +6,7 @@ A connector for files derives from `FileSource`, one for rows of a database from
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -21,6 +21,7 @@ from executors.report import RunWarning
 from ir.connectors import config_of
 from ir.connectors.files import FilesConfig
 from ir.nodes import Source
+from ir.pipeline import Path as PipelinePath
 from ir.pipeline import Pipeline
 
 
@@ -67,7 +68,8 @@ class SourceContext:
 
     `most_seconds` is the time limit of a query, None for no limit. `read_only` is set for previews and samples, where
     users see rows that no version loads. `limit` restricts the rows of a database, None means all. `taps` is the
-    folder of the installed Singer taps. `log` adds a line to the log of the run.
+    folder of the installed Singer taps. `log` adds a line to the log of the run. `paths` are those from the source to
+    its targets.
     """
 
     folder: Path
@@ -79,6 +81,7 @@ class SourceContext:
     store: StoreConnection | None = None
     taps: Path = Path("/nonexistent")
     log: Callable[[str], None] = lambda line: None
+    paths: tuple[PipelinePath, ...] = ()
 
     @classmethod
     def of(cls, job: RunJob, source: Source, *, read_only: bool = False) -> SourceContext:
@@ -91,7 +94,13 @@ class SourceContext:
             taps=job.taps,
             most_seconds=job.pipeline.error_handling.max_minutes * 60,
             read_only=read_only,
+            paths=tuple(path for path in _all_paths(job.pipeline) if path.source.id == source.id),
         )
+
+
+def _all_paths(pipeline: Pipeline) -> Iterator[PipelinePath]:
+    for target in pipeline.targets():
+        yield from pipeline.paths_to(target)
 
 
 @dataclass(frozen=True, slots=True)

@@ -68,6 +68,8 @@ class PostgresSource(SnapshotSource):
     it."""
 
     snapshot = ""
+    imports = ""
+    """The name of a snapshot to read; a new one if it is empty."""
 
     def __init__(self, source: Source, context: SourceContext) -> None:
         super().__init__(source, context)
@@ -82,7 +84,7 @@ class PostgresSource(SnapshotSource):
     def open(self, stack: ExitStack) -> None:
         self._held = stack.enter_context(ExitStack())
         with as_source(self.node):
-            self._conn = self._held.enter_context(self._session.open(self._connection))
+            self._conn = self._held.enter_context(self._session.open(self._connection, self.imports))
             with translate():
                 if self._config.query is not None:
                     self._require_allowed(self._config.query)

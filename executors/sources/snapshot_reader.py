@@ -50,7 +50,8 @@ class SnapshotSourceReader:
         self._warn_of_newer(source, opened, [other for other in target_runs if other.commit])
         still_to_load = [other for other in target_runs if other.commit is None]
         state = None if again else self._state_for(source, opened.handler, target_run)
-        return opened.handler.reading(is_last=target_run is still_to_load[-1], state=state)
+        reading = opened.handler.reading(is_last=target_run is still_to_load[-1], state=state)
+        return None if reading.is_nothing else reading
 
     def _state_for(self, source: Source, handler: SnapshotSource, target_run: TargetRun) -> SourceState | None:
         """Return the state of the source that the target has loaded. Return None if the target needs all rows: it has
@@ -103,7 +104,7 @@ class SnapshotSourceReader:
         return [*opened.warnings, *opened.handler.warnings]
 
     def nothing_new(self, source: Source) -> str:
-        return "The source was empty."
+        return "The source has nothing new."
 
     def archive_loaded(self, source: Source, target_runs: Sequence[TargetRun]) -> None:
         """Nothing was claimed."""

@@ -90,6 +90,26 @@ class Spool:
         )
 
 
+def open_spool(context: SourceContext, node: str, stack: ExitStack) -> Path:
+    """Return a new folder for the fetched rows of a source, which is deleted when `stack` is closed. Raises Terminal
+    `source.spool_failed`."""
+    root = context.folder / SPOOL
+    try:
+        root.mkdir(parents=True, exist_ok=True)
+        if root.is_symlink():
+            raise OSError(errno.ELOOP, "it is a symbolic link")
+        folder = Path(tempfile.mkdtemp(prefix=f"{context.claimant.run_id}.", dir=root))
+    except OSError as error:
+        raise Terminal(
+            "source.spool_failed",
+            f"The folder {SPOOL} for fetched rows cannot be used: {error.strerror}.",
+            node=node,
+            hint="Give the worker's user write permission in FLOW_FILES_ROOT.",
+        ) from None
+    stack.callback(shutil.rmtree, folder, ignore_errors=True)
+    return folder
+
+
 class SpooledSource(SnapshotSource):
     """One source node. The rows since a state are fetched once for all targets with that state."""
 
@@ -108,20 +128,7 @@ class SpooledSource(SnapshotSource):
         """Write the records that the source has got since a state, all if it is None. Raises Failure `source.…`."""
 
     def open(self, stack: ExitStack) -> None:
-        root = self.context.folder / SPOOL
-        try:
-            root.mkdir(parents=True, exist_ok=True)
-            if root.is_symlink():
-                raise OSError(errno.ELOOP, "it is a symbolic link")
-            self._folder = Path(tempfile.mkdtemp(prefix=f"{self.context.claimant.run_id}.", dir=root))
-        except OSError as error:
-            raise Terminal(
-                "source.spool_failed",
-                f"The folder {SPOOL} for fetched rows cannot be used: {error.strerror}.",
-                node=self.node,
-                hint="Give the worker's user write permission in FLOW_FILES_ROOT.",
-            ) from None
-        stack.callback(shutil.rmtree, self._folder, ignore_errors=True)
+        self._folder = open_spool(self.context, self.node, stack)
 
     def reading(self, *, is_last: bool = False, state: SourceState | None = None) -> Reading:
         if state not in self._readings:

@@ -1,0 +1,101 @@
+"""Rows of changes as lines of CSV in the form that COPY writes, so that they are read like rows of a table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from executors.model import DestinationColumn
+from executors.postgres.read import field_of
+from executors.postgres_cdc.protocol import UNCHANGED, Row, Value
+
+BLANK_PADDED = ("bpchar", "character")
+
+
+def _is_beyond_date(value: bytes) -> bool:
+    return len(value) != 10  # a year of four digits after Christ, and finite
+
+
+def _is_beyond_timestamp(value: bytes) -> bool:
+    return value[4:5] != b"-" or value[-1:] == b"C"
+
+
+def _is_beyond_timestamptz(value: bytes) -> bool:
+    # The first and the last day of Arrow's range are left out too, so that the time zone does not matter.
+    return _is_beyond_timestamp(value) or value[:10] in (b"0001-01-01", b"9999-12-31")
+
+
+def _is_beyond_time(value: bytes) -> bool:
+    return value[:2] == b"24"
+
+
+def _is_beyond_decimal(value: bytes) -> bool:
+    return value[:1] in (b"N", b"I") or value[:2] == b"-I"
+
+
+BEYOND_ARROW: dict[str, Callable[[bytes], bool]] = {
+    "date": _is_beyond_date,
+    "timestamp": _is_beyond_timestamp,
+    "timestamptz": _is_beyond_timestamptz,
+    "time": _is_beyond_time,
+    "decimal": _is_beyond_decimal,
+}
+"""Whether Arrow's type cannot represent a text of PostgreSQL; see `executors.postgres.read.beyond_arrow`."""
+
+
+class LineWriter:
+    """Writes rows with these columns. `beyond` collects the positions of columns with a value that Arrow cannot
+    represent."""
+
+    def __init__(self, columns: Sequence[DestinationColumn]) -> None:
+        self.beyond: set[int] = set()
+        self._padded = [i for i, column in enumerate(columns) if column.base in BLANK_PADDED]
+        self._tests = [
+            (i, BEYOND_ARROW[column.type.kind])
+            for i, column in enumerate(columns)
+            if field_of(column).as_text and column.type.kind in BEYOND_ARROW
+        ]
+
+    def normal(self, row: Row) -> Row:
+        """Return the row as COPY writes it: `char(n)` without trailing blanks."""
+        for i in self._padded:
+            value = row[i]
+            if isinstance(value, bytes):
+                row[i] = value.rstrip(b" ")
+        return row
+
+    def line(self, row: Row) -> bytes:
+        """Return a normal row as one record of CSV. Unchanged values are written as NULL."""
+        for i, test in self._tests:
+            value = row[i]
+            if isinstance(value, bytes) and test(value):
+                self.beyond.add(i)
+        return b",".join([cell(value) for value in row]) + b"\n"
+
+
+def cell(value: Value) -> bytes:
+    """Return a value as CSV. NULL is empty; a text is quoted, so that an empty one is no NULL."""
+    if not isinstance(value, bytes):
+        return b""
+    return b'"' + value.replace(b'"', b'""') + b'"' if b'"' in value else b'"' + value + b'"'
+
+
+def unchanged_in(row: Row) -> list[int]:
+    """Return the positions of values that an update has not changed and that the log does not contain."""
+    return [i for i, value in enumerate(row) if value is UNCHANGED]
+
+
+def split_line(line: bytes) -> list[bytes]:
+    """Return the cells of a line as they are written."""
+    cells: list[bytes] = []
+    at, end = 0, len(line) - 1
+    while at <= end:
+        if line[at : at + 1] != b'"':
+            close = at
+        else:
+            close = line.index(b'"', at + 1)
+            while line[close + 1 : close + 2] == b'"':
+                close = line.index(b'"', close + 2)
+            close += 1
+        cells.append(line[at:close])
+        at = close + 1
+    return cells

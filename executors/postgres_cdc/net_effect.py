@@ -1,0 +1,281 @@
+"""Reduces the changes of a window to the last state of each row, with bounded memory.
+
+Lines of rows go to a file, and an entry for each change to a temporary SQLite database, which spills to the disk and
+sorts there. One pass over the entries by key then decides which lines remain, and writes what the load needs beside
+them: deleted keys, and rows of which the log lacks large values that did not change.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import struct
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+from operator import itemgetter
+from pathlib import Path
+from typing import IO, Self
+
+from executors.postgres_cdc.lines import split_line
+
+FRAME = struct.Struct("!IQ")
+"""Precedes each line of a file: its length, and the number of its change, which begins at 1."""
+
+_BATCH = 5_000
+_COPIED_BYTES = 1 << 20
+
+Key = tuple[bytes, ...]
+_SET, _DROPPED = 0, 1
+"""Kinds of entries: the row has the values of a line; it no longer exists."""
+
+_Entry = tuple[bytes, int, int, int, str | None, bytes | None]
+"""The key, the number of the change, the kind, the offset of the line, the positions of missing values, and the key
+from which the row has come."""
+
+
+@dataclass(frozen=True, slots=True)
+class NetEffect:
+    """What a window does. `rows` of the file are inserted or updated and `deleted` keys are deleted; `replaced` changes
+    had a later change of their key. With `truncates`, all rows of the table are removed first. `kept` rows keep
+    values of the table."""
+
+    rows: int = 0
+    deleted: int = 0
+    replaced: int = 0
+    kept: int = 0
+    truncates: bool = False
+
+    @property
+    def changes(self) -> int:
+        """The number of changes read. A change of a key counts as two: a deletion and an insertion."""
+        return self.rows + self.deleted + self.replaced
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A row of a change whose values in `columns` (positions) are those that the target has for `key`."""
+
+    change: int
+    key: Key
+    columns: tuple[int, ...]
+
+
+@dataclass(slots=True)
+class _Row:
+    """The state of a row while the entries of its key are read. `change` is None if it does not exist. `missing` are
+    the columns whose values are only in the target, in the row with the key `origin`; `found` are those whose values
+    are in the lines at these offsets."""
+
+    change: int | None = None
+    offset: int = 0
+    missing: frozenset[int] = frozenset()
+    found: Mapping[int, int] = field(default_factory=dict)
+    origin: bytes = b""
+
+
+class Changes:
+    """Collects the changes of a window. `begin` and `undo` remove those of a transaction again."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._lines: IO[bytes] = (folder / "changes").open("x+b", buffering=_COPIED_BYTES)
+        # Without a name, SQLite keeps a database in memory until its cache is full, then in a file that it deletes.
+        self._entries = sqlite3.connect("", isolation_level=None)
+        self._entries.executescript(
+            "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA cache_size = -16000; PRAGMA temp_store = FILE;"
+            "CREATE TABLE e (key BLOB, change INTEGER, kind INTEGER, offset INTEGER, missing TEXT, origin BLOB);"
+            "CREATE TABLE filled (change INTEGER PRIMARY KEY, found TEXT)"
+        )
+        self._waiting: list[_Entry] = []
+        self._change = self._size = self._truncated = 0
+        self._begun = (0, 0, 0)
+        self._must_look_back = False
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._entries.close()
+        self._lines.close()
+
+    @property
+    def count(self) -> int:
+        """The number of changes so far."""
+        return self._change
+
+    @property
+    def size(self) -> int:
+        """The bytes of the lines so far."""
+        return self._size
+
+    @property
+    def is_empty(self) -> bool:
+        return not self._change and not self._truncated
+
+    def begin(self) -> None:
+        """Begin a transaction."""
+        self._begun = (self._change, self._size, self._truncated)
+
+    def undo(self) -> None:
+        """Remove what came since `begin`."""
+        self._change, self._size, self._truncated = self._begun
+        self._flush()
+        self._entries.execute("DELETE FROM e WHERE change > ?", [self._change])
+        self._lines.seek(self._size)
+        self._lines.truncate()
+
+    def set_row(self, key: Key, line: bytes, missing: Sequence[int] = (), moved_from: Key | None = None) -> None:
+        """Note that a row has these values now, except those `missing`. `moved_from` is its key before."""
+        self._change += 1
+        packed, origin = pack_key(key), None if moved_from is None else pack_key(moved_from)
+        if origin is not None:
+            self._add((origin, self._change, _DROPPED, 0, None, None))
+            self._change += 1
+            self._must_look_back |= bool(missing)
+        listed = ",".join(map(str, missing)) if missing else None
+        self._add((packed, self._change, _SET, self._size, listed, origin))
+        self._lines.write(FRAME.pack(len(line), self._change))
+        self._lines.write(line)
+        self._size += FRAME.size + len(line)
+
+    def drop_row(self, key: Key) -> None:
+        """Note that a row was deleted."""
+        self._change += 1
+        self._add((pack_key(key), self._change, _DROPPED, 0, None, None))
+
+    def truncate(self) -> None:
+        """Note that all rows were removed."""
+        self._truncated = self._change + 1
+
+    def _add(self, entry: _Entry) -> None:
+        self._waiting.append(entry)
+        if len(self._waiting) >= _BATCH:
+            self._flush()
+
+    def _flush(self) -> None:
+        # One transaction a batch: each statement in its own would cost ten times as much.
+        self._entries.execute("BEGIN")
+        self._entries.executemany("INSERT INTO e VALUES (?, ?, ?, ?, ?, ?)", self._waiting)
+        self._entries.execute("COMMIT")
+        self._waiting.clear()
+
+    # --- reduction --------------------------------------------------------------------------------------------
+
+    def reduce(self, effects: Effects) -> NetEffect:
+        """Write the lines that remain to the file `rows`, and report everything else to `effects`."""
+        self._flush()
+        self._lines.flush()
+        self._entries.execute("BEGIN")
+        if self._must_look_back:
+            self._entries.execute("CREATE INDEX by_key ON e (key, change)")
+        remains = bytearray(self._change // 8 + 1)
+        rows = deleted = kept = 0
+        for key, row in self._last_states():
+            if row.change is None:
+                # Also a row that the window has inserted. Deleting a row that is not there does nothing.
+                deleted += 1
+                effects.delete(unpack_key(key))
+                continue
+            rows += 1
+            remains[row.change >> 3] |= 1 << (row.change & 7)
+            if row.missing:
+                kept += 1
+                effects.keep(Kept(row.change, unpack_key(row.origin), tuple(sorted(row.missing))))
+            if row.found:
+                self._entries.execute("INSERT INTO filled VALUES (?, ?)", [row.change, json.dumps(row.found)])
+        effects.rows(self._remaining(remains))
+        return NetEffect(rows, deleted, self._change - rows - deleted, kept, self._truncated > 0)
+
+    def _last_states(self) -> Iterator[tuple[bytes, _Row]]:
+        found = self._entries.execute(
+            "SELECT key, change, kind, offset, missing, origin FROM e WHERE change >= ? ORDER BY key, change",
+            [self._truncated],
+        )
+        for key, entries in groupby(found, itemgetter(0)):
+            yield key, self._state(entries) or _Row()
+
+    def _state(self, entries: Iterable[_Entry]) -> _Row | None:
+        """Return the state of a row after these entries of its key."""
+        row: _Row | None = None
+        for key, change, kind, offset, missing, origin in entries:
+            if kind == _DROPPED:
+                row = _Row()
+            elif missing is None:
+                row = _Row(change, offset)
+            else:
+                before = row if origin is None else self._before(origin, change)
+                row = _merged(before, change, offset, frozenset(map(int, missing.split(","))), origin or key)
+        return row
+
+    def _before(self, key: bytes, change: int) -> _Row | None:
+        """Return the state of a row before the change that moved it to another key; None if the window has no earlier
+        change of it. The deletion at the old key is the entry before that change."""
+        entries = self._entries.execute(
+            "SELECT key, change, kind, offset, missing, origin FROM e WHERE key = ? AND change >= ? AND change < ?"
+            " ORDER BY change",
+            [key, self._truncated, change - 1],
+        ).fetchall()
+        return self._state(entries)
+
+    def _remaining(self, remains: bytearray) -> Iterator[tuple[int, bytes]]:
+        """Yield the lines that remain in their order, with the values that earlier lines have."""
+        filled = self._entries.execute("SELECT change, found FROM filled ORDER BY change")
+        next_filled = filled.fetchone()
+        with (self._folder / "changes").open("rb", buffering=_COPIED_BYTES) as lines:
+            while header := lines.read(FRAME.size):
+                size, change = FRAME.unpack(header)
+                line = lines.read(size)
+                if not remains[change >> 3] & 1 << (change & 7):
+                    continue
+                if next_filled is not None and next_filled[0] == change:
+                    line = self._with_values(line, json.loads(next_filled[1]))
+                    next_filled = filled.fetchone()
+                yield change, line
+
+    def _with_values(self, line: bytes, found: Mapping[str, int]) -> bytes:
+        cells = split_line(line)
+        for column, offset in found.items():
+            cells[int(column)] = self._line_at(offset)[int(column)]
+        return b",".join(cells) + b"\n"
+
+    def _line_at(self, offset: int) -> list[bytes]:
+        self._lines.seek(offset)
+        size, _ = FRAME.unpack(self._lines.read(FRAME.size))
+        return split_line(self._lines.read(size))
+
+
+class Effects:
+    """Receives the results of a reduction."""
+
+    def rows(self, lines: Iterator[tuple[int, bytes]]) -> None:
+        """Take the lines that remain, each with the number of its change."""
+
+    def delete(self, key: Key) -> None:
+        """Take the key of a row that no longer exists."""
+
+    def keep(self, kept: Kept) -> None:
+        """Take a row that keeps values of the table."""
+
+
+def _merged(before: _Row | None, change: int, offset: int, missing: frozenset[int], origin: bytes) -> _Row:
+    """Return a row after an update without some values: they are in earlier lines of the window, or in the target."""
+    if before is None or before.change is None:
+        return _Row(change, offset, missing, {}, origin)
+    found = {c: before.found.get(c, before.offset) for c in missing if c not in before.missing}
+    return _Row(change, offset, missing & before.missing, found, before.origin)
+
+
+def pack_key(key: Key) -> bytes:
+    """Return the key as one value. Different keys have different values."""
+    return b"".join(len(part).to_bytes(4) + part for part in key)
+
+
+def unpack_key(packed: bytes) -> Key:
+    parts: list[bytes] = []
+    at = 0
+    while at < len(packed):
+        end = at + 4 + int.from_bytes(packed[at : at + 4])
+        parts.append(packed[at + 4 : end])
+        at = end
+    return tuple(parts)

@@ -1,0 +1,95 @@
+"""The files of a window: its rows, which Spark's tasks read, and its deletions and kept values, for the load."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Self
+
+import numpy as np
+
+from executors.formats.batches import BadRecords, Batches
+from executors.formats.files import BLOCK_BYTES, SPLIT_BYTES
+from executors.model import SourceField
+from executors.postgres.read import batch_of_lines, snapshot_schema, take_bad_lines
+from executors.postgres_cdc.lines import cell
+from executors.postgres_cdc.net_effect import FRAME, Effects, Kept, Key
+
+
+@dataclass(frozen=True, slots=True)
+class LinesPart:
+    """Lines of a file between two offsets. The lines are framed: see `net_effect.FRAME`."""
+
+    path: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class LinesReader:
+    """Reads lines of changes. The number of a record is that of its change. `may_be_no_text` is set for databases
+    without an encoding."""
+
+    may_be_no_text: bool
+
+    def read(self, part: LinesPart, fields: Sequence[SourceField]) -> Batches:
+        schema, names = snapshot_schema(fields), [field.name for field in fields]
+        for lines, numbers in _blocks(part):
+            bad = take_bad_lines(lines, names) if self.may_be_no_text else BadRecords()
+            yield batch_of_lines(lines, np.array(numbers, dtype=np.int64), schema, bad)
+
+
+def _blocks(part: LinesPart) -> Iterator[tuple[list[bytes], list[int]]]:
+    with open(part.path, "rb", buffering=BLOCK_BYTES) as file:
+        file.seek(part.start)
+        at, size = part.start, 0
+        lines: list[bytes] = []
+        numbers: list[int] = []
+        while at < part.end:
+            length, number = FRAME.unpack(file.read(FRAME.size))
+            lines.append(file.read(length))
+            numbers.append(number)
+            at += FRAME.size + length
+            size += length
+            if size >= BLOCK_BYTES:
+                yield lines, numbers
+                lines, numbers, size = [], [], 0
+        if lines:
+            yield lines, numbers
+
+
+class WindowFiles(Effects):
+    """Writes the files of a window into a folder. `parts` are those of the rows, in order."""
+
+    def __init__(self, folder: Path) -> None:
+        self.parts: list[LinesPart] = []
+        self.beside = folder / "beside.csv"
+        self._rows = folder / "rows"
+        self._beside: IO[bytes] = self.beside.open("xb", buffering=1 << 20)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._beside.close()
+
+    def rows(self, lines: Iterator[tuple[int, bytes]]) -> None:
+        start = at = 0
+        with self._rows.open("xb", buffering=1 << 20) as file:
+            for number, line in lines:
+                file.write(FRAME.pack(len(line), number))
+                file.write(line)
+                at += FRAME.size + len(line)
+                if at - start >= SPLIT_BYTES:
+                    self.parts.append(LinesPart(str(self._rows), start, at))
+                    start = at
+        if at > start:
+            self.parts.append(LinesPart(str(self._rows), start, at))
+
+    def delete(self, key: Key) -> None:
+        self._beside.write(b",," + b",".join(map(cell, key)) + b"\n")
+
+    def keep(self, kept: Kept) -> None:
+        columns = ",".join(map(str, kept.columns))
+        self._beside.write(f'{kept.change},"{{{columns}}}",'.encode() + b",".join(map(cell, kept.key)) + b"\n")
