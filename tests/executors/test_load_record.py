@@ -55,4 +55,5 @@ def test_the_counts_of_the_target_join_its_input_and_its_load():
         rows_inserted=1,
         rows_updated=1,
         rows_unchanged=0,
+        rows_deleted=0,
     )
