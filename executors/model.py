@@ -176,7 +176,8 @@ class RunJob:
     rows that the run works on, `undo` the file whose rows it deletes. `approved` maps targets to loads that earlier
     attempts staged and a person has approved. `only_targets` are the targets that a load is for; all if there are none.
     `modules` are those of custom transforms, by the text with which documents name them. `accepted_changes` are the IDs
-    of the changes of columns that a person has accepted, by target. `taps` is the folder of the installed Singer taps.
+    of the changes of columns that a person has accepted, by target, `rejected_changes` of those that one has rejected.
+    `taps` is the folder of the installed Singer taps.
     `chunk` is the chunk of a backfill that the run loads; `chunk_range` is the range for which a rewind plans chunks,
     and `backfill_mark` what the end of a backfill stores in the target.
     """
@@ -199,6 +200,7 @@ class RunJob:
     stores: Mapping[str, StoreConnection] = field(default_factory=dict)
     modules: Mapping[str, ModuleCode] = field(default_factory=dict)
     accepted_changes: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    rejected_changes: Mapping[str, frozenset[str]] = field(default_factory=dict)
     taps: Path = Path("/nonexistent")
     chunk: ChunkJob | None = None
     chunk_range: ChunkRange | None = None

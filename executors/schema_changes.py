@@ -251,10 +251,15 @@ def _is_needed(table: Destination, change: SchemaChange) -> bool:
 
 
 def decide(
-    changes: Sequence[SchemaChange], policy: SchemaPolicy, accepted: Collection[str], table: str, node: str
+    changes: Sequence[SchemaChange],
+    policy: SchemaPolicy,
+    accepted: Collection[str],
+    table: str,
+    node: str,
+    rejected: Collection[str] = (),
 ) -> tuple[SchemaChange, ...]:
-    """Return the changes that the load follows. Raises SchemaRefused for those that need a decision, and for those that
-    no load can follow.
+    """Return the changes that the load follows. Raises SchemaRefused for those that need a decision, for those that a
+    person has rejected, whatever the policy has become since, and for those that no load can follow.
 
     With `freeze`, only accepted changes are followed; a new column is refused by the caller, and other differences are
     handled as if there were no policy.
@@ -272,10 +277,31 @@ def decide(
             node=node,
             hint=_guidance(refused),
         )
+    if declined := [change for change in changes if change.id in rejected]:
+        raise _declined(changes, declined, accepted, table, node)
     undecided = [change for change in changes if change.id not in accepted]
     if policy == "ask" and undecided:
         raise pending(changes, undecided, table, node)
     return tuple(changes)
+
+
+def _declined(
+    changes: Sequence[SchemaChange],
+    declined: Sequence[SchemaChange],
+    accepted: Collection[str],
+    table: str,
+    node: str,
+) -> SchemaRefused:
+    return SchemaRefused(
+        "schema.change_rejected",
+        f"{counted(len(declined), 'change')} of the columns of {table} {'was' if len(declined) == 1 else 'were'} "
+        f"rejected: {' '.join(change.sentence for change in declined)} Nothing was loaded.",
+        changes,
+        {change.id for change in changes if change.id not in accepted},
+        node=node,
+        hint="Correct the source or drop the column in a transform, or accept the change on the page Schema changes or "
+        "by flow schema accept; then run again.",
+    )
 
 
 def pending(changes: Sequence[SchemaChange], undecided: Sequence[SchemaChange], table: str, node: str) -> SchemaRefused:

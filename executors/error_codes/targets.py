@@ -17,6 +17,12 @@ CODES = (
         "Accept or reject the changes on the page Schema changes, or by flow schema accept; then run again.",
     ),
     ErrorCode(
+        "schema.change_rejected",
+        "The columns of the source have changed, and a person has rejected the change. It stays rejected under each "
+        "policy.",
+        "Correct the source, drop the column in a transform, or accept the change.",
+    ),
+    ErrorCode(
         "schema.incompatible",
         "The columns of the source have changed in a way that the table cannot follow without a decision.",
         "Cast or rename the column in a transform, or accept the change.",

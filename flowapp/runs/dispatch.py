@@ -20,7 +20,7 @@ from flowapp.modules.services import resolve_modules
 from flowapp.pipelines.documents import read_document
 from flowapp.pipelines.models import Pipeline
 from flowapp.processes.heartbeats import process_name
-from flowapp.runs.events import find_accepted_changes
+from flowapp.runs.events import find_accepted_changes, find_rejected_changes
 from flowapp.runs.holds import approved_loads
 from flowapp.runs.leases import Claim, LeaseRenewer, claim_run
 from flowapp.runs.models import RESTING, Run, RunKind, Trigger
@@ -129,6 +129,7 @@ def make_job(claim: Claim, run: Run, can_wait: bool) -> RunJob:
         only_targets=frozenset(run.only_targets),
         modules=resolve_modules(run.workspace, document),
         accepted_changes={node: ids for found in find_accepted_changes(run) for node, ids in found.items()},
+        rejected_changes={node: ids for found in find_rejected_changes(run) for node, ids in found.items()},
         waited=run.waits if can_wait and run.may_wait_for_files and run_kind_of(run).counts else None,
     )
 

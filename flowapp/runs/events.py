@@ -15,6 +15,8 @@ attempt_failed: Hook[[Run, FlowError], None] = Hook()
 """An attempt has ended with an error; the run may be tried again."""
 find_accepted_changes: Hook[[Run], Mapping[str, frozenset[str]]] = Hook()
 """Returns the IDs of the changes of columns that a person has accepted, by target."""
+find_rejected_changes: Hook[[Run], Mapping[str, frozenset[str]]] = Hook()
+"""Returns the IDs of the changes of columns that a person has rejected, by target."""
 rows_counted: Hook[[Run, Mapping[str, int]], None] = Hook()
 """A run over rejected rows has counted the results of its rows."""
 rules_counted: Hook[[Run, Sequence[RuleCount], Sequence[RuleCount]], None] = Hook()

@@ -14,10 +14,11 @@ class SchemaChangesConfig(Registers, AppConfig):
         from flowapp.processes import retention
         from flowapp.runs import events
         from flowapp.schema_changes.models import ColumnChange
-        from flowapp.schema_changes.selectors import DECIDED, accepted_changes
+        from flowapp.schema_changes.selectors import DECIDED, accepted_changes, rejected_changes
         from flowapp.schema_changes.services import note_followed, note_refused
 
         events.find_accepted_changes.register(accepted_changes)
+        events.find_rejected_changes.register(rejected_changes)
         events.attempt_failed.register(note_refused)
         events.load_committed.register(note_followed)
         retention.register(

@@ -47,9 +47,19 @@ def get_change(workspace: Workspace, change_id: UUID | str) -> ColumnChange:
 def accepted_changes(run: Run) -> Mapping[str, frozenset[str]]:
     """Return the IDs of the accepted changes by target. Only loads follow changes, and only those of the tables for
     which they were accepted."""
+    return _changes_in(run, ChangeState.ACCEPTED) if run.kind in LOADS else {}
+
+
+def rejected_changes(run: Run) -> Mapping[str, frozenset[str]]:
+    """Return the IDs of the rejected changes by target, for previews too: they show what a load would do."""
+    return _changes_in(run, ChangeState.REJECTED)
+
+
+def _changes_in(run: Run, state: ChangeState) -> Mapping[str, frozenset[str]]:
+    """Return the IDs of the changes in a state, of the tables that the targets of the run have now."""
     found: dict[str, set[str]] = defaultdict(set)
-    accepted = ColumnChange.objects.filter(pipeline=run.pipeline_id, state=ChangeState.ACCEPTED)
-    rows = accepted.values_list("node", "change_id", "connection", "schema", "table") if run.kind in LOADS else ()
+    decided = ColumnChange.objects.filter(pipeline=run.pipeline_id, state=state)
+    rows = list(decided.values_list("node", "change_id", "connection", "schema", "table"))
     tables = tables_of(run) if rows else {}
     for node, change_id, *table in rows:
         if tables.get(node) == tuple(table):

@@ -154,3 +154,16 @@ def test_changes_that_another_load_has_made_are_not_needed():
     widen = SchemaChange("widen", "id", "integer", "bigint")
     now = evolved(table(id="integer"), [ADD])
     assert still_needed(now, [ADD, widen]) == [widen]
+
+
+@pytest.mark.parametrize("policy", ["ask", "evolve"])
+def test_a_rejected_change_stays_rejected_under_each_policy_until_it_is_accepted(policy):
+    with pytest.raises(SchemaRefused, match=r"schema\.change_rejected") as refused:
+        decide([ADD], policy, (), "public.t", "load", {ADD.id})
+    assert refused.value.open == {ADD.id}
+    assert ADD.sentence in refused.value.message
+    assert decide([ADD], policy, {ADD.id}, "public.t", "load") == (ADD,)
+
+
+def test_a_rejected_change_does_not_stop_a_source_without_a_policy():
+    assert decide([ADD], "freeze", (), "public.t", "load", {ADD.id}) == ()

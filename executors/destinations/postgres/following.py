@@ -32,13 +32,15 @@ _NEVER_ADDED = frozenset((*FILLED, *HIDDEN, *SYSTEM_COLUMNS))
 
 @dataclass(frozen=True, slots=True)
 class _Sources:
-    """The columns of the sources of a target, their policy, and the IDs of the changes that a person has accepted."""
+    """The columns of the sources of a target, their policy, and the IDs of the changes that a person has accepted or
+    rejected."""
 
     conn: Conn
     target: Target
     policy: SchemaPolicy
     arriving: Arriving
     accepted: Collection[str] = ()
+    rejected: Collection[str] = ()
 
     def follow(self, dest: Destination) -> Followed:
         if self.policy == "freeze" and not self.accepted:
@@ -46,7 +48,8 @@ class _Sources:
         changes = with_statements(self.conn, dest, compare(self.arriving, dest))
         wanted = [change for change in changes if self.policy != "freeze" or change.id in self.accepted]
         require_possible(self.conn, self.target, dest, wanted)
-        follows = decide(changes, self.policy, self.accepted, f"{dest.schema}.{dest.table}", self.target.id)
+        table = f"{dest.schema}.{dest.table}"
+        follows = decide(changes, self.policy, self.accepted, table, self.target.id, self.rejected)
         return Followed(evolved(dest, follows), follows, lambda failure: self._refusal(dest, failure))
 
     def _refusal(self, dest: Destination, failure: Terminal) -> Terminal:
@@ -79,7 +82,8 @@ def follow_sources(context: RunContext, target: TargetRun, reading: Reading, wor
         (node.upsert_key or ()) if load_mode(node.load_mode).needs_key else (),
     )
     policy = strictest(source.schema_policy for source in target.sources)
-    return _Sources(conn, node, policy, arriving, context.job.accepted_changes.get(node.id, ())).follow
+    decided = (changes.get(node.id, ()) for changes in (context.job.accepted_changes, context.job.rejected_changes))
+    return _Sources(conn, node, policy, arriving, *decided).follow
 
 
 def _read_sources(target: TargetRun, reading: Reading) -> list[Source]:

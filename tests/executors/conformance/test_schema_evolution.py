@@ -54,6 +54,22 @@ def accepted(world: World, document: Mapping[str, Any], refused: SchemaRefused) 
     return run_pipeline(job, world.memory.ports())
 
 
+def test_a_rejected_change_is_not_followed_once_the_policy_is_evolve(world: World) -> None:
+    from executors.runs.load import run_pipeline
+
+    world.write("a", "id\n1\n")
+    document = following(world.document(columns=[{"name": "id", "type": "integer"}]), policy="ask")
+    world.run(document)
+    world.write("b", "id,extra\n2,x\n")
+    with pytest.raises(SchemaRefused) as pending:
+        world.run(document)
+    document["nodes"][0]["schemaPolicy"] = "evolve"
+    job = world.job(document, rejected_changes={"load": pending.value.open})
+    with pytest.raises(SchemaRefused, match=r"schema\.change_rejected"):
+        run_pipeline(job, world.memory.ports())
+    assert (columns(world), world.rows("id")) == ({"id": "integer"}, [(1,)])
+
+
 # --- a new column ---------------------------------------------------------------------------------------------
 
 

@@ -7,7 +7,7 @@ import pytest
 from executors.load_record import LoadCommit, LoadRecord, TableIdentity
 from flowapp.runs.models import Run, RunKind
 from flowapp.schema_changes.models import ColumnChange
-from flowapp.schema_changes.selectors import accepted_changes
+from flowapp.schema_changes.selectors import accepted_changes, rejected_changes
 from flowapp.schema_changes.services import accept_changes, note_followed, open_changes, reject_changes
 from ir.errors import FlowError
 
@@ -64,6 +64,8 @@ def test_a_rejected_change_stays_rejected_until_a_person_accepts_it(find):
     reject_changes([change], "ann@example.com", reason="wrong file")
     find(ADD)
     assert (states(), alerts()) == ({"add": "rejected"}, ["resolved"])
+    run = Run.objects.latest("number")
+    assert (rejected_changes(run), accepted_changes(run)) == ({"load": {ADD.id}}, {})
     accept_changes([change], "bob@example.com")
     assert states() == {"add": "accepted"}
 
