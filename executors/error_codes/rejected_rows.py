@@ -19,6 +19,11 @@ CODES = (
         "closes these rows.",
     ),
     ErrorCode(
+        "replay.mirror",
+        "The target follows a table, which may have changed or deleted the rows since.",
+        "Correct the rows at their source. The next load applies the changes; then ignore these rows.",
+    ),
+    ErrorCode(
         "replay.deduplicates",
         "The replay would pass a deduplicate step.",
         "Correct the rows in their source, or the rule, and run the pipeline over them again; then ignore "

@@ -107,10 +107,11 @@ class ReplicationSession:
         """Interrupt the session from another thread: what it waits for ends with an error."""
         self._conn.get_cancel().cancel()
 
-    def create_slot(self, slot: str) -> CreatedSlot:
-        """Create a slot and export the snapshot of its consistent point. This waits for transactions that are open."""
-        text = sql.SQL("CREATE_REPLICATION_SLOT {} LOGICAL pgoutput EXPORT_SNAPSHOT").format(sql.Identifier(slot))
-        result = self._execute(text)
+    def create_slot(self, slot: str, *, is_temporary: bool = False) -> CreatedSlot:
+        """Create a slot and export the snapshot of its consistent point. This waits for transactions that are open. A
+        temporary slot ends with the session."""
+        text = sql.SQL("CREATE_REPLICATION_SLOT {}{} LOGICAL pgoutput EXPORT_SNAPSHOT")
+        result = self._execute(text.format(sql.Identifier(slot), sql.SQL(" TEMPORARY" if is_temporary else "")))
         point, snapshot = result.get_value(0, 1), result.get_value(0, 2)
         if point is None or snapshot is None:
             raise self._failure("the server returned no snapshot of the slot", None)
@@ -203,6 +204,8 @@ class ReplicationSession:
             return Terminal(
                 "cdc.wal_level", f"{self._name}: {said}.", hint="Set wal_level = logical and restart the server."
             )
+        if "walsender" in said or "WAL sender" in said:  # a refused connection has no SQLSTATE
+            state = "28000"
         kind, code, hint = _SQLSTATES.get(
             state or "",
             (Transient, "source.unreachable", "Check that the server runs and can be reached, then run again."),

@@ -60,10 +60,12 @@ def _blocks(part: LinesPart) -> Iterator[tuple[list[bytes], list[int]]]:
 
 
 class WindowFiles(Effects):
-    """Writes the files of a window into a folder. `parts` are those of the rows, in order."""
+    """Writes the files of a window into a folder. `parts` are those of the rows, in order; `kept` are the positions of
+    the columns of which some rows keep the values of the table."""
 
     def __init__(self, folder: Path) -> None:
         self.parts: list[LinesPart] = []
+        self.kept: set[int] = set()
         self.beside = folder / "beside.csv"
         self._rows = folder / "rows"
         self._beside: IO[bytes] = self.beside.open("xb", buffering=1 << 20)
@@ -91,5 +93,6 @@ class WindowFiles(Effects):
         self._beside.write(b",," + b",".join(map(cell, key)) + b"\n")
 
     def keep(self, kept: Kept) -> None:
+        self.kept.update(kept.columns)
         columns = ",".join(map(str, kept.columns))
         self._beside.write(f'{kept.change},"{{{columns}}}",'.encode() + b",".join(map(cell, kept.key)) + b"\n")

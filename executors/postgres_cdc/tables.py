@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 
 from psycopg import sql
@@ -21,7 +21,7 @@ SELECT c.oid::bigint, c.relkind::text, c.relreplident::text, c.relpersistence::t
 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = %s AND c.relname = %s"""
 
 _COLUMNS = """
-SELECT a.attname, a.atttypid::bigint, a.atttypmod, a.attgenerated::text, a.attnotnull,
+SELECT a.attname, a.atttypid::bigint, a.atttypmod, a.attgenerated::text,
        a.atthasdef OR a.attmissingval IS NOT NULL OR a.attnotnull OR a.attidentity <> ''
 FROM pg_attribute a WHERE a.attrelid = %s AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum"""
 
@@ -81,8 +81,11 @@ class FollowedTable:
         return tuple(column.relation for column in self.columns)
 
 
-def find_table(conn: Conn, table: SourceTable, key: Sequence[str] = ()) -> FollowedTable:
-    """Return the table. `key` are the columns that the document names as its key, if any.
+def find_table(
+    conn: Conn, table: SourceTable, named_key: Callable[[Sequence[str]], Sequence[str]] = lambda columns: ()
+) -> FollowedTable:
+    """Return the table. `named_key` returns the columns that the document names as its key, if any, from the columns of
+    the table.
 
     Raises Terminal `source.table_unknown`, `cdc.table_unusable`, `cdc.key_required` and `cdc.key_differs`.
     """
@@ -97,18 +100,20 @@ def find_table(conn: Conn, table: SourceTable, key: Sequence[str] = ()) -> Follo
             what = f"is {'an unlogged table' if kind in ('r', 'p') else 'no table'}, whose changes the log lacks"
         hint = "Follow a logged table without heirs, or read it with the connector postgres."
         raise Terminal("cdc.table_unusable", f"{name} {what}.", hint=hint)
+    rows = conn.execute(_COLUMNS, [oid]).fetchall()
+    keys = [(str(i), p, r, tuple(names)) for i, p, r, names in conn.execute(_KEYS, [oid]).fetchall()]
+    wanted = named_key([column for column, *_ in rows])
+    key = _key_of(quoted(table.schema_, table.name), name, identity, keys, wanted)
     includes = conn.info.server_version >= _PUBLISHES_GENERATED
     columns: list[SourceColumn] = []
     left_out: list[str] = []
-    keys = [(str(i), p, r, tuple(names)) for i, p, r, names in conn.execute(_KEYS, [oid]).fetchall()]
-    found = _key_of(f"{quoted(table.schema_, table.name)}", name, identity, keys, key)
-    for column, type_, typmod, generated, _, is_filled in conn.execute(_COLUMNS, [oid]).fetchall():
+    for column, type_, typmod, generated, is_filled in rows:
         if generated == "v" or (generated and not includes):
             left_out.append(column)
         else:
-            relation = RelationColumn(column in found, column, type_, typmod)
+            relation = RelationColumn(column in key, column, type_, typmod)
             columns.append(SourceColumn(relation, is_filled or bool(generated), bool(generated)))
-    return FollowedTable(oid, table.schema_, table.name, identity, kind == "p", tuple(columns), tuple(left_out), found)
+    return FollowedTable(oid, table.schema_, table.name, identity, kind == "p", tuple(columns), tuple(left_out), key)
 
 
 def _key_of(

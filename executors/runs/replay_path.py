@@ -28,11 +28,14 @@ def replay_path(path: Path, ref: RowsRef) -> Path:
 def require_replayable(path: Path, row_from: str) -> None:
     """Raise Terminal if an op depends on several rows, because a replay contains only the replayed rows:
     `replay.aggregates` if it makes groups of them, `replay.window` if it computes columns from other rows,
-    `replay.deduplicates` if it selects one of several rows and could pass a row that it dropped before.
+    `replay.deduplicates` if it selects one of several rows and could pass a row that it dropped before. Also raise
+    Terminal `replay.mirror` if the target follows a table, which may have changed or deleted the row since.
 
     An upsert is safe if rows with one key of the op have one key in the table, and the row that the op retains gets
     there: a row whose key exists in the table is not loaded.
     """
+    if load_mode(path.target.load_mode).follows_stream:
+        raise _mirrors(path.target)
     for transform in path.transforms:
         if transform.aggregates:
             raise _aggregates(path.target, transform)
@@ -68,6 +71,15 @@ def _deduplicates(target: Target, node: Transform, op: Deduplicate) -> Terminal:
         hint="Correct the rows in their source, or the rule, and run the pipeline over them again; then ignore these. "
         "A target with loadMode upsert, whose upsertKey consists of these keys, allows replays if no later operation "
         "filters rows.",
+    )
+
+
+def _mirrors(target: Target) -> Terminal:
+    return Terminal(
+        "replay.mirror",
+        f"{target.schema_}.{target.table} follows a table, which may have changed or deleted these rows since.",
+        node=target.id,
+        hint="Correct the rows at their source. The next load applies the changes; then ignore these rows.",
     )
 
 

@@ -247,6 +247,11 @@ class SnapshotSource(ABC):
         """Return all rows of the open source; with a state, those that it has got since. With `is_last`, nothing is
         read afterwards."""
 
+    def loaded(self) -> None:
+        """Note that every target has loaded what was read, and that this is committed. Raises Failure, which does not
+        make the run fail."""
+        return None
+
     @abstractmethod
     def interrupt(self) -> None:
         """Interrupt reading, from another thread and at any time. The reader raises."""

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+import secrets
 import time
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from contextlib import ExitStack, suppress
 from dataclasses import replace
 from threading import Event
@@ -23,11 +24,12 @@ from executors.postgres.inspect import inspect_target
 from executors.postgres.names import quoted
 from executors.postgres.read import as_source, field_of
 from executors.postgres_cdc.copies import Copies, copies_on
-from executors.postgres_cdc.net_effect import Changes, NetEffect
+from executors.postgres_cdc.net_effect import Changes
 from executors.postgres_cdc.protocol import RelationColumn
 from executors.postgres_cdc.replication import ReplicationSession, replication_session
 from executors.postgres_cdc.slots import (
     Position,
+    Slot,
     drop_slot,
     find_position,
     find_slot,
@@ -38,7 +40,7 @@ from executors.postgres_cdc.slots import (
     require_server,
     require_usable,
 )
-from executors.postgres_cdc.spool import LinesReader, WindowFiles
+from executors.postgres_cdc.spool import LinesPart, LinesReader, WindowFiles
 from executors.postgres_cdc.state import LogState
 from executors.postgres_cdc.tables import FollowedTable, describe, find_table
 from executors.postgres_cdc.window import Bounds, Window, WindowReader
@@ -75,6 +77,7 @@ class PostgresCdc(SnapshotSource):
         self._rows: PostgresSource | None = None
         self._session: ReplicationSession | None = None
         self._stopped = Event()
+        self._after: LogState | None = None
         self._noted: dict[str, RunWarning] = {}
 
     @property
@@ -111,6 +114,18 @@ class PostgresCdc(SnapshotSource):
                 connect(self._connection, autocommit=True, application_name=self._application)
             )
 
+    def loaded(self) -> None:
+        """Let the server forget the log before the committed state. Otherwise the next run does it."""
+        after = self._after
+        if after is None:
+            return
+        with as_source(self.node), replication_session(self._connection, self._application) as session:
+            session.start(after.slot, after.publication, after.lsn)
+            session.confirm(after.lsn, asks=True)
+            for received in session.messages(after.lsn, self._check):
+                if not received.data:
+                    return
+
     def interrupt(self) -> None:
         self._stopped.set()
         if (rows := self._rows) is not None:
@@ -134,11 +149,7 @@ class PostgresCdc(SnapshotSource):
             return self._window(table, LogState.from_text(state.value), state)
 
     def _find_table(self) -> FollowedTable:
-        target = self._path.target
-        copies = copies_on(self._path, (c.relation.name for c in find_table(self._conn, self._config.table).columns))
-        named = {copy: source for source, found in copies.of.items() for copy in found}
-        key = [named.get(column, column) for column in target.upsert_key or ()]
-        table = find_table(self._conn, self._config.table, key)
+        table = find_table(self._conn, self._config.table, self._named_key)
         published = ready_publication(self._conn, table, self._publication, is_own=self._config.publication is None)
         table = table.published(published)
         if table.left_out:
@@ -152,6 +163,12 @@ class PostgresCdc(SnapshotSource):
             self._noted["unguarded"] = RunWarning("cdc.slot_unguarded", self.node, text)
         return table
 
+    def _named_key(self, columns: Sequence[str]) -> Sequence[str]:
+        """Return the columns of the source that become those of `upsertKey`."""
+        copies = copies_on(self._path, columns).of
+        named = {copy: source for source, found in copies.items() for copy in found}
+        return [named.get(column, column) for column in self._path.target.upsert_key or ()]
+
     @property
     def _path(self) -> Path:
         """The path to the target. A source of changes has one."""
@@ -160,16 +177,19 @@ class PostgresCdc(SnapshotSource):
     # --- the first load ---------------------------------------------------------------------------------------
 
     def _first(self, table: FollowedTable) -> Reading:
-        """Create the slot and return all rows as they are at its consistent point."""
-        self._drop_earlier()
+        """Return all rows as they are at a position from which the slot has all changes."""
         session = self._stack.enter_context(replication_session(self._connection, self._application))
         self._session = session
         system, timeline = session.identify()
-        created = session.create_slot(self._slot)
-        state = LogState(
-            created.consistent_point, system, timeline, self._slot, self._publication, table.oid, time.time()
-        )
-        self.context.log(f"Created the replication slot {self._slot}.")
+        state = LogState(0, system, timeline, self._slot, self._publication, table.oid, time.time())
+        adopted = self._adopted()
+        if adopted is not None and self._config.snapshot == "never":
+            return self._no_rows(table, replace(state, lsn=adopted.confirmed))
+        # The snapshot of a slot that exists already has ended, so another slot exports one.
+        name = self._slot if adopted is None else f"flow_{secrets.token_hex(16)}"
+        created = session.create_slot(name, is_temporary=adopted is not None)
+        self.context.log(f"The replication slot {self._slot} has the changes from now on.")
+        state = replace(state, lsn=created.consistent_point)
         if self._config.snapshot == "never":
             return self._no_rows(table, state)
         self._rows = _TableRows(self._source, self.context, table, created.snapshot)
@@ -182,20 +202,28 @@ class PostgresCdc(SnapshotSource):
         changes = ChangesRead(self._key(table), is_snapshot=True, text_keys=self._text_keys(table))
         return replace(reading, origins=origins, changes=changes)
 
-    def _drop_earlier(self) -> None:
-        """Drop the slot of a first load that has failed, or of an earlier table. A slot that a person has named is not
-        Flow's to drop."""
+    def _adopted(self) -> Slot | None:
+        """Return the slot that a person has named, if it exists. Drop Flow's own slot of a first load that has failed,
+        or of an earlier table."""
         slot = find_slot(self._conn, self._slot)
         if slot is None:
-            return
-        if self._config.slot is not None and self._config.snapshot == "initial":
-            require_usable(slot)
+            return None
         release(self._conn, slot, "flow run ", self._check)
-        drop_slot(self._conn, self._slot)
+        if self._config.slot is None:
+            drop_slot(self._conn, self._slot)
+            return None
+        require_usable(slot)
+        if slot.status == "lost":
+            raise Terminal(
+                "cdc.slot_lost",
+                f"The server has removed log that the slot {slot.name} needs.",
+                hint=f"SELECT pg_drop_replication_slot('{slot.name}'), then run again: Flow creates it again.",
+            )
+        return slot
 
     def _no_rows(self, table: FollowedTable, state: LogState) -> Reading:
         fields = self._fields(self._now(table), frozenset())
-        return self._reading_of(fields, state, ChangesRead(self._key(table)), NetEffect(), WindowFiles(self._folder))
+        return self._reading_of(fields, state, ChangesRead(self._key(table)), 0, ())
 
     # --- windows of changes -----------------------------------------------------------------------------------
 
@@ -217,8 +245,7 @@ class PostgresCdc(SnapshotSource):
             columns = self._types(table, window.columns or table.relation_columns)
             _refuse_filled(table, state, columns)
             effect = changes.reduce(files)
-        if effect.kept:
-            self._require_kept(copies, [column.name for column in columns])
+        self._require_kept(copies, {columns[place].name for place in files.kept})
         after = replace(
             before,
             lsn=window.lsn,
@@ -236,7 +263,7 @@ class PostgresCdc(SnapshotSource):
             effect.kept,
             effect.truncates,
         )
-        return self._reading_of(self._fields(columns, window.beyond), after, beside, effect, files)
+        return self._reading_of(self._fields(columns, window.beyond), after, beside, effect.rows, files.parts)
 
     def _read(self, table: FollowedTable, before: LogState, bounds: Bounds, changes: Changes) -> Window:
         with replication_session(self._connection, self._application) as session:
@@ -270,9 +297,10 @@ class PostgresCdc(SnapshotSource):
                 hint="Check the source, then load the table again, with a reason: flow run --load-again.",
             )
 
-    def _require_kept(self, copies: Copies, names: Sequence[str]) -> None:
-        """Refuse updates whose large values the log lacks if the target may not have these values."""
-        if copies.may_reject or copies.used:
+    def _require_kept(self, copies: Copies, kept: Set[str]) -> None:
+        """Refuse updates whose large values the log lacks if the target may not have these values, or if something
+        before the target needs them."""
+        if kept and (copies.may_reject or kept & copies.used):
             table = quoted(self._config.table.schema_, self._config.table.name)
             raise Terminal(
                 "cdc.value_missing",
@@ -315,8 +343,8 @@ class PostgresCdc(SnapshotSource):
         fields: tuple[SourceField, ...],
         state: LogState,
         changes: ChangesRead,
-        effect: NetEffect,
-        files: WindowFiles,
+        rows: int,
+        parts: Sequence[LinesPart],
     ) -> Reading:
         identity = f"{self.context.claimant.run_id}\n{self.node}\n{state.lsn}"
         sha256 = hashlib.sha256(identity.encode()).hexdigest()
@@ -324,13 +352,14 @@ class PostgresCdc(SnapshotSource):
         return Reading(
             fields=fields,
             origins=(Origin(0, self.name, sha256, is_unit=False, state=after, source=self.node),),
-            parts=tuple(files.parts),
+            parts=tuple(parts),
             reader=LinesReader(charset_of(self._conn).encoding == "SQL_ASCII"),
-            records=effect.rows,
+            records=rows,
             changes=changes,
         )
 
     def _state(self, state: LogState, fields: Sequence[SourceField]) -> SourceState:
+        self._after = state
         columns = tuple((field.name, str(field.type)) for field in fields)
         return SourceState(self.state_settings, state.to_text(), columns)
 

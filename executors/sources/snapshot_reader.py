@@ -107,7 +107,14 @@ class SnapshotSourceReader:
         return "The source has nothing new."
 
     def archive_loaded(self, source: Source, target_runs: Sequence[TargetRun]) -> None:
-        """Nothing was claimed."""
+        """Nothing was claimed, but the source may forget what it has returned."""
+        opened = self._opened.get(source.id)
+        if opened is None or not any(target.loaded for target in target_runs):
+            return
+        try:
+            opened.handler.loaded()
+        except Failure as trouble:
+            self._ports.events.log("warning", trouble.message, source.id)
 
     def archive_failed(self, source: Source, reason: str) -> None:
         """Nothing was claimed."""
