@@ -92,7 +92,8 @@ CODES = (
     ErrorCode(
         "singer.tap_failed",
         "A tap ended with an error.",
-        "Its last lines are in the details of the run, for those who may see values. Check its settings.",
+        "Check its settings. The last lines of a tap in a run are in the details of the run, for those who may see "
+        "values.",
         503,
     ),
     ErrorCode("singer.tap_locked", "Another command changes the tap.", "Wait until it has ended."),

@@ -51,7 +51,7 @@ def _locked(path: Path) -> Iterator[None]:
     while True:
         with path.open("wb") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
-            if _is_same(lock, path):
+            if is_same_file(lock, path):
                 yield
                 return
 
@@ -71,7 +71,8 @@ def _delete(path: Path) -> None:
     path.with_suffix(".lock").unlink(missing_ok=True)
 
 
-def _is_same(lock: IO[bytes], path: Path) -> bool:
+def is_same_file(lock: IO[bytes], path: Path) -> bool:
+    """Return whether an open file still has this path."""
     try:
         return os.path.samestat(os.fstat(lock.fileno()), path.stat())
     except FileNotFoundError:

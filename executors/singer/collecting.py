@@ -11,7 +11,7 @@ from executors.formats.json_rows import BadRecordError, FieldsFound, read_row
 from executors.formats.limits import refuse_too_many_columns
 from executors.model import SourceField
 from executors.singer.messages import Message, NewVersion, Record, Schema, State
-from executors.singer.schemas import fields_of, united
+from executors.singer.schemas import fields_of, merge_fields
 
 
 @dataclass(slots=True)
@@ -59,7 +59,7 @@ class Collector:
         self._described.add(message.stream)
         if message.stream in self.names:
             self.has_schema = True
-            self._fields = united(self._fields, fields_of(message.schema))
+            self._fields = merge_fields(self._fields, fields_of(message.schema))
             self._known = {field.name for field in self._fields}
             refuse_too_many_columns(f"The stream {message.stream}", len(self._fields))
 

@@ -16,10 +16,12 @@ from pathlib import Path
 from typing import Any
 
 from executors.errors import Terminal, Transient
+from executors.processes.private_folder import is_same_file
 
 NAME = re.compile(r"[a-z][a-z0-9_-]{0,62}")
 DESCRIPTION = "tap.json"
 _LOCK = "flow.lock"
+_ATTEMPTS = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,27 +76,35 @@ class TapFolder:
     @contextmanager
     def used(self, name: str) -> Iterator[Tap]:
         """Use an installed tap; its environment is not deleted meanwhile. Raises Terminal `singer.tap_unknown`, and
-        Transient `singer.tap_changed` if it is replaced at this moment."""
-        tap = self.find(name)
-        try:
-            lock = (self.build(tap) / _LOCK).open("rb")
-        except FileNotFoundError:
-            raise Transient("singer.tap_changed", f"The tap {name} was just replaced.", hint="Run again.") from None
-        with lock:
-            fcntl.flock(lock, fcntl.LOCK_SH)
-            yield tap
+        Transient `singer.tap_changed` if it is replaced again and again."""
+        for _ in range(_ATTEMPTS):
+            tap = self.find(name)
+            path = self.build(tap) / _LOCK
+            try:
+                lock = path.open("rb")
+            except FileNotFoundError:
+                continue
+            with lock:
+                fcntl.flock(lock, fcntl.LOCK_SH)
+                if is_same_file(lock, path):  # until the lock was taken, the environment could be deleted
+                    yield tap
+                    return
+        raise Transient("singer.tap_changed", f"The tap {name} was just replaced.", hint="Run again.")
 
-    def is_used(self, build: Path) -> bool:
-        """Return whether a process uses an environment."""
+    @contextmanager
+    def unused(self, build: Path) -> Iterator[bool]:
+        """Return whether no process uses an environment. If so, none can begin to use it in this block."""
         path = build / _LOCK
-        if not path.exists():
-            return False
+        if not path.exists():  # it is incomplete
+            yield True
+            return
         with path.open("rb") as lock:
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
-                return True
-        return False
+                yield False
+                return
+            yield True
 
     def publish(self, tap: Tap) -> None:
         """Make a complete environment the one in use."""

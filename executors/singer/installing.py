@@ -10,7 +10,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from importlib.metadata import Distribution, distributions
@@ -66,12 +66,15 @@ def remove_tap(folder: TapFolder, name: str) -> Tap:
     """Remove a tap. Raises Terminal `singer.tap_unknown`, and `singer.tap_used` while a run uses it."""
     with _locked(folder, folder.find(name).name) as home:
         tap = folder.find(name)
-        if folder.is_used(folder.build(tap)):
-            raise Terminal(
-                "singer.tap_used", f"A run uses the tap {name} now.", hint="Try again when the run has ended."
-            )
-        (home / DESCRIPTION).unlink()
-        shutil.rmtree(home)
+        with ExitStack() as stack:
+            # A run may also use an environment that was replaced meanwhile.
+            unused = [stack.enter_context(folder.unused(build)) for build in _builds(home)]
+            if not all(unused):
+                raise Terminal(
+                    "singer.tap_used", f"A run uses the tap {name} now.", hint="Try again when the run has ended."
+                )
+            (home / DESCRIPTION).unlink()
+            shutil.rmtree(home)
     return tap
 
 
@@ -211,6 +214,12 @@ def _normal(name: str) -> str:
 
 def _delete_unused(folder: TapFolder, home: Path, *, but: str) -> None:
     """Delete earlier environments that no run uses, and incomplete ones."""
-    for build in home.glob("build-*"):
-        if build.name != but and not folder.is_used(build):
-            shutil.rmtree(build, ignore_errors=True)
+    for build in _builds(home):
+        if build.name != but:
+            with folder.unused(build) as is_unused:
+                if is_unused:
+                    shutil.rmtree(build, ignore_errors=True)
+
+
+def _builds(home: Path) -> list[Path]:
+    return list(home.glob("build-*"))

@@ -48,11 +48,11 @@ def read_messages(lines: Iterable[bytes], tap: str) -> Iterator[Message]:
     """Yield the messages of a tap. Raises Terminal `singer.message_malformed`, and `singer.batch_refused`."""
     for number, line in enumerate(lines, 1):
         if line.strip():
-            yield _message(line, _Place(tap, number))
+            yield _message(line, _LinePosition(tap, number))
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
+class _LinePosition:
     tap: str
     number: int
 
@@ -64,45 +64,45 @@ class _Place:
         )
 
 
-def _message(line: bytes, place: _Place) -> Message:
+def _message(line: bytes, position: _LinePosition) -> Message:
     try:
         row, nested = read_row(line.decode())
     except UnicodeDecodeError:
-        raise place.malformed("not valid utf-8") from None
+        raise position.malformed("not valid utf-8") from None
     except BadRecordError as error:
-        raise place.malformed(str(error)) from None
+        raise position.malformed(str(error)) from None
     kind = row.get("type")
     if kind == "RECORD":
-        return Record(_text(row, "stream", place), _object(row, "record", nested, place))
+        return Record(_text(row, "stream", position), _object(row, "record", nested, position))
     if kind == "SCHEMA":
-        return _schema(row, nested, place)
+        return _schema(row, nested, position)
     if kind == "STATE":
-        return State(_object(row, "value", nested, place))
+        return State(_object(row, "value", nested, position))
     if kind == "ACTIVATE_VERSION":
-        return NewVersion(_text(row, "stream", place))
+        return NewVersion(_text(row, "stream", position))
     if kind == "BATCH":
         raise Terminal(
             "singer.batch_refused",
-            f"The tap {place.tap} sends rows in files (BATCH), which Flow does not read.",
+            f"The tap {position.tap} sends rows in files (BATCH), which Flow does not read.",
             hint="Remove batch_config from the settings, so that it sends the rows themselves.",
         )
-    raise place.malformed(f"the type {kind!r} is unknown" if kind and len(kind) < 40 else "it has no known type")
+    raise position.malformed(f"the type {kind!r} is unknown" if kind and len(kind) < 40 else "it has no known type")
 
 
-def _schema(row: Row, nested: frozenset[str], place: _Place) -> Schema:
-    stream = _text(row, "stream", place)
-    return Schema(stream, json.loads(_object(row, "schema", nested, place)))
+def _schema(row: Row, nested: frozenset[str], position: _LinePosition) -> Schema:
+    stream = _text(row, "stream", position)
+    return Schema(stream, json.loads(_object(row, "schema", nested, position)))
 
 
-def _text(row: Row, name: str, place: _Place) -> str:
+def _text(row: Row, name: str, position: _LinePosition) -> str:
     if not (found := row.get(name)):
-        raise place.malformed(f"it has no {name}")
+        raise position.malformed(f"it has no {name}")
     return found
 
 
-def _object(row: Row, name: str, nested: frozenset[str], place: _Place) -> str:
+def _object(row: Row, name: str, nested: frozenset[str], position: _LinePosition) -> str:
     found = row.get(name)
     if found is None or name not in nested or not found.startswith("{"):
-        raise place.malformed(f"{name} is not a JSON object")
+        raise position.malformed(f"{name} is not a JSON object")
     # A line of the output ends at LF only, a line of JSON lines also at CR, which is white space between values.
     return found.replace("\r", " ")

@@ -109,7 +109,8 @@ class TapProcess:
         failure = Transient(
             "singer.tap_failed",
             f"The tap {self._tap.name} ended {how}.",
-            hint="Its last lines are in the details of the run, for those who may see values. Check its settings.",
+            hint="Check its settings. The last lines of a tap in a run are in the details of the run, for those who "
+            "may see values.",
         )
         if self._last:
             failure.encrypted_detail = encrypt_text("\n".join(self._last))

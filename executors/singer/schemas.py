@@ -123,7 +123,7 @@ def _decimal(value: Any) -> Decimal | None:
         return None
 
 
-def united(known: Iterable[SourceField], new: Iterable[SourceField]) -> tuple[SourceField, ...]:
+def merge_fields(known: Iterable[SourceField], new: Iterable[SourceField]) -> tuple[SourceField, ...]:
     """Return the columns of a stream whose schema was sent again. No column is lost; one whose type has changed gets a
     type for the values of both."""
     found = {field.name: field for field in known}

@@ -4,19 +4,24 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from executors.errors import Failure
+from executors.errors import Failure, Terminal
 from executors.model import StoreConnection
 from executors.processes.launch import sandbox_version
 from executors.processes.private_folder import RUNNING, private_folder, sweep_private_folders
 from executors.secrets import _fernet
 from executors.singer.catalogs import Selection
+from executors.singer.environments import TapFolder
+from executors.singer.installing import _delete_unused, remove_tap
 from executors.singer.reading import StreamRead, TapReader
 from executors.singer.settings import TapSettings, merge_settings
 from tests.taps import ORDERS, add_script
@@ -223,3 +228,38 @@ def _has_ended(pid: int) -> bool:
             return True
         time.sleep(0.1)
     return False
+
+
+def test_an_environment_that_is_used_is_neither_replaced_nor_removed(tmp_path: Path) -> None:
+    folder, old = add_script(tmp_path / "taps", "shop", SCHEMA)
+    with folder.used("shop"):
+        new = replace(old, build="build-2")
+        folder.build(new).mkdir()
+        folder.publish(new)
+        _delete_unused(folder, folder.root / "shop", but=new.build)
+        assert folder.build(old).exists()
+        with pytest.raises(Terminal) as refused:
+            remove_tap(folder, "shop")
+        assert refused.value.code == "singer.tap_used"
+    _delete_unused(folder, folder.root / "shop", but=new.build)
+    assert not folder.build(old).exists()
+
+
+def test_an_environment_that_is_deleted_while_its_user_waits_is_not_used(tmp_path: Path) -> None:
+    folder, old = add_script(tmp_path / "taps", "shop", SCHEMA)
+    with ThreadPoolExecutor(1) as pool:
+        with folder.unused(folder.build(old)) as is_unused:
+            assert is_unused
+            waiting = pool.submit(_name_of_used, folder)
+            time.sleep(0.2)
+            assert not waiting.done()
+            new = replace(old, build="build-2")
+            folder.build(new).mkdir()
+            folder.publish(new)
+            shutil.rmtree(folder.build(old))
+        assert waiting.result(10) == "build-2"
+
+
+def _name_of_used(folder: TapFolder) -> str:
+    with folder.used("shop") as tap:
+        return tap.build
