@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from executors.errors import Terminal
@@ -70,9 +71,13 @@ def _by_link(pages: LinkHeader, progress: Progress) -> Next:
     return _address(progress.page, link, "the Link header") if link else None
 
 
+_steps_of = lru_cache(parse_json_path)
+"""Called for each page."""
+
+
 def _named(path: str, page: Page) -> str | None:
     try:
-        return next_at(page.text, parse_json_path(path))
+        return next_at(page.text, _steps_of(path))
     except UnicodeEncodeError:
         raise _unreadable(page, path, "an incomplete surrogate pair") from None
     except ValueError as error:

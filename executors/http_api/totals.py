@@ -16,6 +16,7 @@ class Total:
 
     def __init__(self, path: str | None, name: str) -> None:
         self._path, self._name = path, name
+        self._steps = parse_json_path(path) if path is not None else ()
         self._stated: str | None = None
 
     def add(self, page: Page, *, has_records: bool) -> None:
@@ -23,7 +24,7 @@ class Total:
         that was read before. Some services state another number on the page behind the last one."""
         if self._path is None or (self._stated is not None and not has_records):
             return
-        stated = scalar_at(page.text, parse_json_path(self._path))
+        stated = scalar_at(page.text, self._steps)
         if stated is None:
             return
         if self._stated is not None and _number(stated) < _number(self._stated):

@@ -10,10 +10,10 @@ from urllib.parse import urlencode
 
 from executors.errors import Terminal, of_node
 from executors.http_api.client import ApiClient, Page
+from executors.http_api.incremental import IncrementalProgress
 from executors.http_api.last_pages import doubt_of_only_page, require_last
 from executors.http_api.paging import Progress, first_parameters, is_numbered, next_page
 from executors.http_api.responses import has_error, records_of, value_at
-from executors.http_api.since import Since
 from executors.http_api.totals import Total
 from executors.report import RunWarning
 from executors.sources.base import SourceContext
@@ -80,7 +80,7 @@ class HttpApi(SpooledSource):
     def _fetch(self, state: str | None, spool: Spool) -> Fetched:
         incremental = self._config.incremental
         shift = is_numbered(self._config.pages)
-        since = Since(incremental, self.node, state, shift=shift) if incremental is not None else None
+        since = IncrementalProgress(incremental, self.node, state, shift=shift) if incremental is not None else None
         count, total = 0, Total(self._config.total, self.name)
         deadline = time.monotonic() + (self.context.most_seconds or float("inf"))
         for page, records in self._pages(since):
@@ -96,7 +96,7 @@ class HttpApi(SpooledSource):
         total.require(count)
         return self._fetched(since, count)
 
-    def _fetched(self, since: Since | None, count: int) -> Fetched:
+    def _fetched(self, since: IncrementalProgress | None, count: int) -> Fetched:
         if since is None:
             return Fetched()
         if since.ahead:
@@ -110,7 +110,7 @@ class HttpApi(SpooledSource):
 
     # --- pages ------------------------------------------------------------------------------------------------
 
-    def _pages(self, since: Since | None) -> Iterator[tuple[Page, list[str]]]:
+    def _pages(self, since: IncrementalProgress | None) -> Iterator[tuple[Page, list[str]]]:
         """Yield all pages with their records. Raises Terminal if the pages do not end."""
         client = self._client()
         fixed = {**(self._config.parameters or {}), **self._since(since)}
@@ -148,7 +148,7 @@ class HttpApi(SpooledSource):
             )
         return ApiClient(http, self._config.requests_per_minute, self.wait)
 
-    def _since(self, since: Since | None) -> dict[str, str]:
+    def _since(self, since: IncrementalProgress | None) -> dict[str, str]:
         if since is None or since.parameter is None or self._config.incremental is None:
             return {}
         return {self._config.incremental.parameter: since.parameter}

@@ -22,7 +22,7 @@ AHEAD = CLOCKS = timedelta(minutes=5)
 _MINUTE, _DAY, _ONE = timedelta(minutes=1), timedelta(days=1), Decimal(1)
 
 
-class Since:
+class IncrementalProgress:
     """The progress of an incremental source. `state` is that of the last load, None for the first one.
 
     A time after `now`, when fetching begins, does not raise the highest value: a record dated 2099 would leave out all

@@ -9,15 +9,15 @@ from typing import Any
 import pytest
 
 from executors.errors import InvalidContent
-from executors.http_api import since as module
-from executors.http_api.since import Since
+from executors.http_api import incremental as module
+from executors.http_api.incremental import IncrementalProgress
 from ir.connectors.http_api import Incremental
 
 NOW = datetime(2024, 6, 1, tzinfo=UTC)
 
 
-def since(*values: str, state: str | None = None, **incremental: Any) -> Since:
-    made = Since(Incremental(parameter="since", field="at", **incremental), "src", state, NOW)
+def since(*values: str, state: str | None = None, **incremental: Any) -> IncrementalProgress:
+    made = IncrementalProgress(Incremental(parameter="since", field="at", **incremental), "src", state, NOW)
     for number, value in enumerate(values, start=1):
         made.add(record(value, number), number)
     return made
@@ -86,7 +86,7 @@ def test_the_next_load_asks_for_the_overlap_too(value: str, overlap: Any, expect
 
 def paged(*pages: list[str], shift: bool = False) -> str | None:
     """Return the value after pages of values, which the server sends at 1:00, 2:00, … of the day before NOW."""
-    made = Since(Incremental(parameter="since", field="at"), "src", None, NOW, shift=shift)
+    made = IncrementalProgress(Incremental(parameter="since", field="at"), "src", None, NOW, shift=shift)
     for hour, values in enumerate(pages, start=1):
         made.begin_page(datetime(2024, 5, 31, hour, tzinfo=UTC).timestamp())
         for value in values:
@@ -158,12 +158,12 @@ def test_the_state_stays_small(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_all_records_from_which_the_next_load_begins_are_known() -> None:
-    pages = Since(Incremental(parameter="since", field="at"), "src", None, now=NOW)
+    pages = IncrementalProgress(Incremental(parameter="since", field="at"), "src", None, now=NOW)
     for page in (["1", "4"], ["9", "2"]):
         pages.begin_page(None)
         for value in page:
             pages.add(record(value, int(value)), int(value))
     state = pages.state
     assert json.loads(state or "")["value"] == "4"
-    later = Since(Incremental(parameter="since", field="at"), "src", state, now=NOW)
+    later = IncrementalProgress(Incremental(parameter="since", field="at"), "src", state, now=NOW)
     assert not later.add(record("4", 4), 1)
