@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from importlib import import_module
 
-from executors.arrow_databases import SYSTEMS
+from executors.arrow_databases import DIALECTS
 from executors.model import StoreConnection
 
-_PROBES = {"mysql": "executors.mysql.probing", **dict.fromkeys(SYSTEMS, "executors.arrow_databases.probing")}
+_PROBES = {"mysql": "executors.mysql.probing", **dict.fromkeys(DIALECTS, "executors.arrow_databases.probing")}
 """By the kind of the connection, named by dotted path so that only the driver in use is loaded."""
 
 

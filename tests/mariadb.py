@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import pwd
 import shutil
+import signal
 import subprocess
 import tempfile
 import time
@@ -75,6 +76,15 @@ class MariaDB:
         assert self._process
         self._process.kill()
         self._process.wait()
+
+    def freeze(self) -> None:
+        """Stop the server without closing its connections, as if its machine did not answer."""
+        assert self._process
+        self._process.send_signal(signal.SIGSTOP)
+
+    def thaw(self) -> None:
+        assert self._process
+        self._process.send_signal(signal.SIGCONT)
 
     def _await(self) -> None:
         deadline = time.monotonic() + 60

@@ -6,10 +6,10 @@ from __future__ import annotations
 from importlib import import_module
 from typing import cast
 
-from executors.arrow_databases.base import System
+from executors.arrow_databases.base import Dialect
 from ir.kinds import KindTable
 
-SYSTEMS: KindTable[str] = KindTable(
+DIALECTS: KindTable[str] = KindTable(
     "database with an Arrow driver",
     (
         ("sqlserver", "executors.arrow_databases.sqlserver"),
@@ -21,6 +21,6 @@ SYSTEMS: KindTable[str] = KindTable(
 """By the kind of the connection."""
 
 
-def load_system(module: str) -> System:
+def load_dialect(module: str) -> Dialect:
     """Return the facts of a system from their module."""
-    return cast(System, import_module(module).SYSTEM)
+    return cast(Dialect, import_module(module).DIALECT)

@@ -10,7 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from executors.arrow_databases.base import Described, Session, Trouble
+from executors.arrow_databases.base import DriverError, ResultColumn, Session
 from executors.formats.closing import closed_after
 
 
@@ -40,7 +40,7 @@ class AdbcSession(Session):
                 with self._lock:
                     self._cursor = None
 
-    def describe(self, statement: str) -> Sequence[Described]:
+    def describe(self, statement: str) -> Sequence[ResultColumn]:
         with closed_after(self.batches(statement)) as batches:
             return [_described(field) for field in next(batches).schema]
 
@@ -62,23 +62,23 @@ def _reader_of(cursor: Any) -> Any:
     return reader._import_from_c(stream.address)
 
 
-def _described(field: pa.Field) -> Described:
+def _described(field: pa.Field) -> ResultColumn:
     """Return a column by its Arrow type: `int64`, `decimal`, `timestamp`, `timestamp utc`, `list`."""
     kind = field.type
     if isinstance(kind, pa.BaseExtensionType):
         kind = kind.storage_type
     if pa.types.is_decimal(kind):
-        return Described(field.name, "decimal", kind.precision, kind.scale)
+        return ResultColumn(field.name, "decimal", kind.precision, kind.scale)
     if pa.types.is_timestamp(kind):
-        return Described(field.name, "timestamp" if kind.tz is None else "timestamp utc")
+        return ResultColumn(field.name, "timestamp" if kind.tz is None else "timestamp utc")
     name = str(kind).partition("[")[0].partition("<")[0]
-    return Described(field.name, name.removeprefix("large_").removesuffix("_view"))
+    return ResultColumn(field.name, name.removeprefix("large_").removesuffix("_view"))
 
 
-def trouble_of(error: BaseException) -> Trouble | None:
+def driver_error(error: BaseException) -> DriverError | None:
     """Return the error of an ADBC driver: its SQLSTATE, or the name of its status if it has none."""
     if not hasattr(error, "sqlstate"):
         return None
     state = str(error.sqlstate or "").strip("\0 ")
     status = getattr(error, "status_code", None)
-    return Trouble(state if state and state != "00000" else getattr(status, "name", ""), str(error))
+    return DriverError(state if state and state != "00000" else getattr(status, "name", ""), str(error))

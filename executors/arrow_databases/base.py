@@ -5,18 +5,20 @@ from __future__ import annotations
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from executors.errors import Failure, Terminal
+from executors.driver_failures import MappedFailure
+from executors.errors import Terminal
 from executors.model import SourceField, StoreConnection
 
 
 @dataclass(frozen=True, slots=True)
-class Described:
+class ResultColumn:
     """A column as the database describes it. `type` is the name of its type in lower case, without length."""
 
     name: str
@@ -35,22 +37,22 @@ class Column:
     is_compared: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class Known:
-    """The failure for an error of a database. `shows_text` means that the database's own text contains only names."""
-
-    kind: type[Failure]
-    code: str
-    says: str
-    hint: str
-    shows_text: bool = False
-
-
-class Trouble(NamedTuple):
-    """An error of a driver: the code by which `System.failures` knows it, and its text."""
+class DriverError(NamedTuple):
+    """An error of a driver: the code by which `Dialect.failures` knows it, and its text."""
 
     code: str
     text: str
+
+
+@contextmanager
+def closed_on_error(conn: Any) -> Iterator[None]:
+    """Close a connection if its session cannot be set up."""
+    try:
+        yield
+    except BaseException:
+        with suppress(Exception):  # It may be broken.
+            conn.close()
+        raise
 
 
 class Session(ABC):
@@ -61,7 +63,7 @@ class Session(ABC):
         """Yield the rows of a statement. At least one batch is yielded, which may be empty."""
 
     @abstractmethod
-    def describe(self, statement: str) -> Sequence[Described]:
+    def describe(self, statement: str) -> Sequence[ResultColumn]:
         """Return the columns of a statement, whose rows are not read."""
 
     @abstractmethod
@@ -74,11 +76,11 @@ class Session(ABC):
 
 
 @dataclass(frozen=True, slots=True)
-class System:
+class Dialect:
     """The facts of a database.
 
     `driver` is the module of the driver, and `extra` the extra of Flow's own package that installs it. `connect` opens
-    a session whose statements each take at most the given seconds, as far as the database limits them itself. `kinds`
+    a session whose statements each take at most the given seconds, as far as the database limits them itself. `types`
     contains how each type is read; other types are refused. `quote` is how a name is written. `limited` selects the
     first `{n}` rows of `{rows}`, in the order `{order}`, which is empty or `random_order`. `date` and `timestamp` are
     literals of a watermark. `moment`, if given, is a statement whose one value fixes a moment, and `at_moment` reads
@@ -90,11 +92,11 @@ class System:
     driver: str
     extra: str
     connect: Callable[[Any, StoreConnection, int], Session]
-    trouble_of: Callable[[BaseException], Trouble | None]
-    kinds: Mapping[str, Callable[[Described], Column]]
+    driver_error: Callable[[BaseException], DriverError | None]
+    types: Mapping[str, Callable[[ResultColumn], Column]]
     quote: Callable[[str], str]
     random_order: str
-    failures: Mapping[str, Known] = field(default_factory=dict)
+    failures: Mapping[str, MappedFailure] = field(default_factory=dict)
     limited: str = "(SELECT * FROM {rows} q {order} LIMIT {n})"
     date: str = "DATE '{}'"
     timestamp: str = "TIMESTAMP '{}'"
@@ -126,7 +128,7 @@ _DATE_VALUE = re.compile(_DAY)
 _TIMESTAMP_VALUE = re.compile(_DAY + r" [0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,6})?")
 
 
-def watermark_literal(system: System, column: Column, declared: str, value: str) -> str | None:
+def watermark_literal(dialect: Dialect, column: Column, declared: str, value: str) -> str | None:
     """Return a watermark of the declared type of PostgreSQL as a literal; None if the database does not compare the
     values of the column as the target does."""
     kind = column.field.type
@@ -136,7 +138,7 @@ def watermark_literal(system: System, column: Column, declared: str, value: str)
     if is_whole and declared in ("integer", "bigint") and _WHOLE_VALUE.fullmatch(value):
         return value
     if kind.kind == "date" and declared == "date" and _DATE_VALUE.fullmatch(value):
-        return system.date.format(value)
+        return dialect.date.format(value)
     if kind.kind == "timestamp" and declared == "timestamp without time zone" and _TIMESTAMP_VALUE.fullmatch(value):
-        return system.timestamp.format(value)
+        return dialect.timestamp.format(value)
     return None

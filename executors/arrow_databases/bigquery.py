@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from executors.arrow_databases import failures
-from executors.arrow_databases.adbc import AdbcSession, trouble_of
-from executors.arrow_databases.base import Session, System
-from executors.arrow_databases.kinds import TEXT, MakeColumn, decimal, native, text
+from executors.arrow_databases.adbc import AdbcSession, driver_error
+from executors.arrow_databases.base import Dialect, Session
+from executors.arrow_databases.columns import TEXT, MakeColumn, decimal, native, text
 from executors.arrow_databases.statements import in_backticks
 from executors.model import StoreConnection
 
@@ -32,7 +32,7 @@ def _connect(driver: Any, connection: StoreConnection, seconds: int) -> Session:
     )
 
 
-_KINDS: dict[str, MakeColumn] = {
+_TYPES: dict[str, MakeColumn] = {
     "int64": native("bigint"),
     "decimal": decimal("CAST({} AS STRING)"),
     "double": native("float"),
@@ -48,13 +48,13 @@ _KINDS: dict[str, MakeColumn] = {
 }
 """By Arrow's name of the type. JSON and geographies are text."""
 
-SYSTEM = System(
+DIALECT = Dialect(
     title="BigQuery",
     driver="adbc_driver_bigquery.dbapi",
     extra="bigquery",
     connect=_connect,
-    trouble_of=trouble_of,
-    kinds=_KINDS,
+    driver_error=driver_error,
+    types=_TYPES,
     quote=in_backticks,
     random_order="ORDER BY RAND()",
     timestamp="DATETIME '{}'",

@@ -9,8 +9,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from executors.arrow_databases.base import Described, Known, Session, System
+from executors.arrow_databases.base import Dialect, ResultColumn, Session
 from executors.arrow_databases.failures import LOST
+from executors.driver_failures import MappedFailure
 from executors.errors import Failure, Terminal, Transient
 from executors.formats.closing import closed_after
 from executors.model import StoreConnection
@@ -37,7 +38,7 @@ class OpenSession:
         with self._translated(), closed_after(self._session.batches(statement)) as batches:
             yield from batches
 
-    def describe(self, statement: str) -> list[Described]:
+    def describe(self, statement: str) -> list[ResultColumn]:
         """Return the columns of a statement, whose rows are not read. Raises Failure."""
         with self._translated():
             return list(self._session.describe(statement))
@@ -88,10 +89,10 @@ class OpenSession:
 
 
 @contextmanager
-def connect(system: System, connection: StoreConnection, seconds: float) -> Iterator[OpenSession]:
+def connect(dialect: Dialect, connection: StoreConnection, seconds: float) -> Iterator[OpenSession]:
     """Open a session. An error of the driver becomes a Failure, whose text never contains a secret."""
-    driver = system.load_driver()
-    opened = _opened(driver, system, connection, seconds)
+    driver = dialect.load_driver()
+    opened = _opened(driver, dialect, connection, seconds)
     timer = threading.Timer(min(seconds, threading.TIMEOUT_MAX), opened.expire)
     timer.daemon = True
     timer.start()
@@ -102,53 +103,53 @@ def connect(system: System, connection: StoreConnection, seconds: float) -> Iter
         opened.close()
 
 
-def _opened(driver: Any, system: System, connection: StoreConnection, seconds: float) -> OpenSession:
+def _opened(driver: Any, dialect: Dialect, connection: StoreConnection, seconds: float) -> OpenSession:
     errors: Errors = (driver.Error, pa.ArrowException, OSError, ValueError)
     try:
-        session = system.connect(driver, connection, max(1, int(min(seconds, _MOST_SECONDS))))
+        session = dialect.connect(driver, connection, max(1, int(min(seconds, _MOST_SECONDS))))
     except ImportError:
-        raise system.driver_missing() from None
+        raise dialect.driver_missing() from None
     except errors as error:
-        raise _unreachable(system, connection, error) from None
-    return OpenSession(session, seconds, errors, lambda error: _failure_of(system, connection, error))
+        raise _unreachable(dialect, connection, error) from None
+    return OpenSession(session, seconds, errors, lambda error: _failure_of(dialect, connection, error))
 
 
-def _unreachable(system: System, connection: StoreConnection, error: Exception) -> Failure:
+def _unreachable(dialect: Dialect, connection: StoreConnection, error: Exception) -> Failure:
     """Return the failure for an error while a session is opened."""
-    code, text = system.trouble_of(error) or ("", "")
-    known = system.failures.get(code)
-    if known is not None and known is not LOST:
-        return _known(system, known, connection, text)
+    code, text = dialect.driver_error(error) or ("", "")
+    mapped = dialect.failures.get(code)
+    if mapped is not None and mapped is not LOST:
+        return _mapped(dialect, mapped, connection, text)
     number = f" (error {code})" if code else ""
     return Transient(
         "source.unreachable",
-        f"{system.title} cannot be reached, or refuses the session{number} (connection {connection.name!r}).",
+        f"{dialect.title} cannot be reached, or refuses the session{number} (connection {connection.name!r}).",
         hint="Check the fields of the connection, the network and the log of the server.",
     )
 
 
-def _failure_of(system: System, connection: StoreConnection, error: Exception) -> Exception:
+def _failure_of(dialect: Dialect, connection: StoreConnection, error: Exception) -> Exception:
     """Return the failure for an error of a statement; an error that is not the driver's is returned itself."""
-    found = system.trouble_of(error)
+    found = dialect.driver_error(error)
     if isinstance(error, OSError) and found is None:
-        return _known(system, LOST, connection, "")
+        return _mapped(dialect, LOST, connection, "")
     if found is None:
         return error
-    if (known := system.failures.get(found.code)) is not None:
-        return _known(system, known, connection, found.text)
+    if (mapped := dialect.failures.get(found.code)) is not None:
+        return _mapped(dialect, mapped, connection, found.text)
     number = f" (error {found.code})" if found.code else ""
     return Terminal(
         "source.failed",
-        f"{system.title} ended a statement{number}.",
+        f"{dialect.title} ended a statement{number}.",
         hint="See the server's documentation of this error. A query may convert a value that does not fit.",
     )
 
 
-def _known(system: System, known: Known, connection: StoreConnection, text: str) -> Failure:
-    says = f"{system.title}, connection {connection.name!r}: {known.says}"
-    if known.shows_text and text.strip():
+def _mapped(dialect: Dialect, mapped: MappedFailure, connection: StoreConnection, text: str) -> Failure:
+    says = f"{dialect.title}, connection {connection.name!r}: {mapped.message}"
+    if mapped.shows_text and text.strip():
         says += f" {_masked(text, connection)}."
-    return known.kind(known.code, says, hint=known.hint)
+    return mapped.kind(mapped.code, says, hint=mapped.hint)
 
 
 def _masked(text: str, connection: StoreConnection) -> str:

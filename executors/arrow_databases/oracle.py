@@ -9,8 +9,8 @@ from typing import Any
 import pyarrow as pa
 
 from executors.arrow_databases import failures
-from executors.arrow_databases.base import Column, Described, Session, System, Trouble
-from executors.arrow_databases.kinds import TEXT, MakeColumn, decimal, native, text
+from executors.arrow_databases.base import Column, Dialect, DriverError, ResultColumn, Session, closed_on_error
+from executors.arrow_databases.columns import TEXT, MakeColumn, decimal, native, text
 from executors.arrow_databases.statements import in_quotes
 from executors.model import SourceField, StoreConnection
 from ir.types import ColumnType
@@ -28,19 +28,20 @@ class OracleSession(Session):
 
     def __init__(self, conn: Any) -> None:
         self._conn = conn
-        for statement in ("ALTER SESSION SET TIME_ZONE = '+00:00'", "SET TRANSACTION READ ONLY"):
-            with closing(conn.cursor()) as cursor:
-                cursor.execute(statement)
+        with closed_on_error(conn):
+            for statement in ("ALTER SESSION SET TIME_ZONE = '+00:00'", "SET TRANSACTION READ ONLY"):
+                with closing(conn.cursor()) as cursor:
+                    cursor.execute(statement)
 
     def batches(self, statement: str) -> Iterator[pa.RecordBatch]:
         for frame in self._conn.fetch_df_batches(statement, size=_BATCH_ROWS):
             yield from pa.table(frame).to_batches()
 
-    def describe(self, statement: str) -> Sequence[Described]:
+    def describe(self, statement: str) -> Sequence[ResultColumn]:
         with closing(self._conn.cursor()) as cursor:
             cursor.execute(statement)
             return [
-                Described(
+                ResultColumn(
                     found.name,
                     found.type_code.name.lower().removeprefix("db_type_"),
                     found.precision or 0,
@@ -73,14 +74,14 @@ def _connect(driver: Any, connection: StoreConnection, seconds: int) -> Session:
     return OracleSession(conn)
 
 
-def _trouble_of(error: BaseException) -> Trouble | None:
+def _driver_error(error: BaseException) -> DriverError | None:
     found: Any = error.args[0] if error.args else None
     if not hasattr(found, "full_code"):
         return None
-    return Trouble(str(found.full_code), str(found.message).partition("\n")[0])
+    return DriverError(str(found.full_code), str(found.message).partition("\n")[0])
 
 
-def _number(found: Described) -> Column:
+def _number(found: ResultColumn) -> Column:
     """A number without declared digits may have any: it is read as text."""
     if not found.digits or found.scale < -84:
         return text("string", _DIGITS)(found)
@@ -95,7 +96,7 @@ def _moment(kind: str, value: str, suffix: str = "") -> MakeColumn:
     return text(kind, f"LTRIM(TO_CHAR({value}, 'SYYYY-MM-DD HH24:MI:SS.FF9{suffix}'))")
 
 
-_KINDS: dict[str, MakeColumn] = {
+_TYPES: dict[str, MakeColumn] = {
     "number": _number,
     **dict.fromkeys(("binary_float", "binary_double"), native("float")),
     "binary_integer": native("integer"),
@@ -110,13 +111,13 @@ _KINDS: dict[str, MakeColumn] = {
     **dict.fromkeys(("raw", "blob", "long_raw"), native("binary")),
 }
 
-SYSTEM = System(
+DIALECT = Dialect(
     title="Oracle",
     driver="oracledb",
     extra="oracle",
     connect=_connect,
-    trouble_of=_trouble_of,
-    kinds=_KINDS,
+    driver_error=_driver_error,
+    types=_TYPES,
     quote=in_quotes,
     limited="(SELECT * FROM {rows} q {order} FETCH FIRST {n} ROWS ONLY)",
     random_order="ORDER BY DBMS_RANDOM.VALUE",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from executors.arrow_databases import SYSTEMS, load_system
+from executors.arrow_databases import DIALECTS, load_dialect
 from executors.arrow_databases.client import connect
 from executors.database_probe import DatabaseProbe
 from executors.model import StoreConnection
@@ -16,7 +16,7 @@ _NOTE = (
 
 def probe(connection: StoreConnection) -> DatabaseProbe:
     """Connect and ask for the version of the server. Raises Failure `source.…`."""
-    system = load_system(SYSTEMS[connection.kind])
-    with connect(system, connection, _SECONDS) as session:
-        version = "".join(session.values(system.version)[:1])
-    return DatabaseProbe(f"{system.title} {version}".strip(), system.is_encrypted(connection), (_NOTE,))
+    dialect = load_dialect(DIALECTS[connection.kind])
+    with connect(dialect, connection, _SECONDS) as session:
+        version = "".join(session.values(dialect.version)[:1])
+    return DatabaseProbe(f"{dialect.title} {version}".strip(), dialect.is_encrypted(connection), (_NOTE,))

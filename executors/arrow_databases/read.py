@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from executors.arrow_databases import load_system
+from executors.arrow_databases import load_dialect
 from executors.arrow_databases.base import Column
 from executors.arrow_databases.client import connect
 from executors.errors import Terminal, Transient, of_node
@@ -36,10 +36,10 @@ _LONGEST_SHOWN = 10_000
 
 @dataclass(frozen=True, slots=True)
 class ArrowDatabaseReader:
-    """Reads the rows of one statement, which end with a trailer that holds their number. `system` is the module with
+    """Reads the rows of one statement, which end with a trailer that holds their number. `dialect` is the module with
     the facts of the database."""
 
-    system: str
+    dialect: str
     encrypted_connection: str
     columns: tuple[Column, ...]
     seconds: float
@@ -47,10 +47,10 @@ class ArrowDatabaseReader:
 
     def read(self, part: QueryPart, fields: Sequence[SourceField]) -> Batches:
         schema, count = schema_of(fields), 0
-        system, connection = load_system(self.system), decrypt_store(self.encrypted_connection)
+        dialect, connection = load_dialect(self.dialect), decrypt_store(self.encrypted_connection)
         with (
             of_node(self.node),
-            connect(system, connection, self.seconds) as session,
+            connect(dialect, connection, self.seconds) as session,
             closed_after(session.batches(part.statement)) as batches,
         ):
             for rows in _in_parts(batches):

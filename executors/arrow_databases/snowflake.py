@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from executors.arrow_databases import failures
-from executors.arrow_databases.adbc import AdbcSession, trouble_of
-from executors.arrow_databases.base import Session, System
-from executors.arrow_databases.kinds import TEXT, MakeColumn, decimal, native, text
+from executors.arrow_databases.adbc import AdbcSession, driver_error
+from executors.arrow_databases.base import Dialect, Session, closed_on_error
+from executors.arrow_databases.columns import TEXT, MakeColumn, decimal, native, text
 from executors.arrow_databases.statements import in_quotes
 from executors.model import StoreConnection
 
@@ -36,18 +36,19 @@ def _connect(driver: Any, connection: StoreConnection, seconds: int) -> Session:
         options["password"] = secrets.get("password", "")
     conn = driver.connect(db_kwargs={key: value for key, value in options.items() if value}, autocommit=True)
     session = AdbcSession(conn, {"adbc.snowflake.statement.query_tag": "flow"})
-    # A query whose client is gone must not run on, and cost on.
-    for setting in (
-        f"STATEMENT_TIMEOUT_IN_SECONDS = {min(seconds, _MOST_SECONDS)}",
-        "ABORT_DETACHED_QUERY = TRUE",
-        "TIMEZONE = 'UTC'",
-        "QUOTED_IDENTIFIERS_IGNORE_CASE = FALSE",
-    ):
-        session.run(f"ALTER SESSION SET {setting}")
+    with closed_on_error(conn):
+        # A query whose client is gone must not run on, and cost on.
+        for setting in (
+            f"STATEMENT_TIMEOUT_IN_SECONDS = {min(seconds, _MOST_SECONDS)}",
+            "ABORT_DETACHED_QUERY = TRUE",
+            "TIMEZONE = 'UTC'",
+            "QUOTED_IDENTIFIERS_IGNORE_CASE = FALSE",
+        ):
+            session.run(f"ALTER SESSION SET {setting}")
     return session
 
 
-_KINDS: dict[str, MakeColumn] = {
+_TYPES: dict[str, MakeColumn] = {
     **dict.fromkeys(("int8", "int16", "int32", "int64"), native("bigint")),
     "decimal": decimal("TO_VARCHAR({})"),
     "double": native("float"),
@@ -61,13 +62,13 @@ _KINDS: dict[str, MakeColumn] = {
 }
 """By Arrow's name of the type. Variants, objects and arrays are text."""
 
-SYSTEM = System(
+DIALECT = Dialect(
     title="Snowflake",
     driver="adbc_driver_snowflake.dbapi",
     extra="snowflake",
     connect=_connect,
-    trouble_of=trouble_of,
-    kinds=_KINDS,
+    driver_error=driver_error,
+    types=_TYPES,
     quote=in_quotes,
     random_order="ORDER BY RANDOM()",
     timestamp="'{}'::TIMESTAMP_NTZ(9)",  # TIMESTAMP is whichever kind the account has chosen.

@@ -9,8 +9,8 @@ from typing import Any
 import pyarrow as pa
 
 from executors.arrow_databases import failures
-from executors.arrow_databases.base import Described, Session, System, Trouble
-from executors.arrow_databases.kinds import TEXT, MakeColumn, decimal, native, text
+from executors.arrow_databases.base import Dialect, DriverError, ResultColumn, Session, closed_on_error
+from executors.arrow_databases.columns import TEXT, MakeColumn, decimal, native, text
 from executors.arrow_databases.statements import in_brackets
 from executors.model import StoreConnection
 
@@ -33,8 +33,9 @@ class SqlServerSession(Session):
     def __init__(self, conn: Any) -> None:
         self._conn = conn
         self._reader: Any = None
-        if self._rows(_ALLOWS_SNAPSHOT):
-            self._rows("SET TRANSACTION ISOLATION LEVEL SNAPSHOT")
+        with closed_on_error(conn):
+            if self._rows(_ALLOWS_SNAPSHOT):
+                self._rows("SET TRANSACTION ISOLATION LEVEL SNAPSHOT")
 
     def batches(self, statement: str) -> Iterator[pa.RecordBatch]:
         with closing(self._conn.cursor()) as cursor:
@@ -47,11 +48,11 @@ class SqlServerSession(Session):
                 finally:
                     self._reader = None
 
-    def describe(self, statement: str) -> Sequence[Described]:
+    def describe(self, statement: str) -> Sequence[ResultColumn]:
         for _ in self.batches(statement):  # The errors of the statement itself say more than those of its description.
             pass
         return [
-            Described(name or "", (kind or _OWN_TYPE).partition("(")[0], digits, scale)
+            ResultColumn(name or "", (kind or _OWN_TYPE).partition("(")[0], digits, scale)
             for name, kind, digits, scale in self._rows(_DESCRIBE, statement)
         ]
 
@@ -88,15 +89,15 @@ def _connect(driver: Any, connection: StoreConnection, seconds: int) -> Session:
     return SqlServerSession(conn)
 
 
-def _trouble_of(error: BaseException) -> Trouble | None:
+def _driver_error(error: BaseException) -> DriverError | None:
     """Return the error of the driver, which has no number but the title of its SQLSTATE."""
     if not hasattr(error, "driver_error"):
         return None
-    return Trouble(str(error.driver_error), str(getattr(error, "ddbc_error", "")).rpartition("]")[2])
+    return DriverError(str(error.driver_error), str(getattr(error, "ddbc_error", "")).rpartition("]")[2])
 
 
 _MOMENT = "CONVERT(varchar(30), {}, 121)"
-_KINDS: dict[str, MakeColumn] = {
+_TYPES: dict[str, MakeColumn] = {
     "bit": native("boolean"),
     **dict.fromkeys(("tinyint", "smallint", "int"), native("integer")),
     "bigint": native("bigint"),
@@ -118,13 +119,13 @@ _KINDS: dict[str, MakeColumn] = {
     **dict.fromkeys(("binary", "varbinary", "image", "timestamp", "rowversion"), native("binary")),
 }
 
-SYSTEM = System(
+DIALECT = Dialect(
     title="SQL Server",
     driver="mssql_python",
     extra="sqlserver",
     connect=_connect,
-    trouble_of=_trouble_of,
-    kinds=_KINDS,
+    driver_error=_driver_error,
+    types=_TYPES,
     quote=in_brackets,
     limited="(SELECT TOP ({n}) * FROM {rows} q {order})",
     random_order="ORDER BY NEWID()",

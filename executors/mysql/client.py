@@ -44,6 +44,8 @@ _MOST_WARNINGS = 65_535
 _FIRST_ROWS = 64
 _MOST_ROWS = 16_384
 _MOST_SECONDS = 4_000_000
+GRACE_SECONDS = 10
+"""How long a server may take to end a statement that has reached its time limit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,8 +63,10 @@ class ResultColumn:
 class Session:
     """A session in a read-only transaction, used by one thread."""
 
-    def __init__(self, runner: asyncio.Runner, conn: Any) -> None:
+    def __init__(self, runner: asyncio.Runner, conn: Any, wait_seconds: float) -> None:
         self._runner, self._conn = runner, conn
+        self.wait_seconds = wait_seconds
+        """How long an answer of the server is awaited. The server itself ends statements earlier, if it still works."""
 
     @property
     def is_mariadb(self) -> bool:
@@ -125,7 +129,7 @@ class Session:
 
     def _run(self, work: Coroutine[Any, Any, Any]) -> Any:
         try:
-            return self._runner.run(work)
+            return self._runner.run(asyncio.wait_for(work, self.wait_seconds))
         except (asyncmy.errors.MySQLError, OSError, EOFError) as error:
             raise failure_of(error) from None
 
@@ -147,10 +151,11 @@ def database_of(connection: StoreConnection) -> Connection:
 @contextmanager
 def connect(connection: Connection, *, seconds: int = _MOST_SECONDS, timeout: int = 10) -> Iterator[Session]:
     """Open a session whose statements each take at most `seconds`, in one read-only transaction, within `timeout`
-    seconds. Raises Failure, whose text never contains the password."""
+    seconds. Raises Failure, whose text never contains the password; a server that stops answering is Transient
+    `source.unreachable` or `source.lost`."""
     with asyncio.Runner() as runner:
         conn = _opened(runner, connection, timeout)
-        session = Session(runner, conn)
+        session = Session(runner, conn, timeout)
         try:
             for statement in (
                 _LIMITS[session.is_mariadb].format(seconds=min(seconds, _MOST_SECONDS)),
@@ -158,6 +163,7 @@ def connect(connection: Connection, *, seconds: int = _MOST_SECONDS, timeout: in
                 "START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY",
             ):
                 session.rows(statement)
+            session.wait_seconds = seconds + GRACE_SECONDS
             yield session
         finally:
             # The transaction has changed nothing, and a session that is broken cannot end it.
@@ -169,7 +175,8 @@ def _opened(runner: asyncio.Runner, connection: Connection, timeout: int) -> Any
     contexts = _tls_contexts(connection.sslmode)
     for context in contexts:
         try:
-            return runner.run(_connecting(connection, context, timeout))
+            # The driver's own limit is for the TCP connection, not for the answers of the server.
+            return runner.run(asyncio.wait_for(_connecting(connection, context, timeout), timeout))
         except (asyncmy.errors.MySQLError, OSError, EOFError, UnicodeError) as error:
             if context is not contexts[-1] and _has_no_tls(error):
                 continue
@@ -210,7 +217,7 @@ def _has_no_tls(error: BaseException) -> bool:
 
 def interrupt(connection: Connection, tag: str) -> None:
     """End the statements that contain `tag`, from another thread. They raise."""
-    with connect(connection, timeout=5) as session:
+    with connect(connection, seconds=5, timeout=5) as session:
         for number, statement in session.rows(
             "SELECT id, info FROM information_schema.processlist WHERE command = 'Query'"
         ):

@@ -2,67 +2,54 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from executors.connection_failures import describe_connection_failure
+from executors.driver_failures import MappedFailure
 from executors.errors import Failure, Terminal, Transient
 from executors.model import Connection
 
-
-@dataclass(frozen=True, slots=True)
-class _Known:
-    """The failure for an error number. `shows_text` means that the server's text contains only names of objects."""
-
-    kind: type[Failure]
-    code: str
-    says: str
-    hint: str
-    shows_text: bool = False
-
-
-_AUTH = _Known(
+_AUTH = MappedFailure(
     Terminal,
     "source.auth_failed",
     "The server rejected the user or the password.",
     "Check the user and the password of the connection, and from which hosts the user may connect.",
 )
-_FORBIDDEN = _Known(
+_FORBIDDEN = MappedFailure(
     Terminal,
     "source.forbidden",
     "The connection's user does not have permission.",
     "GRANT SELECT on the table to the connection's user.",
     shows_text=True,
 )
-_BUSY = _Known(
+_BUSY = MappedFailure(
     Transient,
     "source.too_many_connections",
     "The server accepts no more connections.",
     "Try again later, or raise max_connections of the server or of the user.",
 )
-_LOST = _Known(
+_LOST = MappedFailure(
     Transient,
     "source.lost",
     "The connection to the database was lost.",
     "The server restarted or the network failed. Nothing was loaded. Try again.",
 )
-_INTERRUPTED = _Known(Transient, "source.cancelled", "The statement was cancelled.", "Run it again.")
-_TOO_LONG = _Known(
+_INTERRUPTED = MappedFailure(Transient, "source.cancelled", "The statement was cancelled.", "Run it again.")
+_TOO_LONG = MappedFailure(
     Transient,
     "source.cancelled",
     "The statement took longer than the run may take.",
     "Read fewer rows, add an index, or raise errorHandling.maxMinutes.",
 )
-_TABLE = _Known(
+_TABLE = MappedFailure(
     Terminal,
     "source.table_unknown",
     "The database has no such table or view.",
     "Correct its name. On most servers names are case-sensitive.",
     shows_text=True,
 )
-_LOCKED = _Known(
+_LOCKED = MappedFailure(
     Transient, "source.lock_timeout", "Another session holds the table.", "Check SHOW PROCESSLIST, and try again."
 )
-_REFUSED = _Known(
+_REFUSED = MappedFailure(
     Terminal,
     "source.statement_refused",
     "The database rejected the query.",
@@ -80,14 +67,14 @@ _ERRORS = {
     **dict.fromkeys((1146, 1051), _TABLE),
     **dict.fromkeys((1205, 1213), _LOCKED),
     **dict.fromkeys((1054, 1060, 1064, 1052, 1305, 1356, 1222), _REFUSED),
-    1049: _Known(
+    1049: MappedFailure(
         Terminal,
         "source.database_unknown",
         "The server has no such database.",
         "Correct the database of the connection or of the source.",
         shows_text=True,
     ),
-    1792: _Known(
+    1792: MappedFailure(
         Terminal,
         "source.read_only",
         "The query changes data, and Flow reads in a read-only transaction.",
@@ -100,26 +87,26 @@ _ERRORS = {
 def failure_of(error: BaseException) -> Failure:
     """Return the failure for an error of a statement."""
     number, text = _parts(error)
-    known = _ERRORS.get(number)
-    if known is None and not number:
-        known = _LOST  # The driver and the system raise other errors only if the stream ends.
-    if known is None:
+    mapped = _ERRORS.get(number)
+    if mapped is None and not number:
+        mapped = _LOST  # The driver and the system raise other errors only if the stream ends.
+    if mapped is None:
         message = f"The database rejected a statement (error {number})."
         return Terminal("source.failed", message, hint="See the server's documentation of this error number.")
-    shown = f"{known.says} {text.rstrip('.')}." if known.shows_text and text else known.says
-    return known.kind(known.code, shown, hint=known.hint)
+    shown = f"{mapped.message} {text.rstrip('.')}." if mapped.shows_text and text else mapped.message
+    return mapped.kind(mapped.code, shown, hint=mapped.hint)
 
 
 def connect_failure(connection: Connection, error: BaseException) -> Failure:
     """Return the failure for an error while a session is opened."""
     address = f"{connection.host}:{connection.port}"
     number, _ = _parts(error)
-    known = _ERRORS.get(number)
-    if known is None or known is _LOST:
+    mapped = _ERRORS.get(number)
+    if mapped is None or mapped is _LOST:
         found = describe_connection_failure(error, address)
         return Transient("source.unreachable", f"{found.message} (connection {connection.name!r})", hint=found.hint)
     where = f"{address} (connection {connection.name!r}, user {connection.user!r}, database {connection.database!r})"
-    return known.kind(known.code, f"{where}: {known.says}", hint=known.hint)
+    return mapped.kind(mapped.code, f"{where}: {mapped.message}", hint=mapped.hint)
 
 
 def _parts(error: BaseException) -> tuple[int, str]:

@@ -10,10 +10,12 @@ from executors.mysql.client import connect, database_of
 
 _READS = re.compile(r"GRANT (USAGE|SELECT|SHOW VIEW|PROCESS|, |)+ ON ")
 
+_SECONDS = 20
+
 
 def probe(connection: StoreConnection) -> DatabaseProbe:
     """Connect and read the grants of the user. Raises Failure `source.…`."""
-    with connect(database_of(connection)) as session:
+    with connect(database_of(connection), seconds=_SECONDS) as session:
         grants = [(row[0] or b"").decode() for row in session.rows("SHOW GRANTS")]
         excess = any(not _READS.match(grant) for grant in grants)
         note = "The user may do more than read. Give it only SELECT on the tables that pipelines read."

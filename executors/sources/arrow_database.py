@@ -7,8 +7,8 @@ from contextlib import ExitStack, contextmanager
 
 from psycopg import sql
 
-from executors.arrow_databases import SYSTEMS, load_system
-from executors.arrow_databases.base import Column, Described, watermark_literal
+from executors.arrow_databases import DIALECTS, load_dialect
+from executors.arrow_databases.base import Column, ResultColumn, watermark_literal
 from executors.arrow_databases.client import OpenSession, connect
 from executors.arrow_databases.read import ArrowDatabaseReader
 from executors.arrow_databases.statements import QuotedName
@@ -25,8 +25,6 @@ from ir.connectors.arrow_database import ArrowDatabaseConfig
 from ir.nodes import Source
 from ir.queries import QueryRefused
 
-_LONGEST_SECONDS = 2_000_000.0
-
 
 class ArrowDatabase(OneStatementSource[Column]):
     """One source node. Several targets read the same rows only if the system can read a table at a given moment;
@@ -38,10 +36,10 @@ class ArrowDatabase(OneStatementSource[Column]):
             raise TypeError(f"{source.connector} reads through a connection")
         self._source, self._connection = source, context.store
         self._config = config_of(source, ArrowDatabaseConfig)
-        self._module = SYSTEMS[context.store.kind]
-        self._system = load_system(self._module)
-        self._limit, self._random_order = self._system.limited, self._system.random_order
-        self._seconds = min(context.most_seconds or _LONGEST_SECONDS, _LONGEST_SECONDS)
+        self._module = DIALECTS[context.store.kind]
+        self._dialect = load_dialect(self._module)
+        self._limit, self._random_order = self._dialect.limited, self._dialect.random_order
+        self._seconds = context.query_seconds
         self._open: OpenSession | None = None
         self._is_pinned = False
         self._warnings: tuple[RunWarning, ...] = ()
@@ -65,7 +63,7 @@ class ArrowDatabase(OneStatementSource[Column]):
             if found is None:
                 self.rows, found = rows, session.describe(self._text(_none_of(rows)))
             self.columns = tuple(map(self._column, found))
-            if self._system.warning and session.values(self._system.warning):
+            if self._dialect.warning and session.values(self._dialect.warning):
                 self._warnings = (self._not_one_moment(),)
         require_columns(self.name, [column.field.name for column in self.columns], self._source.columns or ())
 
@@ -75,21 +73,21 @@ class ArrowDatabase(OneStatementSource[Column]):
 
     @contextmanager
     def _session(self) -> Iterator[OpenSession]:
-        with of_node(self.node), connect(self._system, self._connection, self._seconds) as session:
+        with of_node(self.node), connect(self._dialect, self._connection, self._seconds) as session:
             self._open = session
             try:
                 yield session
             finally:
                 self._open = None
 
-    def _pinned(self, session: OpenSession, rows: sql.Composable) -> list[Described] | None:
+    def _pinned(self, session: OpenSession, rows: sql.Composable) -> list[ResultColumn] | None:
         """Read the table at one moment, and return its columns. Return None if the system or the user cannot do that:
         then the source has one target at most."""
-        if not self._system.moment or self._config.table is None or self.context.limit is not None:
+        if not self._dialect.moment or self._config.table is None or self.context.limit is not None:
             return None
         try:
-            (moment,) = session.values(self._system.moment)
-            self.rows = sql.SQL(self._system.at_moment).format(rows=rows, moment=sql.SQL(str(int(moment))))
+            (moment,) = session.values(self._dialect.moment)
+            self.rows = sql.SQL(self._dialect.at_moment).format(rows=rows, moment=sql.SQL(str(int(moment))))
             found = session.describe(self._text(_none_of(self.rows)))
         except Terminal as failure:
             self.context.log(f"Not read as of one moment: {failure.message}")
@@ -97,8 +95,8 @@ class ArrowDatabase(OneStatementSource[Column]):
         self._is_pinned = True
         return found
 
-    def _column(self, found: Described) -> Column:
-        make = self._system.kinds.get(found.type)
+    def _column(self, found: ResultColumn) -> Column:
+        make = self._dialect.types.get(found.type)
         if make is None:
             raise Terminal(
                 "source.type_unsupported",
@@ -112,29 +110,29 @@ class ArrowDatabase(OneStatementSource[Column]):
         return RunWarning(
             "source.not_one_moment",
             self.node,
-            f"The database does not let {self._system.title} read snapshots, so rows of {self.name} that were changed "
+            f"The database does not let {self._dialect.title} read snapshots, so rows of {self.name} that were changed "
             "during the read can be read twice or not at all.",
         )
 
     def _named(self) -> sql.Composable:
         if self._config.table is not None:
-            return QuotedName(self._system.quote, *self._config.table.path)
+            return QuotedName(self._dialect.quote, *self._config.table.path)
         try:
-            return sql.SQL("({}\n)").format(_plain(read_query(str(self._config.query), self._config.grammar)))
+            return sql.SQL("({}\n)").format(sql.SQL(read_query(str(self._config.query), self._config.grammar)))
         except QueryRefused as refused:
             raise Terminal(refused.code, refused.message, hint="Save the pipeline again with another query.") from None
 
     def _selected(self, column: Column) -> sql.Composable:
-        name = QuotedName(self._system.quote, column.field.name)
+        name = QuotedName(self._dialect.quote, column.field.name)
         value = sql.SQL("q.{}").format(name)
         return sql.SQL("{} {}").format(sql.SQL(column.expression).format(value), name)
 
     def _compared(self, column: Column, bound: Bound) -> sql.Composable | None:
-        literal = watermark_literal(self._system, column, bound.type.declared, bound.value)
+        literal = watermark_literal(self._dialect, column, bound.type.declared, bound.value)
         if literal is None:
             return None
-        name = QuotedName(self._system.quote, column.field.name)
-        return sql.SQL("(q.{0} >= {1} OR q.{0} IS NULL)").format(name, _plain(literal))
+        name = QuotedName(self._dialect.quote, column.field.name)
+        return sql.SQL("(q.{0} >= {1} OR q.{0} IS NULL)").format(name, sql.SQL(literal))
 
     def _reader(self) -> PartReader:
         return ArrowDatabaseReader(
@@ -150,8 +148,3 @@ class ArrowDatabase(OneStatementSource[Column]):
 def _none_of(rows: sql.Composable) -> sql.Composable:
     """Return the statement that selects no row, but all columns."""
     return sql.SQL("SELECT * FROM {} q WHERE 1 = 0").format(rows)
-
-
-def _plain(text: str) -> sql.SQL:
-    """Return a text of which psycopg formats nothing. It was checked before."""
-    return sql.SQL(text)

@@ -24,6 +24,8 @@ from ir.nodes import Source
 from ir.pipeline import Path as PipelinePath
 from ir.pipeline import Pipeline
 
+_LONGEST_SECONDS = 2_000_000.0
+
 
 @dataclass(frozen=True, slots=True)
 class Claimant:
@@ -82,6 +84,11 @@ class SourceContext:
     taps: Path = Path("/nonexistent")
     log: Callable[[str], None] = lambda line: None
     paths: tuple[PipelinePath, ...] = ()
+
+    @property
+    def query_seconds(self) -> float:
+        """The time limit of a query as a number that every driver and timer accepts."""
+        return min(self.most_seconds or _LONGEST_SECONDS, _LONGEST_SECONDS)
 
     @classmethod
     def of(cls, job: RunJob, source: Source, *, read_only: bool = False) -> SourceContext:

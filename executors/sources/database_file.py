@@ -26,7 +26,6 @@ from ir.nodes import Source
 from ir.queries import QueryRefused
 from ir.types import ColumnType
 
-_LONGEST_SECONDS = 2_000_000.0
 _ONE = Column(SourceField("one", ColumnType("integer"), as_text=True))
 
 
@@ -41,7 +40,7 @@ class DatabaseFile(OneStatementSource[Column]):
         super().__init__(source, context)
         self._source, self._config = source, config_of(source, DatabaseFileConfig)
         self._database = FILE_DATABASES[self._config.grammar]
-        self._seconds = min(context.most_seconds or _LONGEST_SECONDS, _LONGEST_SECONDS)
+        self._seconds = context.query_seconds
         root = context.folder.resolve()
         self._path = inside(root, root / self._config.path, self.node)
         self._session: EngineSession | None = None

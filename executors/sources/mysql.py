@@ -25,8 +25,6 @@ from ir.mysql_queries import read_query
 from ir.nodes import Source
 from ir.queries import QueryRefused
 
-_LONGEST_SECONDS = 2_000_000
-
 
 @dataclass(frozen=True, slots=True)
 class _Compared:
@@ -68,7 +66,7 @@ class MysqlSource(OneStatementSource[Column]):
             raise TypeError(f"{source.connector} reads through a connection")
         self._source, self._connection = source, database_of(context.store)
         self._config = config_of(source, MysqlConfig)
-        self._seconds = max(1, int(min(context.most_seconds or _LONGEST_SECONDS, _LONGEST_SECONDS)))
+        self._seconds = max(1, int(context.query_seconds))
         self._tag = f"flow run {context.claimant.run_id} reads {self.node}"
 
     @property

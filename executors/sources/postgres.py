@@ -58,7 +58,6 @@ FROM tree JOIN pg_class c ON c.oid = tree.oid LEFT JOIN pg_am a ON a.oid = c.rel
 HAVING bool_and(a.amname IS NOT DISTINCT FROM 'heap')"""
 
 
-_LONGEST_SECONDS = 2_000_000
 """PostgreSQL stores the timeout of a statement as milliseconds in 32 bits."""
 
 
@@ -77,7 +76,7 @@ class PostgresSource(SnapshotSource):
             raise TypeError(f"{source.connector} reads through a connection")
         self._source, self._connection = source, context.connection
         self._config = config_of(source, PostgresConfig)
-        seconds = min(context.most_seconds or _LONGEST_SECONDS, _LONGEST_SECONDS)
+        seconds = context.query_seconds
         self._session = ReadSession(context.claimant.run_id, max(1, int(seconds)))
         self._kind = "query"
 

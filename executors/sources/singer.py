@@ -26,8 +26,6 @@ from ir.nodes import Source
 from ir.types import STRING, ColumnType
 from ir.words import counted
 
-_LONGEST_SECONDS = 2_000_000.0
-
 
 @dataclass(frozen=True, slots=True)
 class _State:
@@ -98,7 +96,7 @@ class SingerSource(SpooledSource):
             self._folder_of_taps,
             self._tap,
             self._settings,
-            seconds=min(self.context.most_seconds or _LONGEST_SECONDS, _LONGEST_SECONDS),
+            seconds=self.context.query_seconds,
             readable=(self.context.folder,),
         )
 

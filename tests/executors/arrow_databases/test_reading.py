@@ -26,7 +26,7 @@ from executors.sources import load_snapshot_source
 from executors.sources.base import Claimant, RowLimit, SnapshotSource, SourceContext
 from ir.nodes import Source
 from ir.types import ColumnType
-from tests.connectors.arrow_postgres import system
+from tests.connectors.arrow_postgres import dialect
 from tests.databases import connect_to
 
 pytestmark = [pytest.mark.usefixtures("encryption_keys"), pytest.mark.postgres]
@@ -34,7 +34,7 @@ pytestmark = [pytest.mark.usefixtures("encryption_keys"), pytest.mark.postgres]
 
 @pytest.fixture(autouse=True)
 def _registered(monkeypatch: pytest.MonkeyPatch) -> None:
-    system.register(monkeypatch)
+    dialect.register(monkeypatch)
 
 
 @pytest.fixture
@@ -47,7 +47,7 @@ class Shop:
 
     def __init__(self, database: Connection, schema: str) -> None:
         self.database, self.schema = database, schema
-        self.connection = system.stored(database)
+        self.connection = dialect.stored(database)
 
     def run(self, *statements: str) -> None:
         with connect_to(self.database, self.schema) as session:
@@ -264,7 +264,7 @@ def test_a_statement_is_interrupted_from_another_thread(shop: Shop) -> None:
 
 
 def test_an_ended_session_runs_no_further_statement(shop: Shop) -> None:
-    with connect(system.SYSTEM, shop.connection, 60) as session:
+    with connect(dialect.DIALECT, shop.connection, 60) as session:
         session.interrupt()
         with pytest.raises(Transient) as ended:
             session.values("SELECT 1 AS x")

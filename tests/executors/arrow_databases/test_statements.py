@@ -14,8 +14,8 @@ import pytest
 from sqlglot import exp, parse
 
 from executors import arrow_databases
-from executors.arrow_databases import SYSTEMS, base, load_system
-from executors.arrow_databases.base import Described, Session
+from executors.arrow_databases import DIALECTS, base, load_dialect
+from executors.arrow_databases.base import ResultColumn, Session
 from executors.errors import Terminal
 from executors.model import StoreConnection
 from executors.postgres.watermark_types import WatermarkType
@@ -27,7 +27,7 @@ from ir.types import ColumnType
 
 pytestmark = pytest.mark.usefixtures("encryption_keys")
 
-DIALECTS = {"sqlserver": "tsql", "oracle": "oracle", "snowflake": "snowflake", "bigquery": "bigquery"}
+SQLGLOT = {"sqlserver": "tsql", "oracle": "oracle", "snowflake": "snowflake", "bigquery": "bigquery"}
 NAMES = {"sqlserver": "[{}]", "oracle": '"{}"', "snowflake": '"{}"', "bigquery": "`{}`"}
 DAY = {
     "sqlserver": "CAST('2024-01-05' AS date)",
@@ -36,38 +36,38 @@ DAY = {
     "bigquery": "DATE '2024-01-05'",
 }
 # For each system: a whole number, a decimal, a day or a time, a moment with a zone, a text and bytes.
-COLUMNS: dict[str, Sequence[Described]] = {
+COLUMNS: dict[str, Sequence[ResultColumn]] = {
     "sqlserver": [
-        Described("id", "bigint"),
-        Described("price", "decimal", 38, 10),
-        Described("day", "date"),
-        Described("at", "datetimeoffset"),
-        Described("note", "nvarchar"),
-        Described("code", "varbinary"),
+        ResultColumn("id", "bigint"),
+        ResultColumn("price", "decimal", 38, 10),
+        ResultColumn("day", "date"),
+        ResultColumn("at", "datetimeoffset"),
+        ResultColumn("note", "nvarchar"),
+        ResultColumn("code", "varbinary"),
     ],
     "oracle": [
-        Described("id", "number", 18, 0),
-        Described("price", "number", 38, 10),
-        Described("day", "date"),
-        Described("at", "timestamp_tz", 0, 6),
-        Described("note", "varchar"),
-        Described("code", "raw"),
+        ResultColumn("id", "number", 18, 0),
+        ResultColumn("price", "number", 38, 10),
+        ResultColumn("day", "date"),
+        ResultColumn("at", "timestamp_tz", 0, 6),
+        ResultColumn("note", "varchar"),
+        ResultColumn("code", "raw"),
     ],
     "snowflake": [
-        Described("id", "decimal", 38, 0),
-        Described("price", "decimal", 38, 10),
-        Described("day", "date32"),
-        Described("at", "timestamp utc"),
-        Described("note", "string"),
-        Described("code", "binary"),
+        ResultColumn("id", "decimal", 38, 0),
+        ResultColumn("price", "decimal", 38, 10),
+        ResultColumn("day", "date32"),
+        ResultColumn("at", "timestamp utc"),
+        ResultColumn("note", "string"),
+        ResultColumn("code", "binary"),
     ],
     "bigquery": [
-        Described("id", "int64"),
-        Described("price", "decimal", 76, 38),
-        Described("day", "date32"),
-        Described("at", "timestamp utc"),
-        Described("note", "string"),
-        Described("code", "binary"),
+        ResultColumn("id", "int64"),
+        ResultColumn("price", "decimal", 76, 38),
+        ResultColumn("day", "date32"),
+        ResultColumn("at", "timestamp utc"),
+        ResultColumn("note", "string"),
+        ResultColumn("code", "binary"),
     ],
 }
 
@@ -76,7 +76,7 @@ COLUMNS: dict[str, Sequence[Described]] = {
 class Recorded(Session):
     """A session that answers every statement with the same columns and, for a moment, with one number."""
 
-    columns: Sequence[Described]
+    columns: Sequence[ResultColumn]
     statements: list[str] = field(default_factory=list)
 
     def batches(self, statement: str) -> Iterator[pa.RecordBatch]:
@@ -84,7 +84,7 @@ class Recorded(Session):
         rows = [{"moment": "4711"}] if "dbms_flashback" in statement else []
         yield pa.RecordBatch.from_pylist(rows, schema=pa.schema([("moment", pa.string())]))
 
-    def describe(self, statement: str) -> Sequence[Described]:
+    def describe(self, statement: str) -> Sequence[ResultColumn]:
         self.statements.append(statement)
         return self.columns
 
@@ -95,7 +95,7 @@ class Recorded(Session):
         """Nothing is open."""
 
 
-@pytest.fixture(params=list(DIALECTS))
+@pytest.fixture(params=list(SQLGLOT))
 def name(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
@@ -104,7 +104,7 @@ def name(request: pytest.FixtureRequest) -> str:
 def session(name: str, monkeypatch: pytest.MonkeyPatch) -> Recorded:
     """The session that the system of the test opens."""
     session = Recorded(COLUMNS[name])
-    module = SimpleNamespace(SYSTEM=replace(load_system(SYSTEMS[name]), connect=lambda *_: session))
+    module = SimpleNamespace(DIALECT=replace(load_dialect(DIALECTS[name]), connect=lambda *_: session))
     monkeypatch.setattr(arrow_databases, "import_module", lambda name: module)
     monkeypatch.setattr(base, "import_module", lambda name: SimpleNamespace(Error=RuntimeError))
     return session
@@ -126,7 +126,7 @@ def statement_of(handler: SnapshotSource, bound: Bound | None = None) -> str:
 
 def parsed(statement: str, name: str) -> exp.Select:
     """Return the tree of one SELECT."""
-    (tree,) = parse(statement, dialect=DIALECTS[name])
+    (tree,) = parse(statement, dialect=SQLGLOT[name])
     assert isinstance(tree, exp.Select)
     return tree
 
@@ -141,9 +141,9 @@ def test_a_table_is_read_by_one_select_with_quoted_names(name: str, session: Rec
 
 
 def test_a_quote_in_a_name_does_not_end_it(name: str) -> None:
-    quote = load_system(SYSTEMS[name]).quote
+    quote = load_dialect(DIALECTS[name]).quote
     odd = "a]b`c\\d;--"
-    (tree,) = parse(f"SELECT q.{quote(odd)} FROM t q", dialect=DIALECTS[name])
+    (tree,) = parse(f"SELECT q.{quote(odd)} FROM t q", dialect=SQLGLOT[name])
     assert isinstance(tree, exp.Select)
     assert tree.selects[0].name == odd
 
@@ -219,24 +219,24 @@ def test_decimals_and_moments_are_selected_as_text_and_numbers_stay(name: str, s
 
 
 def test_every_type_is_selected_by_an_expression_of_its_dialect(name: str) -> None:
-    system = load_system(SYSTEMS[name])
+    dialect = load_dialect(DIALECTS[name])
     unknown_to_sqlglot = {("oracle", "json")}
-    for kind, make in system.kinds.items():
-        column = make(Described("c", kind, 10, 2))
+    for kind, make in dialect.types.items():
+        column = make(ResultColumn("c", kind, 10, 2))
         if (name, kind) not in unknown_to_sqlglot:
             parsed(f"SELECT {column.expression.format('q.c')} AS c FROM t q", name)
         assert isinstance(column.field.type, ColumnType)
 
 
 def test_an_unknown_type_is_refused(name: str, session: Recorded) -> None:
-    session.columns = [Described("where", "geometry")]
+    session.columns = [ResultColumn("where", "geometry")]
     with pytest.raises(Terminal, match="'where' of query has the type geometry"):
         opened(name, {"query": "SELECT a FROM t"})
 
 
 def test_oracle_reads_a_table_at_one_moment_for_all_targets(monkeypatch: pytest.MonkeyPatch) -> None:
     oracle = Recorded(COLUMNS["oracle"])
-    module = SimpleNamespace(SYSTEM=replace(load_system(SYSTEMS["oracle"]), connect=lambda *_: oracle))
+    module = SimpleNamespace(DIALECT=replace(load_dialect(DIALECTS["oracle"]), connect=lambda *_: oracle))
     monkeypatch.setattr(arrow_databases, "import_module", lambda name: module)
     monkeypatch.setattr(base, "import_module", lambda name: SimpleNamespace(Error=RuntimeError))
     table = opened("oracle", {"table": {"schema": "SALES", "name": "ORDERS"}})
@@ -251,7 +251,7 @@ def test_oracle_reads_a_table_of_a_user_who_may_not_read_the_past(monkeypatch: p
             raise RuntimeError(SimpleNamespace(full_code="ORA-00904", message="invalid identifier"))
 
     session = WithoutFlashback(COLUMNS["oracle"])
-    module = SimpleNamespace(SYSTEM=replace(load_system(SYSTEMS["oracle"]), connect=lambda *_: session))
+    module = SimpleNamespace(DIALECT=replace(load_dialect(DIALECTS["oracle"]), connect=lambda *_: session))
     monkeypatch.setattr(arrow_databases, "import_module", lambda name: module)
     monkeypatch.setattr(base, "import_module", lambda name: SimpleNamespace(Error=RuntimeError))
     table = opened("oracle", {"table": {"schema": "SALES", "name": "ORDERS"}})
@@ -274,7 +274,7 @@ def test_oracle_reads_a_table_of_a_user_who_may_not_read_the_past(monkeypatch: p
     ],
 )
 def test_a_number_of_oracle_has_the_digits_that_are_declared(digits: int, scale: int, kind: str) -> None:
-    column = load_system(SYSTEMS["oracle"]).kinds["number"](Described("n", "number", digits, scale))
+    column = load_dialect(DIALECTS["oracle"]).types["number"](ResultColumn("n", "number", digits, scale))
     assert str(column.field.type) == kind
     assert "'TM9'" in column.expression
 
@@ -285,21 +285,57 @@ def test_a_database_that_reads_no_snapshots_is_a_warning(monkeypatch: pytest.Mon
             yield pa.RecordBatch.from_pydict({"x": [1]})
 
     session = WithoutSnapshots(COLUMNS["sqlserver"])
-    module = SimpleNamespace(SYSTEM=replace(load_system(SYSTEMS["sqlserver"]), connect=lambda *_: session))
+    module = SimpleNamespace(DIALECT=replace(load_dialect(DIALECTS["sqlserver"]), connect=lambda *_: session))
     monkeypatch.setattr(arrow_databases, "import_module", lambda name: module)
     monkeypatch.setattr(base, "import_module", lambda name: SimpleNamespace(Error=RuntimeError))
     (warning,) = opened("sqlserver", {"table": {"name": "orders"}}).warnings
     assert warning.code == "source.not_one_moment"
 
 
-@pytest.mark.parametrize("system", list(SYSTEMS))
+@pytest.mark.parametrize("system", list(DIALECTS))
 def test_a_driver_that_is_not_installed_is_named_with_the_command(system: str, monkeypatch: pytest.MonkeyPatch) -> None:
     def missing(name: str) -> None:
         raise ImportError(name)
 
-    facts = load_system(SYSTEMS[system])
+    facts = load_dialect(DIALECTS[system])
     monkeypatch.setattr(base, "import_module", missing)
     with pytest.raises(Terminal) as refused:
         facts.load_driver()
     assert refused.value.code == "source.driver_missing"
     assert f"pip install 'flow-pipelines[{system}]'" in str(refused.value.hint)
+
+
+class Driver:
+    """A driver whose connections refuse every statement."""
+
+    def __init__(self) -> None:
+        self.is_closed = False
+
+    def connect(self, *_: Any, **__: Any) -> Driver:
+        return self
+
+    def pooling(self, *, enabled: bool) -> None:
+        """Ignored."""
+
+    def cursor(self, **_: Any) -> Driver:
+        return Driver()
+
+    def execute(self, statement: str, *_: Any) -> None:
+        raise RuntimeError(statement)
+
+    def close(self) -> None:
+        self.is_closed = True
+
+
+FIELDS = {
+    **dict.fromkeys(("host", "port", "database", "user", "encryption"), "x"),
+    **dict.fromkeys(("service", "protocol", "account", "warehouse", "schema", "role"), "x"),
+}
+
+
+@pytest.mark.parametrize("kind", ["sqlserver", "oracle", "snowflake"])
+def test_a_session_that_cannot_be_set_up_is_closed(kind: str) -> None:
+    driver = Driver()
+    with pytest.raises(RuntimeError):
+        load_dialect(DIALECTS[kind]).connect(driver, StoreConnection("shop", kind, FIELDS, {"password": "x"}), 60)
+    assert driver.is_closed

@@ -7,17 +7,17 @@ from typing import Any
 import pytest
 
 from executors.errors import Failure
-from tests.connectors.arrow_postgres import system
+from tests.connectors.arrow_postgres import dialect
 from tests.executors.conformance.world import World, reconciles, target_of
 
 
 @pytest.fixture(autouse=True)
 def _registered(monkeypatch: pytest.MonkeyPatch) -> None:
-    system.register(monkeypatch)
+    dialect.register(monkeypatch)
 
 
 def document(world: World, config: dict[str, Any], **target: Any) -> dict[str, Any]:
-    world.stores = {"shop": system.stored(world.warehouse)}
+    world.stores = {"shop": dialect.stored(world.warehouse)}
     made = world.document(**target)
     made["nodes"][0] |= {"connector": "arrow_postgres", "connection": "shop", "config": config}
     return made

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import threading
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
@@ -12,8 +13,9 @@ from typing import Any
 import pytest
 
 from executors.database_probe import probe_database
-from executors.errors import Failure
+from executors.errors import Failure, Transient
 from executors.model import StoreConnection
+from executors.mysql import client
 from executors.mysql.client import connect, database_of
 from executors.postgres.watermark_types import WatermarkType
 from executors.reading import Bound, Reading
@@ -295,6 +297,31 @@ def test_a_server_that_dies_while_rows_are_read_fails_the_read(mariadb: MariaDB)
         finally:
             mariadb.start()
     assert (ended.value.code, ended.value.node) == ("source.lost", "src")
+
+
+def test_a_server_that_never_answers_cannot_be_reached(mariadb: MariaDB) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        connection = replace(database_of(mariadb.connection()), port=silent.getsockname()[1])
+        with pytest.raises(Transient) as failed, connect(connection, timeout=1):
+            pass
+    assert failed.value.code == "source.unreachable"
+
+
+def test_a_server_that_stops_answering_is_lost_within_the_time_limit(
+    mariadb: MariaDB, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(client, "GRACE_SECONDS", 0.5)
+    mariadb.run("CREATE OR REPLACE TABLE long_rows AS SELECT seq AS id, repeat('x', 10000) AS text FROM seq_1_to_20000")
+    with connect(database_of(mariadb.connection()), seconds=1) as session:
+        rows = session.stream("SELECT * FROM flow.long_rows")
+        next(rows)
+        mariadb.freeze()
+        try:
+            with pytest.raises(Transient) as failed:
+                list(rows)
+        finally:
+            mariadb.thaw()
+    assert failed.value.code == "source.lost"
 
 
 def test_one_statement_reads_one_moment(mariadb: MariaDB) -> None:

@@ -5,11 +5,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from executors.arrow_databases.base import Column, Described
+from executors.arrow_databases.base import Column, ResultColumn
 from executors.model import SourceField
 from ir.types import STRING, ColumnType
 
-MakeColumn = Callable[[Described], Column]
+MakeColumn = Callable[[ResultColumn], Column]
 
 _PARSED = frozenset({"string", "json"})
 
@@ -22,7 +22,7 @@ def native(kind: str) -> MakeColumn:
 def text(kind: str, expression: str, *, is_compared: bool = True) -> MakeColumn:
     """A type whose values are selected as text by an expression."""
 
-    def make(found: Described) -> Column:
+    def make(found: ResultColumn) -> Column:
         return Column(SourceField(found.name, ColumnType(kind), as_text=kind not in _PARSED), expression, is_compared)
 
     return make
@@ -31,7 +31,7 @@ def text(kind: str, expression: str, *, is_compared: bool = True) -> MakeColumn:
 def decimal(expression: str) -> MakeColumn:
     """A decimal, whose values are selected as text with all digits."""
 
-    def make(found: Described) -> Column:
+    def make(found: ResultColumn) -> Column:
         scale = max(found.scale, 0)
         digits = max(found.digits - min(found.scale, 0), scale, 1)
         return Column(SourceField(found.name, ColumnType("decimal", digits, scale), as_text=True), expression)

@@ -9,10 +9,10 @@ from urllib.parse import quote
 
 import pytest
 
-from executors.arrow_databases import SYSTEMS, failures
-from executors.arrow_databases.adbc import AdbcSession, trouble_of
-from executors.arrow_databases.base import Described, Session, System
-from executors.arrow_databases.kinds import TEXT, MakeColumn, decimal, native, text
+from executors.arrow_databases import DIALECTS, failures
+from executors.arrow_databases.adbc import AdbcSession, driver_error
+from executors.arrow_databases.base import Dialect, ResultColumn, Session
+from executors.arrow_databases.columns import TEXT, MakeColumn, decimal, native, text
 from executors.arrow_databases.statements import in_quotes
 from executors.database_probe import _PROBES
 from executors.model import Connection, StoreConnection
@@ -24,7 +24,7 @@ _TYPE = re.compile(r"(?P<name>[^(]+)(?:\((?P<digits>\d+)(?:,(?P<scale>-?\d+))?\)
 
 
 class PostgresSession(AdbcSession):
-    def describe(self, statement: str) -> Sequence[Described]:
+    def describe(self, statement: str) -> Sequence[ResultColumn]:
         """Return the columns as those of a view. The driver does not know the digits of decimals."""
         self.run(f"CREATE TEMPORARY VIEW described AS {statement}")
         columns = (
@@ -36,10 +36,10 @@ class PostgresSession(AdbcSession):
         return [_described(row["name"], row["type"]) for row in found]
 
 
-def _described(name: str, kind: str) -> Described:
+def _described(name: str, kind: str) -> ResultColumn:
     found = _TYPE.fullmatch(kind)
     assert found is not None, kind
-    return Described(name, found["name"] + found["rest"], int(found["digits"] or 0), int(found["scale"] or 0))
+    return ResultColumn(name, found["name"] + found["rest"], int(found["digits"] or 0), int(found["scale"] or 0))
 
 
 def _connect(driver: Any, connection: StoreConnection, seconds: int) -> Session:
@@ -52,7 +52,7 @@ def _connect(driver: Any, connection: StoreConnection, seconds: int) -> Session:
 
 
 _TEXT = "CAST({} AS text)"
-_KINDS: dict[str, MakeColumn] = {
+_TYPES: dict[str, MakeColumn] = {
     **dict.fromkeys(("smallint", "integer"), native("integer")),
     "bigint": native("bigint"),
     "numeric": decimal(_TEXT),
@@ -71,13 +71,13 @@ _KINDS: dict[str, MakeColumn] = {
     "oid": native("boolean"),
 }
 
-SYSTEM = System(
+DIALECT = Dialect(
     title="PostgreSQL",
     driver="adbc_driver_postgresql.dbapi",
     extra="dev",
     connect=_connect,
-    trouble_of=trouble_of,
-    kinds=_KINDS,
+    driver_error=driver_error,
+    types=_TYPES,
     quote=in_quotes,
     random_order="ORDER BY random()",
     version="SELECT current_setting('server_version') AS version",
@@ -96,7 +96,7 @@ def register(monkeypatch: pytest.MonkeyPatch) -> None:
     """Add the connector to the table of each layer, as long as the test runs."""
     monkeypatch.setitem(CONNECTORS._kinds, CONNECTOR.name, CONNECTOR)
     monkeypatch.setitem(SOURCES._kinds, CONNECTOR.name, "executors.sources.arrow_database:ArrowDatabase")
-    monkeypatch.setitem(SYSTEMS._kinds, CONNECTOR.name, __name__)
+    monkeypatch.setitem(DIALECTS._kinds, CONNECTOR.name, __name__)
     monkeypatch.setitem(_PROBES, CONNECTOR.name, "executors.arrow_databases.probing")
 
 
