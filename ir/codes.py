@@ -212,10 +212,7 @@ _VALIDATION = (
 _SOURCES = (
     _error("source.connection_required", "Choose a stored connection."),
     _error("source.repeats_rows", "Use upsert, so that a row that arrives again replaces itself."),
-    _error("postgres.table_or_query", "Set either a table (schema and name) or a query."),
-    _error("mysql.table_or_query", "Set either a table or a query."),
-    _error("database_file.table_or_query", "Set either a table or a query."),
-    _error("arrow_database.table_or_query", "Set either a table or a query."),
+    _error("source.table_or_query", "Set either a table or a query."),
     _error("query.malformed", "Write one SELECT in the grammar of the database."),
     _error("query.not_allowed", "Write one plain SELECT that changes nothing and gives the same rows each time."),
     _error("query.function_not_allowed", "Remove the function, or ask an admin to allow it on the connection."),

@@ -9,7 +9,8 @@ from pydantic import ConfigDict, Field
 
 from ir.arrow_queries import ArrowGrammar, check_query
 from ir.base import Spec, Text
-from ir.connectors.base import Connector, SourceConfig
+from ir.connectors.base import Connector
+from ir.connectors.table_or_query import TableOrQueryConfig
 from ir.diagnostics import Diagnostic, diagnose
 from ir.manifests.stores.base import UNTESTED
 from ir.names import parse_table_name
@@ -49,7 +50,7 @@ class DatabaseTable(Spec):
         return (self.schema_, self.name) if self.schema_ else (self.name,)
 
 
-class ArrowDatabaseConfig(SourceConfig):
+class ArrowDatabaseConfig(TableOrQueryConfig):
     """The rows of a table or of a query, all read by one statement. A subclass declares the grammar of its queries."""
 
     grammar: ClassVar[ArrowGrammar]
@@ -64,12 +65,8 @@ class ArrowDatabaseConfig(SourceConfig):
         json_schema_extra={"multiline": True},
     )
 
-    def check(self, at: Pointer) -> Iterator[Diagnostic]:
-        if (self.table is None) == (self.query is None):
-            what = "Neither a table nor a query is given." if self.table is None else "Both table and query are given."
-            yield diagnose("arrow_database.table_or_query", at, what)
-        if self.query is not None:
-            yield from check_query(self.query, self.grammar, at / "query")
+    def check_query(self, query: str, at: Pointer) -> Iterator[Diagnostic]:
+        yield from check_query(query, self.grammar, at)
 
     @property
     def location(self) -> str:

@@ -8,7 +8,7 @@ from typing import ClassVar
 from pydantic import Field
 
 from ir.base import Spec, Text
-from ir.connectors.base import SourceConfig
+from ir.connectors.table_or_query import TableOrQueryConfig
 from ir.diagnostics import Diagnostic, diagnose
 from ir.file_queries import Grammar, check_query
 from ir.paths import check_folder
@@ -30,7 +30,7 @@ class FileTable(Spec):
         return (self.name,)
 
 
-class DatabaseFileConfig(SourceConfig):
+class DatabaseFileConfig(TableOrQueryConfig):
     """The rows of a table, view or query of a database file. A subclass declares `path` and `table`."""
 
     grammar: ClassVar[Grammar]
@@ -46,11 +46,10 @@ class DatabaseFileConfig(SourceConfig):
 
     def check(self, at: Pointer) -> Iterator[Diagnostic]:
         yield from check_folder(self.path, at / "path", tokens=False)
-        if (self.table is None) == (self.query is None):
-            what = "Neither a table nor a query is given." if self.table is None else "Both table and query are given."
-            yield diagnose("database_file.table_or_query", at, what)
-        if self.query is not None:
-            yield from check_query(self.query, self.grammar, at / "query")
+        yield from super().check(at)
+
+    def check_query(self, query: str, at: Pointer) -> Iterator[Diagnostic]:
+        yield from check_query(query, self.grammar, at)
 
     @property
     def location(self) -> str:

@@ -8,7 +8,8 @@ from typing import Any
 from pydantic import ConfigDict, Field
 
 from ir.base import Spec, Text
-from ir.connectors.base import Connector, SourceConfig
+from ir.connectors.base import Connector
+from ir.connectors.table_or_query import TableOrQueryConfig
 from ir.diagnostics import Diagnostic, diagnose
 from ir.mysql_queries import SYSTEM_SCHEMAS, check_query
 from ir.names import parse_table_name
@@ -38,7 +39,7 @@ class MysqlTable(Spec):
                 yield diagnose("query.malformed", at / field, "A name has no NUL character.")
 
 
-class MysqlConfig(SourceConfig):
+class MysqlConfig(TableOrQueryConfig):
     """The rows of a table or of a query, all read by one statement."""
 
     model_config = ConfigDict(title="Rows of MySQL")
@@ -53,12 +54,8 @@ class MysqlConfig(SourceConfig):
         json_schema_extra={"multiline": True},
     )
 
-    def check(self, at: Pointer) -> Iterator[Diagnostic]:
-        if (self.table is None) == (self.query is None):
-            what = "Neither a table nor a query is given." if self.table is None else "Both table and query are given."
-            yield diagnose("mysql.table_or_query", at, what)
-        if self.query is not None:
-            yield from check_query(self.query, at / "query")
+    def check_query(self, query: str, at: Pointer) -> Iterator[Diagnostic]:
+        yield from check_query(query, at)
 
     @property
     def location(self) -> str:

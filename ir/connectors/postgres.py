@@ -8,8 +8,9 @@ from typing import Any
 from pydantic import ConfigDict, Field
 
 from ir.base import Spec, Text
-from ir.connectors.base import Connector, SourceConfig
-from ir.diagnostics import Diagnostic, diagnose
+from ir.connectors.base import Connector
+from ir.connectors.table_or_query import TableOrQueryConfig
+from ir.diagnostics import Diagnostic
 from ir.names import check_identifier, check_readable, parse_table_name
 from ir.pointers import Pointer
 from ir.queries import check_query
@@ -34,7 +35,7 @@ class SourceTable(Spec):
         yield from check_identifier(self.name, at / "name", "table")
 
 
-class PostgresConfig(SourceConfig):
+class PostgresConfig(TableOrQueryConfig):
     """The rows of a table or of a query, all read from one snapshot."""
 
     model_config = ConfigDict(title="Rows")
@@ -49,12 +50,8 @@ class PostgresConfig(SourceConfig):
         json_schema_extra={"multiline": True},
     )
 
-    def check(self, at: Pointer) -> Iterator[Diagnostic]:
-        if (self.table is None) == (self.query is None):
-            what = "Neither a table nor a query is given." if self.table is None else "Both table and query are given."
-            yield diagnose("postgres.table_or_query", at, what)
-        if self.query is not None:
-            yield from check_query(self.query, at / "query")
+    def check_query(self, query: str, at: Pointer) -> Iterator[Diagnostic]:
+        yield from check_query(query, at)
 
     @property
     def location(self) -> str:
