@@ -9,23 +9,19 @@ from pydantic import Field, StringConstraints
 
 from ir.annotations import NoNewline
 from ir.manifests.declared import EnvSecret
-from ir.manifests.stores.base import UNTESTED, DeclaredStore
+from ir.manifests.stores.base import UNTESTED
+from ir.manifests.stores.database import DeclaredServer, Port
 
 
-class DeclaredOracle(DeclaredStore):
+class DeclaredOracle(DeclaredServer):
     """A database of Oracle, from which sources read rows. Not tested against a real server."""
 
     title = "Oracle"
-    holds = "rows"
     caution = UNTESTED
-    secret_fields = ("password",)
     address = ("kind", "host", "port", "service", "user", "protocol")
 
     kind: Literal["oracle"]
-    host: Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9._:-]{1,253}$"), NoNewline()] = Field(
-        title="Host", description="The name or address of the server.", examples=["db.example.com"]
-    )
-    port: Annotated[int, Field(ge=1, le=65535)] = Field(1521, title="Port", description="The port of the listener.")
+    port: Port = Field(1521, title="Port", description="The port of the listener.")
     service: Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9._$#-]{1,255}$"), NoNewline()] = Field(
         title="Service", description="The name of the service.", examples=["shop.example.com"]
     )
@@ -38,13 +34,5 @@ class DeclaredOracle(DeclaredStore):
     password: EnvSecret = Field(title="Password", description="The password of the user.")
 
     @classmethod
-    def server_of(cls, settings: Mapping[str, Any]) -> tuple[str, int]:
-        return str(settings["host"]), int(settings["port"])
-
-    @classmethod
     def container_of(cls, settings: Mapping[str, Any]) -> str:
         return str(settings["service"])
-
-    @classmethod
-    def user_of(cls, settings: Mapping[str, Any]) -> str:
-        return str(settings["user"])

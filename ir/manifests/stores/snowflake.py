@@ -9,16 +9,16 @@ from pydantic import Field, StringConstraints
 
 from ir.annotations import NoNewline
 from ir.manifests.declared import EnvSecret
-from ir.manifests.stores.base import UNTESTED, DeclaredStore
+from ir.manifests.stores.base import UNTESTED
+from ir.manifests.stores.database import DeclaredDatabase
 
 _Name = Annotated[str, StringConstraints(pattern=r"^[^\x00-\x1f\x7f]{0,255}$"), NoNewline()]
 
 
-class DeclaredSnowflake(DeclaredStore):
+class DeclaredSnowflake(DeclaredDatabase):
     """A database of Snowflake, from which sources read rows. Not tested against a real server."""
 
     title = "Snowflake"
-    holds = "rows"
     caution = UNTESTED
     secret_fields = ("privateKey", "password")
     address = ("kind", "account", "user")
@@ -60,14 +60,6 @@ class DeclaredSnowflake(DeclaredStore):
     @classmethod
     def server_of(cls, settings: Mapping[str, Any]) -> tuple[str, int]:
         return f"{settings['account']}.snowflakecomputing.com", 443
-
-    @classmethod
-    def container_of(cls, settings: Mapping[str, Any]) -> str:
-        return str(settings["database"])
-
-    @classmethod
-    def user_of(cls, settings: Mapping[str, Any]) -> str:
-        return str(settings["user"])
 
     @classmethod
     def unusable_secret(cls, name: str, value: str) -> str:
