@@ -19,7 +19,7 @@ from tests.connectors.s3.server import S3Server
 from tests.connectors.server import StoreServer, shared_server
 from tests.connectors.sftp.server import shared_server as sftp_server
 from tests.connectors.sftp.storage import SftpStorage
-from tests.connectors.zip_archive import storage as zip_archive
+from tests.connectors.tar_archive import storage as tar_archive
 
 
 class Storage(Protocol):
@@ -85,9 +85,9 @@ class Folder:
         return any((self.folder / "in" / ".doing").glob(f"*/{name}"))
 
 
-def _zip_archive(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Storage:
-    zip_archive.register(monkeypatch)
-    return zip_archive.ZipStorage(folder)
+def _tar_archive(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Storage:
+    tar_archive.register(monkeypatch)
+    return tar_archive.TarStorage(folder)
 
 
 OBJECT_STORES: dict[str, type[StoreServer]] = {server.kind: server for server in (S3Server, GcsServer, AzureServer)}
@@ -101,7 +101,7 @@ def object_storage(connector: str) -> ObjectStorage:
 
 STORAGES: dict[str, Callable[[Path, pytest.MonkeyPatch], Storage]] = {
     "local_fs": lambda folder, monkeypatch: Folder(folder),
-    "zip_archive": _zip_archive,
+    "tar_archive": _tar_archive,
     **{name: lambda folder, monkeypatch, name=name: object_storage(name) for name in OBJECT_STORES},
     "sftp": lambda folder, monkeypatch: SftpStorage(sftp_server()),
     "http_pull": lambda folder, monkeypatch: WebStorage(web_server()),

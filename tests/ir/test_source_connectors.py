@@ -15,18 +15,18 @@ from ir.connectors.singer import SingerConfig
 from ir.nodes import Source
 from ir.pointers import Pointer
 from ir.schema import schema_document
-from tests.connectors.zip_archive.config import CONNECTOR
+from tests.connectors.tar_archive.config import CONNECTOR
 
 FILES = {"pattern": {"type": "glob", "value": "*"}, "format": {"type": "csv"}}
 
 
 @pytest.fixture
-def zip_archive(monkeypatch: pytest.MonkeyPatch) -> None:
+def tar_archive(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(CONNECTORS._kinds, CONNECTOR.name, CONNECTOR)
 
 
 def document(**config: Any) -> dict[str, Any]:
-    source = {"id": "src", "kind": "source", "connector": "zip_archive", "config": {**FILES, **config}}
+    source = {"id": "src", "kind": "source", "connector": "tar_archive", "config": {**FILES, **config}}
     target = {"id": "load", "kind": "target", "inputs": ["src"], "connector": "postgres", "connection": "w"}
     target |= {"schema": "public", "table": "t", "loadMode": "append"}
     return {"kind": "pipeline", "version": "1.0", "id": "case", "nodes": [source, target]}
@@ -38,21 +38,21 @@ def codes(**config: Any) -> set[tuple[str, str]]:
     return {(d.code, str(d.path)) for d in refused.value.diagnostics}
 
 
-@pytest.mark.usefixtures("zip_archive")
+@pytest.mark.usefixtures("tar_archive")
 def test_a_connector_from_elsewhere_is_validated() -> None:
-    parsed = parsePipelineIR(document(path="in.zip"))
+    parsed = parsePipelineIR(document(path="in.tar"))
     assert [w.code for w in parsed.warnings if w.path[:2] == ("nodes", 0)] == []
     assert codes() == {("field.missing", "/nodes/0/config/path")}
-    assert codes(path="../x.zip") == {("path.not_inside", "/nodes/0/config/path")}
-    assert codes(path="in.zip", atomicity={}) == {("field.unknown", "/nodes/0/config/atomicity")}
+    assert codes(path="../x.tar") == {("path.not_inside", "/nodes/0/config/path")}
+    assert codes(path="in.tar", atomicity={}) == {("field.unknown", "/nodes/0/config/atomicity")}
 
 
-@pytest.mark.usefixtures("zip_archive")
+@pytest.mark.usefixtures("tar_archive")
 def test_its_settings_stand_in_the_schema() -> None:
     schema = schema_document()
     names = [rule["if"]["properties"]["connector"]["const"] for rule in schema["$defs"]["Source"]["allOf"]]
-    assert "zip_archive" in names
-    assert "ZipArchiveConfig" in schema["$defs"]
+    assert "tar_archive" in names
+    assert "TarArchiveConfig" in schema["$defs"]
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from flowapp.runs.models import CommitRecord, Trigger
 from flowapp.runs.services import queue_run
 from flowapp.web.document_form import document_tree
 from ir.schedules import EverySchedule, jitter_of
-from tests.connectors.zip_archive.storage import register
+from tests.connectors.tar_archive.storage import register
 from tests.databases import connect_to
 from tests.flowapp.conftest import make_document
 from tests.flowapp.reading import words
@@ -592,23 +592,23 @@ def test_another_connector_starts_with_settings_of_its_own_and_asks_for_a_connec
 
 
 @pytest.fixture
-def zip_archive(monkeypatch):
+def tar_archive(monkeypatch):
     register(monkeypatch)
     document_tree.cache_clear()
     yield
     document_tree.cache_clear()
 
 
-@pytest.mark.usefixtures("zip_archive")
+@pytest.mark.usefixtures("tar_archive")
 def test_a_connector_from_elsewhere_has_a_form_of_its_own(act, draft):
     source = {"node": "files", "at": "/nodes/0"}
-    page = act("set", "/nodes/0/connector", **source, value="zip_archive").content.decode()
-    assert '<option value="zip_archive" selected' in page
+    page = act("set", "/nodes/0/connector", **source, value="tar_archive").content.decode()
+    assert '<option value="tar_archive" selected' in page
     assert "The archive, relative to the workspace" in page
     assert "Folder during the load" not in page
     assert draft()["nodes"][0]["config"]["pattern"] == {"type": "glob", "value": "*.jsonl"}
-    act("set", "/nodes/0/config/path", **source, value="in.zip")
-    assert draft()["nodes"][0]["config"]["path"] == "in.zip"
+    act("set", "/nodes/0/config/path", **source, value="in.tar")
+    assert draft()["nodes"][0]["config"]["path"] == "in.tar"
 
 
 def test_groups_of_one_kind_of_node_are_not_taken_for_those_of_another(web, url):

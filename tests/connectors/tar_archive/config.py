@@ -1,4 +1,4 @@
-"""What `ir` knows of the connector `zip_archive`."""
+"""What `ir` knows of the connector `tar_archive`."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from ir.paths import check_folder
 from ir.pointers import Pointer
 
 
-class ZipArchiveConfig(FolderFilesConfig):
-    """The files of one ZIP archive. Nothing is moved in it, so there is no `atomicity`."""
+class TarArchiveConfig(FolderFilesConfig):
+    """The files of one TAR archive. Nothing is moved in it, so there is no `atomicity`."""
 
     model_config = ConfigDict(title="Archive")
 
@@ -25,9 +25,9 @@ class ZipArchiveConfig(FolderFilesConfig):
 
 
 CONNECTOR = Connector(
-    "zip_archive",
-    "ZIP archive",
-    "Files in a ZIP archive.",
-    ZipArchiveConfig,
+    "tar_archive",
+    "TAR archive",
+    "Files in a TAR archive.",
+    TarArchiveConfig,
     starts_with={"path": "", "pattern": {"type": "glob", "value": "*.jsonl"}, "format": {"type": "jsonl"}},
 )

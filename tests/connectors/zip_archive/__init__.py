@@ -1,1 +1,0 @@
-"""A connector that only the tests know: the files of a ZIP archive. See `docs/development/connectors.md`."""
