@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, Protocol
+from typing import Any, ClassVar, Literal, Protocol
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -13,7 +13,7 @@ from executors.changes import ChangesRead
 from executors.formats import FORMATS
 from executors.formats.batches import HIDDEN, Batches
 from executors.formats.closing import closed_after
-from executors.formats.files import FileStore, waits
+from executors.formats.files import FileStore
 from executors.formats.format_mismatches import mismatches_of
 from executors.formats.unions import union_of_fields
 from executors.model import FileScan, SourceField, SourceState
@@ -47,6 +47,10 @@ class QueryPart:
 
 class PartReader(Protocol):
     """Reads parts. It is pickled and sent to tasks, so it contains plain data and no plain-text secret."""
+
+    @property
+    def waits(self) -> bool:
+        """Whether reading a part mostly waits for a network, so that several are read at once."""
 
     def read(self, part: Any, fields: Sequence[SourceField]) -> Batches:
         """Return batches with the hidden columns of `formats.batches`, then the fields by name."""
@@ -157,8 +161,7 @@ class FileReader:
 
     @property
     def waits(self) -> bool:
-        """Whether reading waits for a network."""
-        return waits(self.store)
+        return self.store.waits
 
     def read(self, part: Any, fields: Sequence[SourceField]) -> Batches:
         return FORMATS[self.format.type].read(part, self.format, fields, self.declared, store=self.store)
@@ -173,7 +176,7 @@ class NumberedReader:
 
     @property
     def waits(self) -> bool:
-        return getattr(self.reader, "waits", False)
+        return self.reader.waits
 
     def read(self, part: Any, fields: Sequence[SourceField]) -> Batches:
         with closed_after(self.reader.read(part, fields)) as batches:
@@ -186,6 +189,8 @@ class NumberedReader:
 @dataclass(frozen=True, slots=True)
 class NoReader:
     """The reader of rows that are already staged. It is never called."""
+
+    waits: ClassVar[bool] = False
 
     def read(self, part: Any, fields: Sequence[SourceField]) -> Batches:
         raise NotImplementedError

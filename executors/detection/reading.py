@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from io import BytesIO
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, ClassVar
 
 import pyarrow as pa
 
@@ -26,6 +26,7 @@ class HeadStore:
     """A storage with one file, whose bytes are in memory."""
 
     data: bytes
+    waits: ClassVar[bool] = False
 
     @contextmanager
     def open(self, file: SourceFile) -> Iterator[BinaryIO]:

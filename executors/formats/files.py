@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
-from typing import BinaryIO, Protocol
+from typing import BinaryIO, ClassVar, Protocol
 
 from executors.errors import Terminal, Transient
 from executors.formats.verified import ByteStream, Checksums, VerifiedStream
@@ -26,6 +26,10 @@ class FileStore(Protocol):
     """Opens listed files. It is pickled and sent to Spark's tasks, so it contains plain data and no plain-text
     secret."""
 
+    @property
+    def waits(self) -> bool:
+        """Whether opening and reading a file waits for a network."""
+
     def open(self, file: SourceFile) -> AbstractContextManager[BinaryIO]:
         """Open the file at its first byte, if it is the listed file, and check again after reading. The stream can
         `seek`. Metadata that the listing lacks is not compared.
@@ -34,14 +38,11 @@ class FileStore(Protocol):
         """
 
 
-def waits(store: FileStore) -> bool:
-    """Return whether opening and reading a file waits for a network. A store that says nothing does not."""
-    return getattr(store, "waits", False)
-
-
 @dataclass(frozen=True, slots=True)
 class LocalFiles:
     """Files of a file system that this machine and Spark's machines share."""
+
+    waits: ClassVar[bool] = False
 
     @contextmanager
     def open(self, file: SourceFile) -> Iterator[BinaryIO]:

@@ -20,7 +20,7 @@ from typing import BinaryIO, NoReturn, cast
 from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, LargeZipFile, ZipExtFile, ZipFile, ZipInfo
 
 from executors.errors import InvalidContent
-from executors.formats.files import BLOCK_BYTES, FileStore, waits
+from executors.formats.files import BLOCK_BYTES, FileStore
 from executors.formats.limits import FREE_BYTES, MOST_EXPANDED_BYTES, MOST_RATIO
 from executors.formats.seekable import Seekable
 from executors.model import ArchiveMember, SourceFile
@@ -81,7 +81,7 @@ class WithMembers:
 
     @property
     def waits(self) -> bool:
-        return waits(self.inner)
+        return self.inner.waits
 
     @contextmanager
     def open(self, file: SourceFile) -> Iterator[BinaryIO]:

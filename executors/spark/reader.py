@@ -65,7 +65,7 @@ class ReadTask:
     def _parts(self, number: int) -> Batches:
         fields = tuple(field for _, field in self.source)
         for is_small, parts in groupby(self.groups[number].parts(), key=lambda part: _weight(part) <= SMALL_BYTES):
-            if is_small and getattr(self.reader, "waits", False):
+            if is_small and self.reader.waits:
                 yield from self._read_ahead(parts, fields)
                 continue
             for part in parts:

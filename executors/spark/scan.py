@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 
 from executors.formats import FORMATS
-from executors.formats.files import FileStore, waits
+from executors.formats.files import FileStore
 from executors.model import ArchiveMember, FileScan, SourceField, SourceFile, Split
 from executors.spark.ahead import SMALL_BYTES, read_ahead
 from executors.spark.errors import translate
@@ -60,7 +60,7 @@ class ScanTask:
             yield pa.RecordBatch.from_pydict({"scan": [encode_scan(scan) for scan in self._scan_all(files)]})
 
     def _scan_all(self, files: Sequence[SourceFile]) -> Iterator[FileScan]:
-        reads_ahead = waits(self.store)
+        reads_ahead = self.store.waits
         for is_small, some in groupby(files, key=lambda file: file.size <= SMALL_BYTES):
             scan_each = read_ahead if is_small and reads_ahead else map
             yield from scan_each(self.scan, some)
