@@ -36,7 +36,7 @@ from executors.hooks.webhook import sign as sign_webhook
 from executors.load_record import LoadCommit, LoadKind
 from executors.model import MODULE_BYTES, BackupRef, ModuleFacts, RunJob
 from executors.node_preview.model import LONGEST_VALUE, SAMPLE_KINDS, NodePreview, NodePreviewJob, SampleKind
-from executors.ports import Cancellation, Ports
+from executors.ports import Cancellation, Ports, RateBudget, WriteBudget
 from executors.processes.private_folder import sweep_private_folders
 from executors.report import HookReport, RunReport, RunWarning
 from executors.runs.kinds import RUNS, STEPS
@@ -73,6 +73,7 @@ __all__ = [
     "SAMPLE_KINDS",
     "STEP_LABELS",
     "UNDONE",
+    "Cancellation",
     "Cell",
     "ChangeKind",
     "ClaimedFile",
@@ -94,6 +95,7 @@ __all__ = [
     "Ports",
     "Problem",
     "Proposal",
+    "RateBudget",
     "Reason",
     "RunKindName",
     "SampleKind",
@@ -107,6 +109,7 @@ __all__ = [
     "TapFolder",
     "TapRequest",
     "Trial",
+    "WriteBudget",
     "add_warnings",
     "allow_settings",
     "archive_discarded",

@@ -17,7 +17,8 @@ from ir.types import ColumnType
 
 @dataclass(frozen=True, slots=True)
 class RunRef:
-    """Identifies a load: one attempt at one target node. `tenant` is the workspace's UUID, `token` the fence token."""
+    """Identifies a load: one attempt at one target node. `tenant` is the workspace's UUID, `token` the fence token.
+    `chunk` is the key of the chunk that a backfill loads, "" for other loads."""
 
     run_id: str
     tenant: str
@@ -25,6 +26,7 @@ class RunRef:
     node: str
     attempt: int
     token: int
+    chunk: str = ""
 
 
 class Loaded(NamedTuple):

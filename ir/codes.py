@@ -236,7 +236,21 @@ _SCHEDULES = (
     _error("duration.malformed", "Write a whole number above 0 and a unit: 30s, 15m, 24h, 7d or 2w."),
 )
 
-_BACKFILLS = (_error("backfill.rate_malformed", "Write a number, a slash, and sec, min or hour."),)
+_BACKFILLS = (
+    _error("backfill.column_required", "Set column in backfill to a column of the source whose values grow."),
+    _error("backfill.column_unordered", "Use a column with a whole number, a decimal, a date or a timestamp."),
+    _error("backfill.load_mode", "Use incremental_watermark or upsert, or remove backfill."),
+    _error("backfill.not_parallel", "Remove parallelism, or set it to 1."),
+    _error("backfill.not_supported", "Remove backfill: the first run loads everything at once."),
+    _error("backfill.one_path", "Use a pipeline with one source and one target, besides the references of joins."),
+    _error("backfill.rate_contradicts", "Remove one of the two limits, or make them equal."),
+    _error("backfill.rate_malformed", "Write a number, a slash, and sec, min or hour."),
+    _error("backfill.schedule_required", "Add a schedule, or remove maxChunksPerTick."),
+    _error("backfill.start_malformed", "Write a value of the type of the column, such as 2020-01-31 or 1000."),
+    _error("backfill.window_mismatch", "Use a duration for dates and times, and a number for numbers."),
+    _warning("backfill.not_backed_up", "Remove backupBeforeLoad, or back the table up before the backfill."),
+    _warning("backfill.reads_everything", "Use incremental_watermark if rows are only added to the source."),
+)
 
 _EXPRESSIONS = (
     _error("expression.malformed", "Write one expression over the columns, such as upper(trim(name))."),

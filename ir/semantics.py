@@ -9,6 +9,7 @@ from typing import Any
 
 from ir.aggregates import check_aggregates, check_types
 from ir.allowances import Allowances
+from ir.backfills import check_backfill
 from ir.branches import check_branches
 from ir.budget import spend
 from ir.changes import check_changes
@@ -78,8 +79,7 @@ def _check_schedule(subject: _Subject) -> Findings:
 
 
 def _check_backfill(subject: _Subject) -> Findings:
-    if subject.draft.backfill is not None:
-        yield from subject.draft.backfill.check(ROOT / "backfill")
+    yield from check_backfill(subject.draft, subject.graph, subject.destinations)
 
 
 def _check_graph(subject: _Subject) -> Findings:

@@ -14,6 +14,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Protocol
 
 import pyarrow as pa
@@ -24,6 +25,7 @@ from executors.effects import Effect, NullRates
 from executors.errors import Terminal
 from executors.load_record import LoadCommit, Loaded, RunRef
 from executors.model import (
+    BackfillMark,
     BackupRef,
     Connection,
     Destination,
@@ -63,7 +65,7 @@ class Capabilities:
     `holds` compare that with limits. `quarantine` stores rejected rows, `rejected_rows` fixes and replays them,
     `samples` are stored beside the target, and `undo` restores a table from the backup of a load or deletes
     the rows of a file. `unions` are loads of
-    the rows of several sources.
+    the rows of several sources, `backfills` those of the chunks of one.
     """
 
     load_modes: frozenset[str]
@@ -76,6 +78,18 @@ class Capabilities:
     samples: bool = False
     undo: bool = False
     unions: bool = False
+    backfills: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class BackfillTarget:
+    """What a backfill must know of its target: `latest`, the latest time that a watermark may have, by the clock of the
+    destination, and the column that the target follows with its type, None if it follows none. The type is None while
+    it is unknown."""
+
+    latest: datetime
+    column: str | None = None
+    type: str | None = None
 
 
 class StageWriter(Protocol):
@@ -280,6 +294,20 @@ class DestinationHandler(ABC):
     def keep_sample(self, run: RunRef, target: TargetRun, rows: Sequence[SampledRow], types: Mapping[str, str]) -> None:
         """Store rows of a source beside the target for a limited time, with the types of their columns."""
         raise self.unsupported("samples")
+
+    # --- backfills --------------------------------------------------------------------------------------------
+
+    def open_backfill(self, context: RunContext, target: TargetRun, *, is_rewind: bool) -> BackfillTarget:
+        """Return what the plan of a backfill must know of the target. Raises Terminal `backfill.target_filled` if the
+        chunks would add rows to others, unless they are those of a rewind."""
+        raise self.unsupported("backfills")
+
+    def finish_backfill(
+        self, context: RunContext, target: TargetRun, mark: BackfillMark, state: SourceState | None, source: str
+    ) -> LoadCommit:
+        """Let the target continue at the mark, or the source at a state, and write the returned marker in one
+        transaction. It happens at most once. No chunk can commit afterwards."""
+        raise self.unsupported("backfills")
 
     # --- undo -------------------------------------------------------------------------------------------------
 

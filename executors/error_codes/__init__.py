@@ -4,7 +4,18 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from executors.error_codes import changes, nodes, rejected_rows, running, services, singer, sources, stores, targets
+from executors.error_codes import (
+    backfills,
+    changes,
+    nodes,
+    rejected_rows,
+    running,
+    services,
+    singer,
+    sources,
+    stores,
+    targets,
+)
 from executors.error_codes.warnings import WARNING_CODES as WARNING_CODES
 from ir.error_codes import ErrorCode, table_of
 
@@ -16,6 +27,7 @@ _CODES = (
     *singer.CODES,
     *targets.CODES,
     *nodes.CODES,
+    *backfills.CODES,
     *rejected_rows.CODES,
     *running.CODES,
 )

@@ -6,6 +6,11 @@ from ir.error_codes import WarningCode, warnings_of
 
 WARNING_CODES = warnings_of(
     WarningCode(
+        "backfill.rows_added",
+        "Rows came into a part of the source that a backfill had already read.",
+        "Run the chunks that the message names again. Divide the backfill by a column whose values only grow.",
+    ),
+    WarningCode(
         "cdc.columns_left_out",
         "Generated columns of a followed table are not in its log.",
         "Let the target compute them. PostgreSQL 18 can publish stored ones.",

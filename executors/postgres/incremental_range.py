@@ -10,6 +10,7 @@ from executors.errors import Terminal, Transient
 from executors.model import Destination
 from executors.postgres.client import translate
 from executors.postgres.ddl import Conn, brief_transaction
+from executors.postgres.fences import has_chunk_fences
 from executors.postgres.inspect import inspect_target
 from executors.postgres.names import identifier_of, own_rows_of
 from executors.postgres.watermark_types import WatermarkType, watermark_type
@@ -58,6 +59,8 @@ def open_range(conn: Conn, tenant: str, pipeline: str, target: Target) -> Increm
         kind, lag = type_of(target, dest), lag_of(target, dest)
         if stored is not None:
             _require_same(stored, kind, target)
+        elif has_chunk_fences(conn, tenant, pipeline, target.id):
+            raise _unfinished(target)
         column = str(target.watermark_column)
         watermark = (
             stored.value
@@ -164,6 +167,16 @@ def _require_none(stored: StoredWatermark | None, target: Target) -> None:
             node=target.id,
             hint="Restore the table, or reset the watermark to fill a new table from the start.",
         )
+
+
+def _unfinished(target: Target) -> Terminal:
+    return Terminal(
+        "backfill.unfinished",
+        f"A backfill has loaded chunks into {target.schema_}.{target.table} and has not ended. A load that begins at "
+        "the highest value of the table would never load the chunks that are missing below it.",
+        node=target.id,
+        hint="Resume the backfill. To do without it, set the watermark to a value below which no row is missing.",
+    )
 
 
 def _require_same(stored: StoredWatermark, kind: WatermarkType, target: Target) -> None:

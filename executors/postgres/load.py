@@ -50,7 +50,7 @@ def _load(conn: Conn, plan: LoadPlan) -> LoadCounts:
         require_fence(conn, plan.run)
         if committed := find_commit(conn, plan.run):
             return committed.counts
-        lock_table(conn, plan.target, plan.run.node)
+        lock_table(conn, plan.target, plan.run.node, in_turn=bool(plan.run.chunk))
         _apply_settings(conn, plan)
         if _reports_lost_rows(plan):
             require_rejected(conn, plan.tables, plan.winners, plan.rejected, plan.run.node)

@@ -13,14 +13,20 @@ from executors.table_name import TableName
 LOCK_TIMEOUT = "30s"
 """How long a load waits for the locks of its table."""
 
+_BRIEFLY = "2s"
+_IN_TURN = "300s"
+"""How long a load waits for other loads of its table, and how long for those of the same backfill. The rows of a chunk
+are staged already, and would have to be read again."""
+
 
 _KEY = "hashtextextended('flow.load ' || %s, 0)"
 
 
-def lock_table(conn: Conn, table: TableName, node: str | None = None) -> None:
-    """Lock the table until the open transaction ends. Waits two seconds, then raises TargetBusy."""
+def lock_table(conn: Conn, table: TableName, node: str | None = None, *, in_turn: bool = False) -> None:
+    """Lock the table until the open transaction ends. Waits two seconds, or `in_turn` some minutes, then raises
+    TargetBusy."""
     try:
-        conn.execute("SET LOCAL lock_timeout = '2s'")
+        conn.execute("SELECT set_config('lock_timeout', %s, true)", [_IN_TURN if in_turn else _BRIEFLY])
         conn.execute(f"SELECT pg_advisory_xact_lock({_KEY})", [quoted(table.schema, table.table)])
         conn.execute("SELECT set_config('lock_timeout', %s, true)", [LOCK_TIMEOUT])
     except errors.LockNotAvailable as error:

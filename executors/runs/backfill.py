@@ -2,35 +2,199 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import replace
 
-from executors.errors import Terminal
-from executors.model import RunJob
+from executors.backfill.extents import ChunkCounting
+from executors.backfill.planning import Wanted, plan_chunks
+from executors.commit_report import add_warnings
+from executors.destinations.base import BackfillTarget
+from executors.errors import Terminal, of_node
+from executors.model import BackfillMark, ChunkChange, RunJob
 from executors.ports import Ports
-from executors.report import RunReport
-from executors.runs.load import LOAD_RUN, run_pipeline
-from executors.runs.names import COUNT, FINISH, LOAD, PLAN, START
-from executors.runs.step import Step
-
-PLAN_STEPS: tuple[Step[Any], ...] = (START, PLAN)
-CHUNK_STEPS = LOAD_RUN.steps
-FINISH_STEPS: tuple[Step[Any], ...] = (START, COUNT, LOAD, FINISH)
+from executors.pushdown import source_column
+from executors.report import RunReport, RunWarning
+from executors.runs.load import LOAD_RUN
+from executors.runs.names import COUNT, LOAD, PLAN, START
+from executors.runs.opening import open_run
+from executors.runs.runner import EachTarget, RunProcedure, carry_out
+from executors.runs.state import Run, RunContext
+from executors.runs.step import enter
+from executors.runs.steps.outcome import report_commit
+from executors.runs.steps.start import every_path, open_targets, watch_cancellation
+from executors.runs.target_run import TargetRun
+from executors.sources import load_snapshot_source
+from executors.sources.base import SnapshotSource, SourceContext
+from ir.backfill import Backfill, BackfillHint
+from ir.backfills import hint_of
+from ir.load_modes import load_mode
+from ir.nodes import Source, Target
+from ir.pipeline import Pipeline
+from ir.watermarks import parse_lag
+from ir.words import counted
 
 
 def plan_backfill(job: RunJob, ports: Ports) -> RunReport:
-    """Plan the chunks of a backfill, in `plan` of the report. Nothing is loaded."""
-    raise _not_yet()
+    """Plan the chunks of a backfill, or those of a rewind, in `plan` of the report. Nothing is loaded."""
+    return carry_out(PLAN_RUN, job, ports)
 
 
 def load_chunk(job: RunJob, ports: Ports) -> RunReport:
-    """Load the chunk of the job."""
-    return run_pipeline(job, ports)
+    """Load the chunk of the job. A target with a watermark only gets the rows added, because the end of the backfill
+    sets its mark; no chunk is backed up, because its rows can be loaded again."""
+    return carry_out(LOAD_RUN, replace(job, pipeline=_for_chunk(job.pipeline)), ports)
 
 
 def finish_backfill(job: RunJob, ports: Ports) -> RunReport:
     """Compare the chunks with the source, and let the target continue at the mark of the job."""
-    raise _not_yet()
+    return carry_out(FINISH_RUN, job, ports)
 
 
-def _not_yet() -> Terminal:
-    return Terminal("destination.not_supported", "This destination does not support backfills.")
+# --- plan -----------------------------------------------------------------------------------------------------------
+
+
+def plan_each(run: Run) -> Run:
+    """Plan the chunks of the one source and the one target that a pipeline with a backfill has."""
+    context, (target,) = run.context, run.targets
+    job, node = context.job, target.path.target
+    known = target.handler.open_backfill(context, target, is_rewind=job.chunk_range is not None)
+    source = _open_source(context, target.path.source)
+    with of_node(target.path.source.id):
+        context.report.plan = plan = plan_chunks(source, _wanted(job, target, known))
+    text = f"{counted(len(plan.chunks), 'chunk')} below {plan.column} {plan.cut}." if plan.chunks else "No chunks."
+    context.log(text, node)
+    return run
+
+
+def _wanted(job: RunJob, target: TargetRun, known: BackfillTarget) -> Wanted:
+    node, source, spec = target.path.target, target.path.source, job.pipeline.backfill or Backfill()
+    column = _cursor_column(spec, target, known)
+    lag = parse_lag(node.watermark_lag) if known.column is not None and node.watermark_lag is not None else None
+    return Wanted(
+        spec,
+        _hint(source),
+        column,
+        known.latest,
+        takes_nulls=known.column is None,
+        lag=lag,
+        type=known.type,
+        range=job.chunk_range,
+    )
+
+
+def _cursor_column(spec: Backfill, target: TargetRun, known: BackfillTarget) -> str:
+    """Return the column of the source by which the chunks are divided. A target with a watermark continues where they
+    end, so it must follow the same values."""
+    followed = source_column(target.path, known.column) if known.column is not None else None
+    column = spec.column or followed or known.column
+    if column is None:
+        raise Terminal(
+            "backfill.column_required",
+            "Nothing names the cursor column of the backfill.",
+            node=target.path.source.id,
+            hint="Set column in backfill.",
+        )
+    if known.column is not None and followed != column:
+        raise Terminal(
+            "backfill.column_differs",
+            f"The target follows {known.column!r}, which is not {column!r} of the source unchanged.",
+            node=target.path.target.id,
+            hint="Divide the backfill by the column that becomes the watermark, and pass it on unchanged.",
+        )
+    return column
+
+
+def _hint(source: Source) -> BackfillHint:
+    hint = hint_of(source)
+    if hint is None:
+        raise Terminal(
+            "backfill.not_supported",
+            f"Sources of the kind {source.connector} cannot be divided into chunks.",
+            node=source.id,
+            hint="Remove backfill from the pipeline: its first run loads everything at once.",
+        )
+    return hint
+
+
+def _open_source(context: RunContext, source: Source) -> SnapshotSource:
+    handler = load_snapshot_source(source, SourceContext.of(context.job, source))
+    context.interrupts.add(handler.interrupt)
+    handler.open(context.stack)
+    return handler
+
+
+PLAN_RUN = RunProcedure(
+    open_run,
+    (START.does(watch_cancellation, open_targets(every_path, "load", "backfills")), PLAN.does(plan_each)),
+)
+
+
+# --- chunks ---------------------------------------------------------------------------------------------------------
+
+
+def _for_chunk(pipeline: Pipeline) -> Pipeline:
+    nodes = [_added_to(node) if isinstance(node, Target) else node for node in pipeline.nodes]
+    return pipeline.model_copy(update={"nodes": nodes})
+
+
+def _added_to(target: Target) -> Target:
+    mode = "append" if load_mode(target.load_mode).keeps_watermark else target.load_mode
+    return target.model_copy(update={"load_mode": mode, "backup_before_load": False})
+
+
+# --- the end --------------------------------------------------------------------------------------------------------
+
+
+def end_target(run: Run, target: TargetRun) -> TargetRun:
+    """Count the rows of the chunks again and store the mark, unless an earlier attempt of this run has done so."""
+    context, mark = run.context, run.context.job.backfill_mark
+    if mark is None:
+        raise ValueError("the run has no mark")
+    commit = target.commit
+    if commit is None:
+        enter(COUNT, context.ports, target.path.target.id)
+        _compare(context, target, mark)
+        enter(LOAD, context.ports, target.path.target.id)
+        source = target.path.source.id
+        commit = target.handler.finish_backfill(context, target, mark, None, source)
+    report_commit(context, commit)
+    return replace(target, loaded=commit)
+
+
+def _compare(context: RunContext, target: TargetRun, mark: BackfillMark) -> None:
+    """Report chunks whose rows have changed in the source since they were read. Rows that were added there are missing
+    in the target; rows that are gone have moved above the cut, or were deleted."""
+    if not mark.chunks:
+        return
+    source = _open_source(context, target.path.source)
+    cursor = source.cursor_of(mark.column)
+    counting = ChunkCounting.of(cursor, mark.chunks)
+    changes = list(counting.changes(source.count_rows(counting)))
+    context.report.chunk_changes = changes
+    added = [change for change in changes if change.rows_now > change.rows_read]
+    if added:
+        add_warnings(context.report, [_added_warning(target.path.source, added)])
+
+
+def _added_warning(source: Source, added: list[ChunkChange]) -> RunWarning:
+    rows = sum(change.rows_now - change.rows_read for change in added)
+    chunks = [change for change in added if change.ordinal is not None]
+    named = ", ".join(f"{change.ordinal} ({change.rows_now - change.rows_read:,} more)" for change in chunks[:10])
+    more = f" and {len(chunks) - 10} others" if len(chunks) > 10 else ""
+    others = sum(change.rows_now for change in added if change.ordinal is None)
+    parts = [f"chunks {named}{more}"] if chunks else []
+    parts += [f"partitions that no chunk has ({others:,})"] if others else []
+    return RunWarning(
+        "backfill.rows_added",
+        source.id,
+        f"{counted(rows, 'row')} below the cut came into the source after their chunk was read, and may be missing in "
+        f"the target: {'; '.join(parts)}.",
+    )
+
+
+FINISH_RUN = RunProcedure(
+    open_run,
+    (
+        START.does(watch_cancellation, open_targets(every_path, "load", "backfills")),
+        EachTarget((COUNT, LOAD), (end_target,)),
+    ),
+)

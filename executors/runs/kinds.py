@@ -8,14 +8,7 @@ from typing import Any
 from executors.model import RunJob
 from executors.ports import Ports
 from executors.report import RunReport
-from executors.runs.backfill import (
-    CHUNK_STEPS,
-    FINISH_STEPS,
-    PLAN_STEPS,
-    finish_backfill,
-    load_chunk,
-    plan_backfill,
-)
+from executors.runs.backfill import FINISH_RUN, PLAN_RUN, finish_backfill, load_chunk, plan_backfill
 from executors.runs.fix import FIX_RUN, fix_rows
 from executors.runs.load import LOAD_RUN, run_pipeline
 from executors.runs.preview import PREVIEW_RUN, preview_pipeline
@@ -35,9 +28,9 @@ STEPS: Mapping[str, tuple[Step[Any], ...]] = {
     "recheck": RECHECK_RUN.steps,
     "fix": FIX_RUN.steps,
     "sample": SAMPLE_RUN.steps,
-    "plan": PLAN_STEPS,
-    "chunk": CHUNK_STEPS,
-    "finish_backfill": FINISH_STEPS,
+    "plan": PLAN_RUN.steps,
+    "chunk": LOAD_RUN.steps,
+    "finish_backfill": FINISH_RUN.steps,
 }
 """The steps of each kind, in order. A repeated step is listed again."""
 

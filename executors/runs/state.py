@@ -64,7 +64,8 @@ class RunContext:
 
     def run_ref(self, target: Target) -> RunRef:
         job = self.job
-        return RunRef(job.run_id, job.tenant, job.pipeline.id, target.id, job.attempt, job.token)
+        chunk = job.chunk.key if job.chunk else ""
+        return RunRef(job.run_id, job.tenant, job.pipeline.id, target.id, job.attempt, job.token, chunk)
 
     def log(self, message: str, target: Target) -> None:
         self.ports.events.log("info", message, target.id)

@@ -12,10 +12,12 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
 
-from executors.errors import of_node
+from executors.backfill.extents import ChunkCounting, Cursor, Extent, PartitionExtent, RowGroup
+from executors.errors import Terminal, of_node
 from executors.formats.files import FileStore
 from executors.formats.zip_archives import Members, WithMembers, is_archive, list_members
-from executors.model import Connection, RunJob, SourceFile, SourceState, StoreConnection
+from executors.model import ChunkJob, Connection, RunJob, SourceFile, SourceState, StoreConnection
+from executors.ports import RateBudget
 from executors.reading import Reading
 from executors.report import RunWarning
 from ir.connectors import config_of
@@ -71,7 +73,7 @@ class SourceContext:
     `most_seconds` is the time limit of a query, None for no limit. `read_only` is set for previews and samples, where
     users see rows that no version loads. `limit` restricts the rows of a database, None means all. `taps` is the
     folder of the installed Singer taps. `log` adds a line to the log of the run. `paths` are those from the source to
-    its targets.
+    its targets. `chunk` restricts the rows to those of a chunk, `rate` limits the requests to the source.
     """
 
     folder: Path
@@ -84,6 +86,8 @@ class SourceContext:
     taps: Path = Path("/nonexistent")
     log: Callable[[str], None] = lambda line: None
     paths: tuple[PipelinePath, ...] = ()
+    chunk: ChunkJob | None = None
+    rate: RateBudget | None = None
 
     @property
     def query_seconds(self) -> float:
@@ -262,3 +266,31 @@ class SnapshotSource(ABC):
     @abstractmethod
     def interrupt(self) -> None:
         """Interrupt reading, from another thread and at any time. The reader raises."""
+
+    # --- backfills: an open source describes its history. A context with a chunk restricts all readings to it ----
+
+    def find_extent(self, column: str, latest: datetime) -> Extent:
+        """Return the extent of a cursor, up to a time if its values are times. Raises Terminal `backfill.…`."""
+        raise self._cannot_be_divided()
+
+    def cursor_of(self, column: str) -> Cursor:
+        """Return the cursor of an open source. Raises Terminal `backfill.column_unknown`."""
+        raise self._cannot_be_divided()
+
+    def find_partitions(
+        self, cursor: Cursor, names: Sequence[str], start: str | None, cut: str, most: int
+    ) -> Sequence[PartitionExtent]:
+        """Return the partitions that have rows from the start on and below the cut, at most so many."""
+        raise self._cannot_be_divided()
+
+    def count_rows(self, counting: ChunkCounting) -> Sequence[RowGroup]:
+        """Return how many rows the source has now in the ranges of chunks."""
+        raise self._cannot_be_divided()
+
+    def _cannot_be_divided(self) -> Terminal:
+        return Terminal(
+            "backfill.not_supported",
+            f"The history of {self.name} cannot be divided into chunks.",
+            node=self.node,
+            hint="Remove backfill from the pipeline: its first run loads everything at once.",
+        )

@@ -5,10 +5,13 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
+from datetime import datetime
+from functools import cached_property
 
 import psycopg
 from psycopg import sql
 
+from executors.backfill.extents import ChunkCounting, Cursor, Extent, PartitionExtent, RowGroup
 from executors.errors import Failure, Terminal
 from executors.formats.columns import require_columns
 from executors.formats.files import SPLIT_BYTES
@@ -31,6 +34,7 @@ from executors.postgres.roles import refuse_server_rights
 from executors.reading import Bound, Origin, Reading
 from executors.secrets import encrypt
 from executors.sources.base import SnapshotSource, SourceContext
+from executors.sources.postgres_chunks import PostgresHistory
 from ir.allowances import why_not_read
 from ir.connectors import config_of
 from ir.connectors.postgres import PostgresConfig, SourceTable
@@ -91,8 +95,9 @@ class PostgresSource(SnapshotSource):
                     refuse_server_rights(self._conn, self._connection, "A preview")
                 self._columns = self._inspect()
                 self._rows = self._from()
+                self._history = PostgresHistory(self._conn, self.name, self._rows, self._columns)
+                self._of_chunk = [self._history.of_chunk(self.context.chunk)] if self.context.chunk else []
                 self._require_readable()
-                self._fields = self._choose_types()
                 self.snapshot = self._export()
 
     def interrupt(self) -> None:
@@ -114,12 +119,14 @@ class PostgresSource(SnapshotSource):
     def _reading(self, bound: Bound | None, is_last: bool) -> Reading:
         """Return all rows, or those from a bound on."""
         with as_source(self.node), translate():
-            parts, size = tuple(self._parts(bound)), self._size()
+            fields, parts, size = self._fields, tuple(self._parts(bound)), self._size()
+        if self.context.rate is not None:
+            self.context.rate.take(len(parts))
         identity = f"{self.context.claimant.run_id}\n{self.node}\n{self.snapshot or self._conn.info.backend_pid}"
         return Reading(
-            fields=self._fields,
+            fields=fields,
             origins=(
-                Origin(0, self.name, hashlib.sha256(identity.encode()).hexdigest(), is_unit=False, source=self.node),
+                Origin(0, self._shown, hashlib.sha256(identity.encode()).hexdigest(), is_unit=False, source=self.node),
             ),
             parts=parts,
             reader=SnapshotReader(encrypt(self._connection), self._session, self.snapshot, self.node),
@@ -131,16 +138,23 @@ class PostgresSource(SnapshotSource):
             is_empty=self._is_empty,
         )
 
+    @property
+    def _shown(self) -> str:
+        """The name of what is read. That of a chunk names no other rows, so that no load closes the rejected rows of
+        another chunk."""
+        return f"{self.name}: {self.context.chunk.chunk.predicate}" if self.context.chunk else self.name
+
     def _size(self) -> int | None:
-        """Return the bytes of a table with its long values; None for views, queries and tables that are not in a
-        heap."""
-        table = self._config.table
+        """Return the bytes of a table with its long values; None for views, queries, chunks, and tables that are not in
+        a heap."""
+        table = self._config.table if self.context.chunk is None else None
         row = self._conn.execute(_BLOCKS, [table.schema_, table.name]).fetchone() if table else None
         return int(row[3]) if row and row[3] is not None else None
 
     def _is_empty(self) -> bool:
         with as_source(self.node), translate():
-            found = self._conn.execute(sql.SQL("SELECT EXISTS (SELECT FROM {} AS q)").format(self._rows)).fetchone()
+            statement = sql.SQL("SELECT EXISTS (SELECT FROM {} AS q WHERE {})").format(self._rows, self._where())
+            found = self._conn.execute(statement).fetchone()
         return found is None or not found[0]
 
     # --- inspection ------------------------------------------------------------------------------------------
@@ -222,7 +236,8 @@ class PostgresSource(SnapshotSource):
         """Fail for relations that the role must not read, before any target is changed."""
         self._conn.execute(self._select(sql.SQL("false")))
 
-    def _choose_types(self) -> tuple[SourceField, ...]:
+    @cached_property
+    def _fields(self) -> tuple[SourceField, ...]:
         """Read columns of a table with values that Arrow cannot represent (infinity, years before 1) as PostgreSQL's
         own types.
 
@@ -233,8 +248,10 @@ class PostgresSource(SnapshotSource):
         if not tests or self._kind not in _STORED:
             return fields
         found = self._conn.execute(
-            sql.SQL("SELECT {} FROM {} AS q").format(
-                sql.SQL(", ").join(sql.SQL("bool_or({})").format(test) for test in tests.values()), self._rows
+            sql.SQL("SELECT {} FROM {} AS q WHERE {}").format(
+                sql.SQL(", ").join(sql.SQL("bool_or({})").format(test) for test in tests.values()),
+                self._rows,
+                self._where(),
             )
         ).fetchone()
         beyond = {name for name, is_beyond in zip(tests, found or (), strict=True) if is_beyond}
@@ -252,6 +269,26 @@ class PostgresSource(SnapshotSource):
             with self._session.open(self._connection, name):
                 return name
         return ""
+
+    # --- backfills -------------------------------------------------------------------------------------------
+
+    def find_extent(self, column: str, latest: datetime) -> Extent:
+        with as_source(self.node), translate():
+            return self._history.extent(column, latest)
+
+    def cursor_of(self, column: str) -> Cursor:
+        with as_source(self.node):
+            return self._history.cursor(column)
+
+    def find_partitions(
+        self, cursor: Cursor, names: Sequence[str], start: str | None, cut: str, most: int
+    ) -> Sequence[PartitionExtent]:
+        with as_source(self.node), translate():
+            return self._history.partitions(cursor, names, start, cut, most)
+
+    def count_rows(self, counting: ChunkCounting) -> Sequence[RowGroup]:
+        with as_source(self.node), translate():
+            return self._history.groups(counting)
 
     # --- parts to read ---------------------------------------------------------------------------------------
 
@@ -272,8 +309,8 @@ class PostgresSource(SnapshotSource):
 
     def _blocks(self) -> tuple[int, int, int]:
         """Return the number of blocks of the largest of the table and its children, the maximum number of rows of all
-        of them in one block, and the number of blocks of a part."""
-        table = self._config.table
+        of them in one block, and the number of blocks of a part. A chunk is one part: an index finds its rows."""
+        table = self._config.table if self.context.chunk is None else None
         if table is None or self.context.limit or not self.is_shared or self._conn.info.server_version < _BY_BLOCKS:
             return 1, 1, 1
         row = self._conn.execute(_BLOCKS, [table.schema_, table.name]).fetchone()
@@ -285,8 +322,11 @@ class PostgresSource(SnapshotSource):
 
     def _select(self, *conditions: sql.Composable) -> sql.Composed:
         columns = sql.SQL(", ").join(copied_column(column) for column in self._columns)
-        where = sql.SQL(" AND ").join(conditions) if conditions else sql.SQL("true")
-        return sql.SQL("SELECT {} FROM {} AS q WHERE {}").format(columns, self._rows, where)
+        return sql.SQL("SELECT {} FROM {} AS q WHERE {}").format(columns, self._rows, self._where(*conditions))
+
+    def _where(self, *conditions: sql.Composable) -> sql.Composable:
+        every = (*self._of_chunk, *conditions)
+        return sql.SQL(" AND ").join(every) if every else sql.SQL("true")
 
     def _past(self, bound: Bound | None) -> sql.Composable | None:
         """Return the condition for a bound, only if the column has the type of the target, so that both compare and

@@ -77,7 +77,8 @@ class SnapshotSourceReader:
         if source.id not in self._opened:
             self._ports.events.step(LIST.name, source.id)
             context = SourceContext.of(self._job, source, read_only=self._read_only)
-            handler = load_snapshot_source(source, replace(context, log=partial(self._log, source.id)))
+            context = replace(context, log=partial(self._log, source.id), chunk=self._job.chunk, rate=self._ports.rate)
+            handler = load_snapshot_source(source, context)
             # Stored before it is open, because opening may take long and must be interruptible.
             self._opened[source.id] = _Opened(handler)
             handler.open(self._stack)

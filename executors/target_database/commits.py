@@ -17,10 +17,10 @@ LOCK_TIMEOUT = "5s"
 
 
 def fence_and_find_commits(
-    connection: Connection, owner: Owner, node: str, run_id: str, token: int
+    connection: Connection, owner: Owner, node: str, run_id: str, token: int, chunk: str = ""
 ) -> list[LoadCommit]:
     """Raise the fence of a target node to `token`, so that no older load can commit, and return the run's commits of
-    that node. Raises Failure of `node`.
+    that node. For a run of a chunk, `chunk` is its key: the fence is that of the chunk. Raises Failure of `node`.
 
     A load that is just committing locks the row of the fence, so this waits for it, then ends its session.
     """
@@ -29,7 +29,7 @@ def fence_and_find_commits(
         meta.ensure_meta(session)
         # A newer token also prevents the run's loads.
         with suppress(LeaseLost):
-            raise_fence(session, owner.tenant, owner.pipeline, node, token)
+            raise_fence(session, owner.tenant, owner.pipeline, node, token, chunk)
         return [commit for commit in meta.find_commits(session, run_id) if commit.node == node]
 
 

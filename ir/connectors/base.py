@@ -29,6 +29,11 @@ class SourceConfig(Spec):
         """Whether a load may get rows again that an earlier one has loaded."""
         return False
 
+    def backfill_hint(self, declared: BackfillHint | None) -> BackfillHint | None:
+        """Return how the history of a source with these settings can be divided; `declared` is what the connector
+        says."""
+        return declared
+
     def queries(self, at: Pointer) -> Iterator[tuple[Pointer, str]]:
         """Yield the SQL queries that the source sends over its connection, each with its position; `at` is the position
         of the settings."""

@@ -10,6 +10,7 @@ from typing import Annotated, Literal
 from pydantic import ConfigDict, Field
 
 from ir.annotations import ByTag, JsonScalar
+from ir.backfill import BackfillHint
 from ir.base import Spec
 from ir.connectors.base import Connector, SourceConfig
 from ir.connectors.http_pull import Url, is_plain
@@ -108,6 +109,14 @@ class Incremental(Spec):
         description="The value for the first load. Without one, the first load asks for all records.",
         examples=["2024-01-01T00:00:00Z"],
     )
+    until: ParameterName | None = Field(
+        None,
+        title="Until parameter",
+        description="The query parameter for a value that all records must be below. With it, a backfill can divide "
+        "the history into chunks.",
+        examples=["updated_before"],
+        json_schema_extra={"advanced": True},
+    )
     overlap: Annotated[str | int | float, JsonScalar(("number", "string"))] | None = Field(
         None,
         title="Overlap",
@@ -196,6 +205,9 @@ class HttpApiConfig(SourceConfig):
     def repeats_rows(self) -> bool:
         return self.incremental is not None
 
+    def backfill_hint(self, declared: BackfillHint | None) -> BackfillHint | None:
+        return _DIVIDED if self.incremental is not None and self.incremental.until is not None else declared
+
     def check(self, at: Pointer) -> Iterator[Diagnostic]:
         if not is_plain(self.url) or "?" in self.url:
             message = "The URL must be http or https with a host, without user, query and fragment."
@@ -212,13 +224,17 @@ class HttpApiConfig(SourceConfig):
                 message = f"The parameter {shown(name)} seems to be a secret, which a document must not contain."
                 yield diagnose("http_api.secret_parameter", at / "parameters" / name, message)
         seen = set(given)
-        for part in ("pages", "incremental"):
-            own: str | None = getattr(getattr(self, part), "parameter", None)
+        for part, name in (("pages", "parameter"), ("incremental", "parameter"), ("incremental", "until")):
+            own: str | None = getattr(getattr(self, part), name, None)
             if own in seen:
-                place = at / part / "parameter"
+                place = at / part / name
                 yield diagnose("http_api.parameter_repeated", place, f"The parameter {shown(str(own))} is set twice.")
-            seen.add(str(own))
+            if own is not None:
+                seen.add(own)
 
+
+_DIVIDED = BackfillHint("monotonic", natural_window="30d")
+"""For services that select records between two values."""
 
 CONNECTOR = Connector(
     "http_api",
@@ -229,4 +245,5 @@ CONNECTOR = Connector(
     connection_kind="http",
     connection_for="an address at which Flow must sign in",
     starts_with={"url": "", "records": "$"},
+    backfill=BackfillHint("opaque-token"),
 )

@@ -11,6 +11,7 @@ from executors.charsets import Charset
 from executors.commit_report import add_warnings, change_warnings
 from executors.destinations.base import (
     Access,
+    BackfillTarget,
     Capabilities,
     DestinationHandler,
     Measures,
@@ -19,6 +20,7 @@ from executors.destinations.base import (
     SampledRow,
     Undo,
 )
+from executors.destinations.postgres import backfill
 from executors.destinations.postgres.approved import require_as_staged
 from executors.destinations.postgres.checks import TargetChecks
 from executors.destinations.postgres.following import follow_for_rows, follow_sources
@@ -43,7 +45,16 @@ from executors.destinations.postgres.watermark import (
 from executors.destinations.rejected_rows import RejectedRowsHandler
 from executors.errors import Terminal
 from executors.load_record import LoadCommit, Loaded, RunRef
-from executors.model import Connection, Destination, RunJob, SourceField, SourceState, StageColumn, TaskCount
+from executors.model import (
+    BackfillMark,
+    Connection,
+    Destination,
+    RunJob,
+    SourceField,
+    SourceState,
+    StageColumn,
+    TaskCount,
+)
 from executors.postgres import meta, preview, quarantine, staging
 from executors.postgres.checks import Staged
 from executors.postgres.client import charset_of, translate
@@ -86,6 +97,7 @@ class PostgresDestination(DestinationHandler):
         samples=True,
         undo=True,
         unions=True,
+        backfills=True,
     )
     filled_columns = frozenset(FILLED)
 
@@ -227,6 +239,16 @@ class PostgresDestination(DestinationHandler):
     def keep_sample(self, run: RunRef, target: TargetRun, rows: Sequence[SampledRow], types: Mapping[str, str]) -> None:
         with translate(run.node):
             keep_source_sample(target.connection, run, rows, types)
+
+    # --- backfills --------------------------------------------------------------------------------------------
+
+    def open_backfill(self, context: RunContext, target: TargetRun, *, is_rewind: bool) -> BackfillTarget:
+        return backfill.open_backfill(context, target, is_rewind=is_rewind)
+
+    def finish_backfill(
+        self, context: RunContext, target: TargetRun, mark: BackfillMark, state: SourceState | None, source: str
+    ) -> LoadCommit:
+        return backfill.finish_backfill(context, target, mark, state, source)
 
     # --- undo -------------------------------------------------------------------------------------------------
 

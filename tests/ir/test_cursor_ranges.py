@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from executors.backfill.axis import Axis, axis_of
-from executors.backfill.windows import Windows
+from ir.cursor_ranges import Windows
+from ir.cursor_values import Axis, axis_of
 from ir.types import ColumnType
 from tests.properties import examples
 

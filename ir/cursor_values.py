@@ -5,13 +5,17 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from decimal import Context, Decimal, InvalidOperation
 from fractions import Fraction
+from typing import TypeVar
 
 from ir.types import ColumnType
-from ir.watermarks import Lag, is_whole
+from ir.watermarks import Lag, is_whole, watermark_family
+
+T = TypeVar("T", date, datetime)
 
 _EXACT = Context(prec=200_000)
 """Numbers of databases have at most 147,455 digits."""
@@ -103,7 +107,7 @@ class TimeAxis(Axis):
         return _DAY_LENGTH
 
     def position(self, text: str) -> Fraction:
-        moment = datetime.fromisoformat(text.strip())
+        moment = _read(datetime.fromisoformat, text, "a time such as 2020-01-31 or 2020-01-31T10:00:00")
         if moment.tzinfo is not None:
             if not self.zoned:
                 raise ValueError(f"{text!r} has a time zone, but the cursor has none")
@@ -131,7 +135,8 @@ class DateAxis(Axis):
         return Fraction(1)
 
     def position(self, text: str) -> Fraction:
-        return Fraction((date.fromisoformat(text.strip()) - _EPOCH.date()).days)
+        day = _read(date.fromisoformat, text, "a date such as 2020-01-31")
+        return Fraction((day - _EPOCH.date()).days)
 
     def text(self, position: Fraction) -> str:
         first, last = (date.min - _EPOCH.date()).days, (date.max - _EPOCH.date()).days
@@ -142,6 +147,13 @@ class DateAxis(Axis):
 
     def at(self, moment: datetime) -> str | None:
         return moment.astimezone(UTC).date().isoformat()
+
+
+def _read(parse: Callable[[str], T], text: str, what: str) -> T:
+    try:
+        return parse(text.strip())
+    except ValueError:
+        raise ValueError(f"{text!r} is not {what}") from None
 
 
 def _duration(window: Lag) -> timedelta:
@@ -156,7 +168,7 @@ def axis_of(kind: ColumnType) -> Axis | None:
     name = kind.pg_name if kind.kind == "pg" else kind.kind
     if is_whole(kind):
         return NumberAxis(_LOWEST[name])
-    if name.startswith(("decimal", "numeric")):
+    if watermark_family(kind) == "number":
         return NumberAxis()
     if name in ("timestamp", "timestamptz"):
         return TimeAxis(zoned=name == "timestamptz")

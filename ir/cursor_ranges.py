@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 
-from executors.backfill.axis import Axis
+from ir.cursor_values import Axis
 from ir.watermarks import Lag
 
 
@@ -47,6 +47,17 @@ class Windows:
         return max(math.ceil((end - self._first) / self._step), 1)
 
     @property
+    def span(self) -> Fraction:
+        """The length of the whole range, as far as values are known."""
+        lowest = self._lowest
+        start = lowest if self.start is None else self.axis.position(self.start)
+        return max(self.axis.position(self.cut) - max(start, lowest), Fraction(0))
+
+    @property
+    def _lowest(self) -> Fraction:
+        return self.axis.position(self.cut if self.lowest is None else self.lowest)
+
+    @property
     def _step(self) -> Fraction:
         return max(self.axis.step(self.size), self.axis.least_step)
 
@@ -54,8 +65,7 @@ class Windows:
     def _first(self) -> Fraction:
         """Where the first window would begin if it had a lower end only for its length."""
         start = None if self.start is None else self.axis.position(self.start)
-        lowest = self.axis.position(self.cut if self.lowest is None else self.lowest)
-        if start is not None and start >= lowest:
+        if start is not None and start >= self._lowest:
             return start
         grain = min(self._step, self.axis.grain or self._step)
-        return math.floor(lowest / grain) * grain
+        return math.floor(self._lowest / grain) * grain

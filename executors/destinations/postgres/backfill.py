@@ -1,0 +1,138 @@
+"""Backfills into PostgreSQL: what the plan must know of the target, and the transaction that ends a backfill."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from psycopg import sql
+
+from executors.destinations.base import BackfillTarget
+from executors.errors import Terminal
+from executors.load_record import InputCounts, LoadCommit, LoadedSource, LoadRecord, WatermarkValue
+from executors.model import BackfillMark, Destination, SourceState
+from executors.postgres import meta
+from executors.postgres.client import translate
+from executors.postgres.ddl import Conn, brief_transaction
+from executors.postgres.fences import remove_chunk_fences, require_fence
+from executors.postgres.incremental_range import lag_of, type_of
+from executors.postgres.inspect import inspect_target
+from executors.postgres.names import identifier_of
+from executors.postgres.table_lock import lock_table
+from executors.postgres.watermarks import WatermarkKey, find_watermark, note_change, write_watermark
+from executors.runs.target_run import TargetRun
+from executors.table_name import TableName
+from executors.types import postgres_type
+from ir.durations import parse_duration
+from ir.load_modes import load_mode
+from ir.nodes import Target
+from ir.types import ColumnType
+
+if TYPE_CHECKING:
+    from executors.runs.state import RunContext
+
+
+def open_backfill(context: RunContext, run: TargetRun, *, is_rewind: bool) -> BackfillTarget:
+    """See `DestinationHandler.open_backfill`."""
+    target, conn = run.path.target, run.connection
+    with translate(target.id), brief_transaction(conn):
+        row = conn.execute("SELECT now() + %s", [_lead(target)]).fetchone()
+        dest = inspect_target(conn, target.schema_, target.table)
+        if not load_mode(target.load_mode).keeps_watermark:
+            return BackfillTarget(row[0])
+        if not is_rewind:
+            _refuse_filled(conn, _key(context, target), target, dest)
+        return BackfillTarget(row[0], target.watermark_column, _type_name(target, dest))
+
+
+def _lead(target: Target) -> timedelta:
+    return parse_duration(target.watermark_lead) if target.watermark_lead else timedelta()
+
+
+def _key(context: RunContext, target: Target) -> WatermarkKey:
+    return WatermarkKey(context.job.tenant, context.job.pipeline.id, TableName(target.schema_, target.table))
+
+
+def _type_name(target: Target, dest: Destination | None) -> str | None:
+    """Return the type of the watermark column, None while nothing determines it."""
+    if dest is not None:
+        lag_of(target, dest)
+        return type_of(target, dest).declared
+    declared = (c.type for c in target.columns or () if c.name == target.watermark_column)
+    return next((postgres_type(ColumnType.parse(name)) for name in declared), None)
+
+
+def _refuse_filled(conn: Conn, key: WatermarkKey, target: Target, dest: Destination | None) -> None:
+    """Refuse a table that has rows or a watermark: chunks would add the rows of the source to those."""
+    stored = find_watermark(conn, key)
+    rows = sql.SQL("SELECT EXISTS (SELECT FROM {})").format(identifier_of(key.table))
+    found = conn.execute(rows).fetchone() if dest is not None else None
+    if stored is None and not (found and found[0]):
+        return
+    has = f"a watermark ({stored.column} {stored.value})" if stored is not None else "rows already"
+    raise Terminal(
+        "backfill.target_filled",
+        f"{key.table} has {has}. A backfill would add every row of the source to it, those that it has included.",
+        node=target.id,
+        hint="Empty the table and reset its watermark, remove backfill from the pipeline to continue where the table "
+        "ends, or use upsert. To load a range again, rewind the backfill.",
+    )
+
+
+def finish_backfill(
+    context: RunContext, run: TargetRun, mark: BackfillMark, state: SourceState | None, source: str
+) -> LoadCommit:
+    """See `DestinationHandler.finish_backfill`."""
+    target, conn = run.path.target, run.connection
+    ref = context.run_ref(target)
+    with translate(target.id), conn.transaction():
+        require_fence(conn, ref)
+        if committed := meta.find_commit(conn, ref):
+            return committed
+        table = TableName(target.schema_, target.table)
+        lock_table(conn, table, target.id, in_turn=True)
+        remove_chunk_fences(conn, ref)
+        watermark = _set_mark(conn, context, target, mark)
+        commit = LoadCommit(
+            run_id=ref.run_id,
+            node=ref.node,
+            attempt=ref.attempt,
+            token=ref.token,
+            load_mode=target.load_mode,
+            table=meta.table_identity(conn, table.schema, table.table),
+            watermark=watermark,
+            record=LoadRecord(
+                input=InputCounts(rows_read=0, rows_filtered=0, rows_rejected=0, rows_warned=0),
+                sources=(LoadedSource(source, state=state),),
+            ),
+        )
+        meta.write_commit(conn, ref, commit)
+    return meta.marker_of(conn, ref)
+
+
+def _set_mark(conn: Conn, context: RunContext, target: Target, mark: BackfillMark) -> WatermarkValue | None:
+    """Store the watermark of a target that has one. Rows from its bound on are compared with those of the table."""
+    if mark.mark is None or not load_mode(target.load_mode).keeps_watermark:
+        return None
+    key, dest = _key(context, target), inspect_target(conn, target.schema_, target.table)
+    if dest is None:
+        raise Terminal(
+            "target.table_gone",
+            f"{target.schema_}.{target.table} does not exist, though chunks were loaded into it.",
+            node=target.id,
+            hint="Restore the table, or start the backfill again.",
+        )
+    kind = type_of(target, dest)
+    old = find_watermark(conn, key, lock=True)
+    value = _canonical(conn, kind.of(sql.Literal(mark.mark)))
+    write_watermark(conn, key, str(target.watermark_column), kind, value)
+    reason, column = "the backfill has ended", str(target.watermark_column)
+    note_change(conn, key, "run", column, old.value if old else None, value, reason=reason, run_id=context.job.run_id)
+    return WatermarkValue(column, kind.name, value)
+
+
+def _canonical(conn: Conn, value: sql.Composable) -> str:
+    row = conn.execute(sql.SQL("SELECT ({})::text").format(value)).fetchone()
+    if row is None:
+        raise LookupError("the database returned no value")
+    return str(row[0])

@@ -1,0 +1,41 @@
+"""The codes of backfills. Those that a document shows are in `ir.codes`."""
+
+from __future__ import annotations
+
+from ir.error_codes import ErrorCode
+
+CODES = (
+    ErrorCode(
+        "backfill.column_differs",
+        "The target follows another column than the backfill.",
+        "Divide the backfill by the column that becomes the watermark, and pass it on unchanged.",
+    ),
+    ErrorCode("backfill.column_unknown", "The source does not have the column.", "Use a column of the source."),
+    ErrorCode("backfill.start_after_end", "No row of the source is at or above startFrom.", "Correct startFrom."),
+    ErrorCode(
+        "backfill.target_filled",
+        "The table has rows or a watermark already.",
+        "Empty the table and reset its watermark, remove backfill from the pipeline, or use upsert.",
+    ),
+    ErrorCode("backfill.too_many_chunks", "The backfill would have too many chunks.", "Use a larger window."),
+    ErrorCode(
+        "backfill.type_changed",
+        "The cursor column has another type than when the chunks were planned.",
+        "Start the backfill again.",
+    ),
+    ErrorCode(
+        "backfill.type_differs",
+        "The cursor column has another type in the target than in the source.",
+        "Change the type of the target's column, or load the table without backfill.",
+    ),
+    ErrorCode(
+        "backfill.unfinished",
+        "A backfill of the table has not ended.",
+        "Resume the backfill, or set the watermark to a value below which no row is missing.",
+    ),
+    ErrorCode(
+        "backfill.value_malformed",
+        "A text is not a value of the cursor column.",
+        "Write a value of the type of the cursor.",
+    ),
+)

@@ -1,0 +1,408 @@
+"""A backfill loads what one load would load, in chunks, and the first run after it continues exactly at its end."""
+
+from __future__ import annotations
+
+import uuid
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from executors.errors import LeaseLost, Terminal
+from executors.runs.backfill import load_chunk
+from executors.runs.load import run_pipeline
+from tests.executors.conformance.backfills import Filling, filled
+from tests.executors.conformance.world import World, reconciles, target_of
+
+pytestmark = [pytest.mark.spark, pytest.mark.postgres]
+
+
+def document(world: World, mode: str = "incremental_watermark", **backfill: Any) -> dict[str, Any]:
+    """Return s → t by `at`, in chunks of five days."""
+    target = {"watermarkColumn": "at"} if mode == "incremental_watermark" else {}
+    made = world.table_document(mode=mode, emptyAsNull=False, **target)
+    return {**made, "backfill": {"column": "at", "window": "5d", **backfill}}
+
+
+def days(world: World, kind: str = "timestamp", last: int = 9) -> None:
+    """Fill the source with a row for each half day of ten days."""
+    world.sql(f"create table s (id bigint primary key, at {kind}, repo text)")
+    world.sql(
+        "insert into s select i, timestamp '2024-01-01' + i * interval '12 hours', 'r' || mod(i, 2)"
+        " from generate_series(0, %s) i",
+        2 * last,
+    )
+
+
+def column(world: World, name: str = "id", table: str = "t") -> list[Any]:
+    return [row[0] for row in world.sql(f"select {name} from {table} order by 1")]
+
+
+# --- every row once ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("mode", "kind"),
+    [("incremental_watermark", kind) for kind in ("timestamp", "timestamptz", "date")] + [("upsert", "timestamp")],
+)
+def test_chunks_in_any_order_and_the_next_run_load_every_row_once(world: World, mode: str, kind: str) -> None:
+    days(world, kind)
+    chosen = document(world, mode)
+    filling = Filling(world, chosen)
+
+    reports = filling.load_all(reversed(filling.plan.chunks))
+    before = column(world)
+    filling.finish()
+    after = world.run(chosen)
+
+    assert next((chunk.lower, chunk.upper is not None) for chunk in filling.plan.chunks) == (None, True)
+    assert len(filling.plan.chunks) == 2
+    assert all(map(reconciles, reports))
+    assert before == column(world, table="s")[:-1]
+    assert column(world) == column(world, table="s")
+    assert target_of(after).rows_inserted == 1
+    assert target_of(world.run(chosen)).rows_inserted == 0
+
+
+def test_rows_at_the_mark_and_late_rows_within_the_lag_load_once(world: World) -> None:
+    days(world)
+    world.sql("insert into s select 100 + i, (select max(at) from s), 'tie' from generate_series(1, 3) i")
+    chosen = document(world)
+    chosen["nodes"][-1]["watermarkLag"] = "1d"
+    filling = filled(world, chosen)
+    world.sql("insert into s values (200, (select max(at) from s), 'later tie'), (201, '2024-01-09 18:00', 'late')")
+
+    first, second = world.run(chosen), world.run(chosen)
+
+    assert (filling.plan.cut, filling.plan.mark) == ("2024-01-09 00:00:00", "2024-01-10 00:00:00")
+    assert target_of(first).rows_inserted == 3 + 3 + 2
+    assert target_of(second).rows_inserted == 0
+    assert column(world) == column(world, table="s")
+
+
+def test_values_that_a_watermark_cannot_follow_load_once(world: World) -> None:
+    days(world)
+    world.sql("insert into s values (50, '-infinity', ''), (51, 'infinity', ''), (52, '2999-01-01', '')")
+    world.sql("insert into s values (53, '0044-03-15 BC', '')")
+    chosen = document(world)
+
+    filling = filled(world, chosen)
+    world.run(chosen)
+    again = world.run(chosen)
+
+    assert filling.plan.mark == "2024-01-10 00:00:00"
+    assert column(world) == column(world, table="s")
+    assert target_of(again).rows_inserted == 0
+
+
+def test_rows_without_a_cursor_load_by_upsert_alone(world: World) -> None:
+    days(world)
+    world.sql("insert into s values (60, null, 'x')")
+
+    assert not any(chunk.is_null for chunk in Filling(world, document(world)).plan.chunks)
+    filling = filled(world, document(world, "upsert"))
+
+    assert filling.plan.chunks[-1].predicate == "at IS NULL"
+    assert 60 in column(world)
+
+
+@pytest.mark.parametrize(
+    ("kind", "values", "window", "read"),
+    [
+        ("bigint", ["9007199254740993", "9007199254740995", "9223372036854775806"], 3e18, [2, 0, 0, 0]),
+        ("numeric(30,10)", ["-0.0000000001", "0.25", "0.75", "NaN"], 0.5, [1, 1, 0]),
+        ("smallint", ["-32768", "5", "5"], 20000, [1, 0, 0]),
+    ],
+)
+def test_numbers_are_divided_exactly(
+    world: World, kind: str, values: list[str], window: float, read: list[int]
+) -> None:
+    world.sql(f"create table s (id int, at {kind})")
+    for number, value in enumerate(values):
+        world.sql(f"insert into s values ({number}, '{value}')")
+    chosen = document(world, window=window)
+
+    filling = filled(world, chosen)
+    world.run(chosen)
+
+    assert [loaded.rows_read for loaded in filling.loaded] == read
+    assert column(world) == list(range(len(values)))
+
+
+def test_partitions_are_divided_on_their_own(world: World) -> None:
+    days(world)
+    world.sql("insert into s values (70, '2024-01-02', null), (71, '2024-01-03', 'it''s')")
+    chosen = document(world, partitionBy=["repo"], window="400d")
+
+    filling = filled(world, chosen)
+    world.run(chosen)
+
+    assert [dict(chunk.partition) for chunk in filling.plan.chunks] == [
+        {"repo": "it's"},
+        {"repo": "r0"},
+        {"repo": "r1"},
+        {"repo": None},
+    ]
+    assert "repo IS NULL AND at < " in filling.plan.chunks[-1].predicate
+    assert column(world) == column(world, table="s")
+
+
+def test_a_start_excludes_what_is_below_it_for_good(world: World) -> None:
+    days(world)
+    chosen = document(world, startFrom="2024-01-03")
+    chosen["nodes"][-1]["watermarkLag"] = "30d"
+
+    filled(world, chosen)
+    world.run(chosen)
+    world.run(chosen)
+
+    assert column(world, "min(id)") == [4]
+    assert column(world) == column(world, table="s")[4:]
+
+
+@pytest.mark.parametrize("values", [[], ["2024-01-01"], ["2024-01-01", "2024-01-01"]])
+def test_a_source_without_a_history_loads_completely(world: World, values: list[str]) -> None:
+    world.sql("create table s (id serial, at timestamp)")
+    for value in values:
+        world.sql("insert into s (at) values (%s)", value)
+    chosen = document(world)
+
+    filling = filled(world, chosen)
+    world.run(chosen)
+
+    assert len(filling.plan.chunks) == bool(values)
+    assert len(column(world)) == len(values)
+
+
+def test_a_query_is_divided_like_a_table(world: World) -> None:
+    days(world)
+    chosen = document(world)
+    query = f"SELECT id, at, repo FROM {world.schema}.s WHERE id <> 3 -- not this one"
+    chosen["nodes"][0]["config"] = {"query": query}
+
+    filled(world, chosen)
+    world.run(chosen)
+
+    assert column(world) == [i for i in column(world, table="s") if i != 3]
+
+
+# --- attempts ---------------------------------------------------------------------------------------------------
+
+
+def test_a_chunk_that_is_tried_again_after_its_commit_reports_it(world: World) -> None:
+    days(world)
+    filling, run = Filling(world, document(world)), str(uuid.uuid4())
+    first = filling.load(filling.plan.chunks[0], run_id=run)
+
+    again = filling.load(filling.plan.chunks[0], run_id=run, attempt=2)
+
+    assert target_of(again).rows_inserted == target_of(first).rows_inserted == len(column(world))
+
+
+def test_an_older_run_of_a_chunk_cannot_commit_after_a_newer_one(world: World) -> None:
+    days(world)
+    filling = Filling(world, document(world))
+    one, other = filling.plan.chunks
+    zombie, beside = filling.job(one), filling.job(other)
+    filling.load(one)
+
+    load_chunk(beside, world.memory.ports())  # another chunk, though its token is older
+    with pytest.raises(LeaseLost):
+        load_chunk(zombie, world.memory.ports())
+
+    assert column(world) == column(world, table="s")[:-1]
+
+
+def test_no_chunk_can_commit_after_the_end(world: World) -> None:
+    days(world)
+    filling = Filling(world, document(world))
+    zombie = filling.job(filling.plan.chunks[0])
+    filling.load_all()
+    filling.finish()
+
+    with pytest.raises(LeaseLost):
+        load_chunk(zombie, world.memory.ports())
+
+
+def test_a_load_from_before_the_plan_cannot_commit(world: World) -> None:
+    days(world)
+    chosen = document(world)
+    zombie = world.job(chosen)
+    Filling(world, chosen)
+
+    with pytest.raises(LeaseLost):
+        run_pipeline(zombie, world.memory.ports())
+
+
+def test_chunks_load_into_a_new_table_at_the_same_time(world: World) -> None:
+    days(world)
+    filling = Filling(world, document(world, window="3d"))
+
+    with ThreadPoolExecutor() as pool:
+        reports = list(pool.map(filling.load, filling.plan.chunks))
+    filling.finish()
+
+    assert all(map(reconciles, reports))
+    assert column(world) == column(world, table="s")[:-1]
+
+
+def test_the_end_of_a_backfill_is_reached_once(world: World) -> None:
+    days(world)
+    filling, run = Filling(world, document(world)), str(uuid.uuid4())
+    filling.load_all()
+    filling.finish(run_id=run)
+    world.run(document(world))
+    world.sql("insert into s values (90, '2024-02-01', '')")
+    world.run(document(world))
+
+    filling.finish(run_id=run, attempt=2)
+
+    assert world.sql("select value from flow_meta.pipeline_watermarks where target_schema = %s", world.schema) == [
+        ("2024-02-01 00:00:00",)
+    ]
+
+
+# --- what is refused --------------------------------------------------------------------------------------------
+
+
+def test_a_table_with_missing_chunks_refuses_other_loads(world: World) -> None:
+    days(world)
+    chosen = document(world)
+    filling = Filling(world, chosen)
+    filling.load(filling.plan.chunks[1])
+    without = {name: value for name, value in chosen.items() if name != "backfill"}
+
+    with pytest.raises(Terminal) as refused:
+        world.run(without)
+    filling.load(filling.plan.chunks[0])
+    filling.finish()
+    world.run(without)
+
+    assert refused.value.code == "backfill.unfinished"
+    assert column(world) == column(world, table="s")
+
+
+def test_a_table_with_rows_is_not_filled_again(world: World) -> None:
+    days(world)
+    without = {name: value for name, value in document(world).items() if name != "backfill"}
+    world.run(without)
+
+    with pytest.raises(Terminal) as refused:
+        Filling(world, document(world))
+
+    assert refused.value.code == "backfill.target_filled"
+
+
+@pytest.mark.parametrize(
+    ("backfill", "code", "says"),
+    [
+        ({"window": "1s"}, "backfill.too_many_chunks", "at least 78s"),
+        ({"window": 5}, "backfill.window_mismatch", "is a number"),
+        ({"column": "nowhere"}, "backfill.column_differs", "unchanged"),
+        ({"startFrom": "2030-01-01"}, "backfill.start_after_end", "2024-01-10"),
+        ({"startFrom": "2024-01-01T00:00:00Z"}, "backfill.value_malformed", "has a time zone"),
+        ({"partitionBy": ["nowhere"]}, "backfill.column_unknown", "nowhere"),
+    ],
+)
+def test_a_plan_that_cannot_be_made_says_why(world: World, backfill: dict[str, Any], code: str, says: str) -> None:
+    days(world)
+
+    with pytest.raises(Terminal) as refused:
+        Filling(world, document(world, **backfill))
+
+    assert refused.value.code == code
+    assert says in f"{refused.value.message} {refused.value.hint}"
+
+
+@pytest.mark.parametrize("name", ["repo", "nowhere"])
+def test_a_cursor_that_has_no_ranges_is_refused(world: World, name: str) -> None:
+    days(world)
+
+    with pytest.raises(Terminal) as refused:
+        Filling(world, document(world, "upsert", column=name))
+
+    assert refused.value.code == ("backfill.column_unordered" if name == "repo" else "backfill.column_unknown")
+
+
+def test_a_target_that_rounds_the_cursor_is_refused(world: World) -> None:
+    days(world)
+    world.sql("create table t (id bigint, at timestamp(0), repo text)")
+
+    with pytest.raises(Terminal) as refused:
+        Filling(world, document(world))
+
+    assert refused.value.code == "backfill.type_differs"
+
+
+def test_a_chunk_is_refused_once_its_cursor_has_another_type(world: World) -> None:
+    days(world)
+    filling = Filling(world, document(world))
+    world.sql("alter table s alter at type timestamptz")
+
+    with pytest.raises(Terminal) as refused:
+        filling.load(filling.plan.chunks[0])
+
+    assert refused.value.code == "backfill.type_changed"
+
+
+def test_a_target_that_has_lost_a_chunk_refuses_the_next(world: World) -> None:
+    days(world)
+    filling = Filling(world, document(world))
+    filling.load(filling.plan.chunks[0])
+    lost = world.memory.commits["load"]
+    world.memory.commits["load"] = replace(lost, run_id=str(uuid.uuid4()))
+
+    with pytest.raises(Terminal) as refused:
+        filling.load(filling.plan.chunks[1])
+
+    assert refused.value.code == "target.went_back"
+
+
+# --- changes of the source --------------------------------------------------------------------------------------
+
+
+def test_rows_that_arrive_below_the_cut_are_named_at_the_end(world: World) -> None:
+    days(world)
+    filling = Filling(world, document(world, partitionBy=["repo"]))
+    filling.load_all()
+    world.sql(
+        "insert into s values (80, '2024-01-02 05:00', 'r1'), (81, '2024-01-02', 'new'), (82, '2024-01-10', 'r0')"
+    )
+    world.sql("delete from s where id = 18")
+
+    report = filling.finish()
+
+    changed = {change.ordinal: change.rows_now - change.rows_read for change in report.chunk_changes}
+    added = next(c for c in filling.plan.chunks if c.partition == {"repo": "r1"})
+    assert changed == {added.ordinal: 1, None: 1}
+    (warning,) = [warning for warning in report.warnings if warning.code == "backfill.rows_added"]
+    assert f"chunks {added.ordinal} (1 more)" in warning.message
+
+
+def test_nothing_is_reported_of_a_source_that_stayed_the_same(world: World) -> None:
+    days(world)
+    world.sql("insert into s values (60, null, 'x'), (61, '-infinity', 'x')")
+    filling = Filling(world, document(world, "upsert"))
+    filling.load_all()
+
+    report = filling.finish()
+
+    assert report.chunk_changes == []
+    assert report.warnings == []
+
+
+def test_rejected_rows_of_one_chunk_stay_open_when_others_load(world: World) -> None:
+    days(world)
+    chosen = document(world)
+    chosen["nodes"][1]["rowLevel"] = [{"type": "notOneOf", "field": "id", "values": [1, 17], "onFail": "skip"}]
+    filling = Filling(world, chosen)
+
+    reports = filling.load_all()
+    filling.finish()
+
+    assert all(map(reconciles, reports))
+    assert world.sql('select "sourceFile" like %s, status from rejected order by id', "%at < %") == [
+        (True, "open"),
+        (True, "open"),
+    ]
