@@ -48,9 +48,8 @@ def run_demo(args: Namespace) -> Outcome:
 
 def _run(pipeline: Pipeline) -> Run:
     from flowapp.runs.dispatch import run_inline
-    from flowapp.runs.models import RunKind
 
-    with shown_run(pipeline.slug, RunKind.LOAD) as shown:
+    with shown_run(pipeline.slug) as shown:
         return run_inline(pipeline, engine=shown.engine)
 
 

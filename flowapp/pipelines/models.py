@@ -43,6 +43,8 @@ class Pipeline(models.Model):
     schedule = models.JSONField(null=True)
     next_fire_at = models.DateTimeField(null=True)
     fired_at = models.DateTimeField(null=True)
+    # The backfill of the newest document.
+    backfill = models.JSONField(null=True)
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:

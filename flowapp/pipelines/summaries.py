@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ir.connectors import config_of
 from ir.connectors.base import SourceConfig
@@ -11,8 +11,8 @@ from ir.nodes import Source
 from ir.pipeline import Pipeline as Document
 
 
-def summary_of(document: Document) -> dict[str, str]:
-    """Return the columns of a pipeline that repeat its document: name, tags, source, target and load mode."""
+def summary_of(document: Document) -> dict[str, Any]:
+    """Return the columns of a pipeline that repeat its document: name, tags, source, target, load mode and backfill."""
     targets = document.targets()
     return {
         "name": document.metadata.name or "",
@@ -20,6 +20,7 @@ def summary_of(document: Document) -> dict[str, str]:
         "source": ", ".join(_location_of(node) for node in document.nodes if isinstance(node, Source)),
         "target": ", ".join(f"{target.schema_}.{target.table}" for target in targets),
         "load_mode": ", ".join(dict.fromkeys(target.load_mode for target in targets)),
+        "backfill": None if document.backfill is None else document.backfill.to_document(),
     }
 
 

@@ -9,7 +9,7 @@ from uuid import UUID
 
 from flowapp.accounts.models import Workspace
 from flowapp.quarantine.selectors import EntryFilter
-from flowapp.runs.models import LOADS, RuleCount, Run
+from flowapp.runs.models import SOURCE_LOADS, RuleCount, Run
 from flowapp.runs.rule_names import rule_name
 
 NEWEST_RUNS = 200
@@ -37,7 +37,7 @@ def known_rules(workspace: Workspace, filters: EntryFilter) -> list[KnownRule]:
 def _runs(workspace: Workspace, filters: EntryFilter) -> list[UUID]:
     if filters.run is not None:
         return [filters.run.pk]
-    runs = Run.objects.filter(workspace=workspace, kind__in=LOADS)
+    runs = Run.objects.filter(workspace=workspace, kind__in=SOURCE_LOADS)
     if filters.pipeline is not None:
         runs = runs.filter(pipeline=filters.pipeline)
     return list(runs.order_by("-queued_at", "id").values_list("pk", flat=True)[:NEWEST_RUNS])

@@ -17,7 +17,7 @@ from django.db.models import Max, Q
 
 from flowapp.pipelines.models import Pipeline
 from flowapp.quarantine.models import GroupKind, Span, ViolationGroup, ViolationTotal
-from flowapp.runs.models import LOADS, RuleCount, Run
+from flowapp.runs.models import SOURCE_LOADS, RuleCount, Run
 
 MOST_DAYS = 400
 """The maximum number of days that can be counted together. Older totals are deleted."""
@@ -60,7 +60,7 @@ class Group:
 def change_totals(run: Run, before: Iterable[RuleCount], after: Iterable[RuleCount]) -> None:
     """Replace the part of a run in the totals. Call it in the transaction that replaces the counts of its rules, with
     the run locked."""
-    if run.kind not in LOADS:
+    if run.kind not in SOURCE_LOADS:
         return
     old, new = _violations(before), _violations(after)
     changed = {group: (old[group], new[group]) for group in old | new if old[group] != new[group]}
@@ -71,7 +71,7 @@ def change_totals(run: Run, before: Iterable[RuleCount], after: Iterable[RuleCou
 
 def forget_run(instance: Run, origin: object, **_: object) -> None:
     """Subtract a run from the totals before it is deleted. The totals of a deleted pipeline are deleted with it."""
-    if instance.kind in LOADS and not isinstance(origin, Pipeline):
+    if instance.kind in SOURCE_LOADS and not isinstance(origin, Pipeline):
         change_totals(instance, RuleCount.objects.filter(run=instance), ())
 
 
@@ -168,7 +168,7 @@ def _newest_of_others(run: Run, group: Group, total: ViolationTotal) -> datetime
     start = datetime.combine(total.starts, time(), UTC)
     others = RuleCount.objects.filter(
         run__pipeline_id=run.pipeline_id,
-        run__kind__in=LOADS,
+        run__kind__in=SOURCE_LOADS,
         run__queued_at__gte=start,
         run__queued_at__lt=start + timedelta(days=days),
         violations__gt=0,

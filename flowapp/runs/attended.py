@@ -63,6 +63,8 @@ def follow_run(run: Run, engine: Engine, show: ShowState) -> Run:
             if now - checked >= CHECK_SECONDS:
                 checked = now
                 recover_lost_runs(run.pipeline)
+                if run.is_parked and not has_live_worker():
+                    return run_to_end(run, engine)
                 if not _is_untaken(run):
                     taken = now
                 elif now - taken >= UNTAKEN_SECONDS or not has_live_worker():

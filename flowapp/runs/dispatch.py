@@ -14,19 +14,20 @@ from executors.errors import Cancelled, Terminal, Transient
 from executors.model import RunJob
 from executors.report import RunReport
 from flowapp.accounts.models import User
+from flowapp.clock import Now
 from flowapp.connections.services import refuse_control_databases, resolve_connections, resolve_stores, resolve_webhooks
 from flowapp.logs import log_crash
 from flowapp.modules.services import resolve_modules
 from flowapp.pipelines.documents import read_document
 from flowapp.pipelines.models import Pipeline
 from flowapp.processes.heartbeats import process_name
-from flowapp.runs.events import find_accepted_changes, find_rejected_changes
+from flowapp.runs.events import find_accepted_changes, find_rejected_changes, parked_run_idle, run_started
 from flowapp.runs.holds import approved_loads
 from flowapp.runs.leases import Claim, LeaseRenewer, claim_run
-from flowapp.runs.models import RESTING, Run, RunKind, Trigger
+from flowapp.runs.models import CLAIMABLE, RESTING, Run, RunKind, Trigger
 from flowapp.runs.outcomes import cancelled, end_badly, end_well
 from flowapp.runs.ports import DatabaseEvents, make_ports
-from flowapp.runs.recovery import adopt_inline, recover_lost_runs
+from flowapp.runs.recovery import adopt_inline, find_parked, recover_lost_runs
 from flowapp.runs.run_kinds import Engine, run_kind_of
 from flowapp.runs.services import IfBusy, cancel_run, queue_preview, queue_run
 from ir.errors import FlowError
@@ -75,6 +76,7 @@ def _attempt(claim: Claim, run: Run, engine: Engine, renewer: LeaseRenewer, can_
     try:
         if run.cancel_requested:
             return cancelled()
+        run_started(run)
         report = _carry_out(engine, make_job(claim, run, can_wait), claim, run, renewer)
         end_well(claim, run, report)
     except FlowError as error:
@@ -100,7 +102,7 @@ def _carry_out(engine: Engine, job: RunJob, claim: Claim, run: Run, renewer: Lea
     """Let the engine execute the attempt, and close its last step."""
     events = DatabaseEvents(claim, run)
     try:
-        return engine(job, make_ports(claim, run, renewer, events))
+        return engine(job, run_kind_of(run).add_to_ports(run, make_ports(claim, run, renewer, events)))
     finally:
         events.close()
 
@@ -110,7 +112,7 @@ def make_job(claim: Claim, run: Run, can_wait: bool) -> RunJob:
     document = read_document(run.document)
     connections = resolve_connections(run.workspace, document)
     refuse_control_databases(connections.values())
-    return RunJob(
+    job = RunJob(
         run_id=str(run.pk),
         tenant=str(run.workspace_id),
         pipeline=document,
@@ -132,6 +134,7 @@ def make_job(claim: Claim, run: Run, can_wait: bool) -> RunJob:
         rejected_changes={node: ids for found in find_rejected_changes(run) for node, ids in found.items()},
         waited=run.waits if can_wait and run.may_wait_for_files and run_kind_of(run).counts else None,
     )
+    return run_kind_of(run).add_to_job(run, job)
 
 
 def run_inline(
@@ -145,9 +148,12 @@ def run_inline(
 ) -> Run:
     """Queue a run and execute it in this process to its end, with retries. It needs no worker and no scheduler.
 
-    First, this process finishes runs that a killed process has left behind. Raises the errors of `queue_run`.
+    First, this process finishes runs that a killed process has left behind; it continues a parked run instead of
+    queueing one. Raises the errors of `queue_run`.
     """
     finish_abandoned(pipeline, RunKind.LOAD, engine)
+    if parked := find_parked(pipeline):
+        return run_to_end(parked, engine)
     run = queue_run(pipeline, trigger, if_busy=if_busy, load_again=load_again, user=user, send=False)
     return run_to_end(run, engine)
 
@@ -166,17 +172,28 @@ def preview_inline(pipeline: Pipeline, *, trigger: Trigger = Trigger.CLI, engine
 
 
 def run_to_end(run: Run, engine: Engine | None = None) -> Run:
-    """Claim and execute a queued run until it has ended or is held, in this process or elsewhere."""
+    """Claim and execute a queued run until it has ended or is held, in this process or elsewhere. If it is parked, this
+    process executes its children, one after the other."""
     owner = process_name()
     with cancelling_on_interrupt(run):
         while run.state not in RESTING:
-            if claim := claim_run(run.pk, owner):
+            if claim := claim_run(run.pk, owner) or _claim_child(run, owner):
                 execute_claimed(claim, engine, can_wait=False)
             else:
+                if run.is_parked:
+                    parked_run_idle(run)
                 time.sleep(LOOK_AGAIN_SECONDS)
                 recover_lost_runs(run.pipeline)
             run.refresh_from_db()
     return run
+
+
+def _claim_child(run: Run, owner: str) -> Claim | None:
+    """Claim the oldest child of a parked run that is due and that no other process holds."""
+    if not run.is_parked:
+        return None
+    due = run.children.filter(state__in=CLAIMABLE, due_at__lte=Now()).order_by("queued_at", "number")
+    return next(filter(None, (claim_run(key, owner) for key in due.values_list("pk", flat=True))), None)
 
 
 @contextmanager

@@ -23,6 +23,7 @@ from flowapp.clock import Now, from_now
 from flowapp.connections.services import resolve_connections, resolve_stores
 from flowapp.pipelines.documents import read_document
 from flowapp.runs.broker import send_next_of, send_run
+from flowapp.runs.events import run_ended
 from flowapp.runs.hold_record import HoldRecord
 from flowapp.runs.leases import Claim
 from flowapp.runs.load_units.models import UnitState
@@ -147,6 +148,7 @@ def _end(run: Run, decision: Decision, by: Decider, reason: str) -> Run:
         )
         store_sort_values(run.pk)
         release_units(run, UnitState.FAILED, text)
+        run_ended(run, State.DISCARDED)
         transaction.on_commit(lambda: send_next_of(run.pipeline_id))
     _clean_up(run, hold)
     return _decided(run)

@@ -62,19 +62,24 @@ class RunKind(models.TextChoices):
     RECHECK = "recheck"
     FIX = "fix"
     SAMPLE = "sample"
+    BACKFILL = "backfill"
+    CHUNK = "chunk", "Chunk run"
+    FINISH_BACKFILL = "finish_backfill", "End of backfill"
 
 
-COUNTED = (RunKind.LOAD, RunKind.RESTORE, RunKind.UNDO, RunKind.REPLAY)
+COUNTED = (RunKind.LOAD, RunKind.RESTORE, RunKind.UNDO, RunKind.REPLAY, RunKind.BACKFILL)
 """Kinds that count as runs of their pipeline: one at a time, numbered from 1, shown as its last run, and with alerts.
 All other kinds share a separate series of numbers."""
 
 
 LOADS = (RunKind.LOAD,)
-"""Kinds that load the source."""
+"""Kinds that load all new rows of the source."""
+SOURCE_LOADS = (*LOADS, RunKind.CHUNK)
+"""Kinds that load rows of the source, all new ones or a part of its history."""
 
 
 TRIALS = tuple(kind for kind in RunKind if kind not in COUNTED)
-"""Kinds that do not count, such as previews and samples."""
+"""Kinds that do not count, such as previews, samples and parts of a counted run."""
 
 
 class CountedRuns(models.Manager["Run"]):
@@ -93,6 +98,8 @@ class Run(models.Model):
     `finishing` means that all targets have committed and one more attempt finishes the rest. `failed_attempts` are
     `FailedAttempt`s, the attempts that were made again. `only_targets` are the targets that the run loads, all if
     empty; `retry_of` is the partially loaded run whose missing targets it loads.
+
+    A running run without a lease is parked: it occupies its pipeline while other runs, its `children`, do its work.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
@@ -125,6 +132,7 @@ class Run(models.Model):
     failed_attempts = models.JSONField(default=list)
     only_targets = models.JSONField(default=list)
     retry_of = models.ForeignKey("self", models.SET_NULL, null=True, related_name="retries")
+    parent = models.ForeignKey("self", models.CASCADE, null=True, related_name="children")
 
     # The time of the schedule that the run was queued for.
     scheduled_at = models.DateTimeField(null=True)
@@ -214,6 +222,11 @@ class Run(models.Model):
     def counts(self) -> bool:
         """Whether the run counts as a run of its pipeline, with a number of that series."""
         return self.kind in COUNTED
+
+    @property
+    def is_parked(self) -> bool:
+        """Whether the run occupies its pipeline while its children do its work."""
+        return self.state == State.RUNNING and self.lease_until is None
 
     @property
     def short_name(self) -> str:

@@ -21,12 +21,12 @@ from flowapp.pipelines.documents import read_document
 from flowapp.processes.heartbeats import process_name
 from flowapp.runs.attempts import is_transient, with_failure
 from flowapp.runs.broker import send_next_of
-from flowapp.runs.events import attempt_failed
+from flowapp.runs.events import attempt_failed, run_ended
 from flowapp.runs.holds import approved_loads, drop_approved, hold_run
 from flowapp.runs.leases import Claim, WorkerStopping, claim_run
 from flowapp.runs.load_units.models import UnitState
 from flowapp.runs.load_units.services import finish_units, mark_deleted, release_units, undo_units
-from flowapp.runs.models import CLAIMABLE, UNSUCCESSFUL, Run, State
+from flowapp.runs.models import CLAIMABLE, LOADED, UNSUCCESSFUL, Run, State
 from flowapp.runs.reports import save_commit, save_report
 from flowapp.runs.row_count_anomalies import watch_row_counts
 from flowapp.runs.run_kinds import run_kind_of
@@ -47,12 +47,37 @@ def end_well(claim: Claim, run: Run, report: RunReport) -> None:
     """Finish an attempt whose engine succeeded. Raises LeaseLost."""
     with transaction.atomic():
         claim.guard()
+        if run_kind_of(run).after_success(run, report):
+            _park(claim, save_report(run, report))
+            return
         watch_row_counts(run, report)
         state = _loaded_state(report)
         _end(claim, run, state, save_report(run, report), None)
         # The engine has reported what it loaded; an earlier attempt may have claimed files that no longer exist.
         release_units(run, UnitState.PENDING, "")
         _resolve_alerts(run, state)
+
+
+def _park(claim: Claim, reported: Mapping[str, Any]) -> None:
+    """Release the worker of a run whose children continue its work. Cancellations are not noticed by a lease any more
+    but by `run_cancelled`."""
+    if not claim.held().update(**reported, lease_owner="", lease_until=None, step="", may_have_committed=False):
+        raise claim.lost()
+
+
+def end_parked(run: Run, state: State, error: FlowError | None = None) -> bool:
+    """End a parked run; return whether it was parked. The caller has stored its counts. Call it in a transaction."""
+    parked = Run.objects.filter(pk=run.pk, state=State.RUNNING, lease_owner="", lease_until=None)
+    if not parked.update(state=state, ended_at=Now(), **_error_fields(error)):
+        return False
+    store_sort_values(run.pk)
+    if state in LOADED:
+        _resolve_alerts(run, state)
+    elif state in UNSUCCESSFUL and error is not None:
+        _alert_failed(run, error)
+    run_ended(run, state)
+    transaction.on_commit(lambda: send_next_of(run.pipeline_id))
+    return True
 
 
 def _resolve_alerts(run: Run, state: State) -> None:
@@ -208,17 +233,21 @@ def finalize(claim: Claim, run: Run, outcome: State, error: FlowError) -> None:
         # Some targets are loaded: a failed or cancelled state would say that none is.
         state = State.PARTIALLY_LOADED if commits else outcome
         _end(claim, run, state, {}, error)
-        # Raise the alert with the state change: a crash in between would leave a failed run without an alert.
         if state in UNSUCCESSFUL and run_kind_of(run).counts:
-            raise_alert(
-                "run.failed",
-                "error",
-                f"{_partly(run, commits)}{error.code}: {redact(error.message)}",
-                error.hint or "Open the run for details.",
-                pipeline=run.pipeline,
-                run=run,
-            )
+            _alert_failed(run, error, _partly(run, commits))
     drop_approved(run)
+
+
+def _alert_failed(run: Run, error: FlowError, begins: str = "") -> None:
+    """Raise the alert with the state change: a crash in between would leave a failed run without an alert."""
+    raise_alert(
+        "run.failed",
+        "error",
+        f"{begins}{error.code}: {redact(error.message)}",
+        error.hint or "Open the run for details.",
+        pipeline=run.pipeline,
+        run=run,
+    )
 
 
 def _partly(run: Run, commits: Sequence[LoadCommit]) -> str:
@@ -302,6 +331,7 @@ def _end(claim: Claim, run: Run, state: State, reported: Mapping[str, Any], erro
     if not changed:
         raise claim.lost()
     store_sort_values(run.pk)
+    run_ended(run, state)
     transaction.on_commit(lambda: send_next_of(run.pipeline_id))
 
 
@@ -334,9 +364,11 @@ def end_queued(run_id: UUID | str) -> None:
     also releases its files and the runs that wait for it."""
     waiting = Run.objects.filter(pk=run_id, state__in=CLAIMABLE, cancel_requested=True)
     ended = {"state": State.CANCELLED, "ended_at": Now(), **_error_fields(cancelled())}
-    if waiting.filter(may_have_committed=False).exclude(state=State.APPROVED).update(**ended):
-        store_sort_values(UUID(str(run_id)))
-        return
+    with transaction.atomic():
+        if waiting.filter(may_have_committed=False).exclude(state=State.APPROVED).update(**ended):
+            store_sort_values(UUID(str(run_id)))
+            run_ended(Run.objects.get(pk=run_id), State.CANCELLED)
+            return
     if waiting.update(due_at=Now()) and (claim := claim_run(str(run_id), process_name())):
         run = Run.objects.select_related("pipeline", "version", "workspace").get(pk=run_id)
         finalize(claim, run, State.CANCELLED, cancelled())

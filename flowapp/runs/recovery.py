@@ -56,6 +56,12 @@ def _stored_error(run: Run) -> Failure:
     return error
 
 
+def find_parked(pipeline: Pipeline) -> Run | None:
+    """Return the parked run of the pipeline, if there is one."""
+    parked = Run.counted.filter(pipeline=pipeline, state=State.RUNNING, lease_owner="", lease_until=None)
+    return parked.select_related("pipeline").first()
+
+
 def adopt_inline(pipeline: Pipeline) -> list[Run]:
     """Return queued runs of inline processes that are gone; these runs were never sent to a worker."""
     left = Run.counted.filter(pipeline=pipeline, state__in=(State.QUEUED, State.APPROVED), sent_at=None).filter(

@@ -27,7 +27,7 @@ RETENTION = (
     Retention("Skipped files", LoadUnit, "changed_at", 90, Q(state=UnitState.SKIPPED)),
     Retention("Runs that tried to load a file and did not", UnitRun, "at", 90, Q(state__in=UNLOADED)),
     Retention("Log lines of runs", RunLog, "at", 30),
-    Retention("Previews and their counts", Run, "ended_at", 7, ~Q(kind__in=COUNTED)),
+    Retention("Previews and their counts", Run, "ended_at", 7, ~Q(kind__in=COUNTED) & Q(parent=None)),
 )
 DESCRIBED: tuple[tuple[str, Callable[[], str]], ...] = (
     ("Runs that loaded rows, with numbers, versions and files", lambda: "forever"),

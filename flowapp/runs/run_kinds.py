@@ -45,7 +45,11 @@ class RunKindSpec:
     rejected rows that it processes, `undo` the file whose rows it deletes; `over_rows` describes a run over rejected
     rows on its page. `page_context` returns the additional
     context of its page. `tag` marks it in lists, and `again` is the label of the button that runs the pipeline after
-    it."""
+    it.
+
+    `engine_name` is the kind's name in `executors` if it differs, `own_engine` a function that executes it instead.
+    `add_to_job` and `add_to_ports` complete the input of an attempt. `after_success` is called in the transaction that
+    ends a successful attempt; if it returns true, the run does not end but is parked."""
 
     kind: RunKind
     page: str
@@ -61,6 +65,11 @@ class RunKindSpec:
     undo: Callable[[Run], FileUndo | None] = lambda run: None
     over_rows: OverRows | None = None
     page_context: Callable[[HtmxRequest, Run], dict[str, Any]] = lambda request, run: {}
+    engine_name: RunKindName | None = None
+    own_engine: Engine | None = None
+    add_to_job: Callable[[Run, RunJob], RunJob] = lambda run, job: job
+    add_to_ports: Callable[[Run, Ports], Ports] = lambda run, ports: ports
+    after_success: Callable[[Run, RunReport], bool] = lambda run, report: False
 
     @property
     def counts(self) -> bool:
@@ -70,11 +79,11 @@ class RunKindSpec:
     @property
     def name(self) -> RunKindName:
         """The kind's name in `executors`."""
-        return cast("RunKindName", self.kind.value)
+        return self.engine_name or cast("RunKindName", self.kind.value)
 
     @property
     def engine(self) -> Engine:
-        return partial(run_attempt, self.name)
+        return self.own_engine or partial(run_attempt, self.name)
 
     @property
     def runs_post_hooks(self) -> bool:

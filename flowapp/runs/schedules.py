@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import chain
 from uuid import UUID
 
 from django.db import transaction
@@ -19,6 +20,7 @@ from flowapp.batches import IsAnyOf
 from flowapp.pipelines.documents import read_schedule
 from flowapp.pipelines.models import Pipeline
 from flowapp.runs.due_times import DueTimes, due_times
+from flowapp.runs.events import schedules_due
 from flowapp.runs.models import CLAIMABLE, COUNTED, Run, State, Trigger
 from flowapp.runs.scheduled_rows import Moved, move_on
 from flowapp.zones import in_zone
@@ -106,7 +108,7 @@ def _fire(pipelines: Sequence[Pipeline], now: datetime) -> None:
             broken.append(pipeline)
             continue
         due += [found] if found is not None else []
-    started = _list_started(due)
+    started = _list_started(due) | _list_handled(due)
     move_on([Moved(one.pipeline.pk, one.times.next_at, _run_at(one, started)) for one in due])
     move_on([Moved(pipeline.pk, None) for pipeline in broken])
     _report_broken(broken)
@@ -144,6 +146,13 @@ def _list_started(due: Collection[_Due]) -> set[tuple[UUID, datetime]]:
     times = {one.times.at for one in due if one.times.at is not None}
     runs = Run.objects.filter(_of(one.pipeline for one in due), scheduled_at__in=times)
     return {(pipeline, at) for pipeline, at in runs.values_list("pipeline", "scheduled_at") if at is not None}
+
+
+def _list_handled(due: Collection[_Due]) -> set[tuple[UUID, datetime]]:
+    """Return the times for which another app has acted instead of a run."""
+    times = {one.pipeline.pk: one.times.at for one in due if one.times.at is not None}
+    handled = set(chain.from_iterable(schedules_due(times.keys()))) if times else set()
+    return {(pipeline, times[pipeline]) for pipeline in handled}
 
 
 def _run_at(one: _Due, started: Collection[tuple[UUID, datetime]]) -> datetime | None:

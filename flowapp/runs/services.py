@@ -13,6 +13,7 @@ from flowapp.clock import Now
 from flowapp.pipelines.documents import read_document
 from flowapp.pipelines.models import Pipeline, PipelineVersion
 from flowapp.runs.broker import send_run
+from flowapp.runs.events import load_requested, run_cancelled, run_queued
 from flowapp.runs.load_units.services import load_again as forget_loads
 from flowapp.runs.models import ACTIVE, CLAIMABLE, COUNTED, CommitRecord, Run, RunKind, State, Trigger
 from flowapp.runs.outcomes import end_queued
@@ -53,12 +54,18 @@ def queue_run(
             version,
             send,
             number=number,
+            kind=_kind_of_load(pipeline),
             trigger=trigger,
             requested_by=user,
             max_attempts=max_attempts(version, trigger),
             may_wait_for_files=may_wait_for_files,
             trigger_name=trigger_name,
         )
+
+
+def _kind_of_load(pipeline: Pipeline) -> RunKind:
+    """Return what a request for a load becomes. Raises FlowError if another app refuses it."""
+    return next(filter(None, load_requested(pipeline)), RunKind.LOAD)
 
 
 def retry_missing(run: Run, trigger: Trigger, *, user: User | None = None, send: bool = True) -> Run:
@@ -146,6 +153,26 @@ def queue_for(
         )
 
 
+def queue_child(parent: Run, kind: RunKind, *, send: bool = True) -> Run:
+    """Request a run that does a part of a parked run, of its version. It does not count as a run of the pipeline.
+
+    Raises FlowError `pipeline.disabled`, `pipeline.archived`."""
+    version = parent.version or _newest_version(parent.pipeline)
+    with transaction.atomic():
+        return _create_run(
+            parent.pipeline,
+            version,
+            send,
+            number=_next_number(parent.pipeline, "trial_counter"),
+            kind=kind,
+            parent=parent,
+            trigger=parent.trigger,
+            requested_by=parent.requested_by,
+            max_attempts=max_attempts(version, Trigger.SCHEDULE),
+            may_wait_for_files=False,
+        )
+
+
 QUEUES: dict[RunKind, Callable[..., Run]] = {RunKind.LOAD: queue_run, RunKind.PREVIEW: queue_preview}
 """The functions that queue a run of each kind."""
 
@@ -170,6 +197,7 @@ def _create_run(pipeline: Pipeline, version: PipelineVersion | None, send: bool,
     if send:
         transaction.on_commit(lambda: send_run(run.pk))
     run.refresh_from_db()
+    run_queued(run)
     return run
 
 
@@ -227,5 +255,6 @@ def cancel_run(run: Run) -> Run:
             "run.ended", f"Run {run.name} has ended: it is {run.state}.", hint="There is nothing to cancel."
         )
     end_queued(run.pk)
+    run_cancelled(run)
     run.refresh_from_db()
     return run

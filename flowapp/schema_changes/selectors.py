@@ -15,7 +15,7 @@ from flowapp.accounts.models import Workspace
 from flowapp.pipelines.checking import nodes_of
 from flowapp.pipelines.documents import read_document, syntax_of
 from flowapp.pipelines.models import Pipeline, PipelineVersion
-from flowapp.runs.models import LOADS, Run
+from flowapp.runs.models import SOURCE_LOADS, Run
 from flowapp.schema_changes.models import OPEN, ChangeState, ColumnChange
 from ir.errors import FlowError
 
@@ -47,7 +47,7 @@ def get_change(workspace: Workspace, change_id: UUID | str) -> ColumnChange:
 def accepted_changes(run: Run) -> Mapping[str, frozenset[str]]:
     """Return the IDs of the accepted changes by target. Only loads follow changes, and only those of the tables for
     which they were accepted."""
-    return _changes_in(run, ChangeState.ACCEPTED) if run.kind in LOADS else {}
+    return _changes_in(run, ChangeState.ACCEPTED) if run.kind in SOURCE_LOADS else {}
 
 
 def rejected_changes(run: Run) -> Mapping[str, frozenset[str]]:

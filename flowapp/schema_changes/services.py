@@ -14,7 +14,7 @@ from flowapp.alerts.services import raise_alert, resolve_by
 from flowapp.clock import Now
 from flowapp.pipelines.documents import read_document
 from flowapp.pipelines.models import Pipeline
-from flowapp.runs.models import LOADS, Run
+from flowapp.runs.models import SOURCE_LOADS, Run
 from flowapp.schema_changes.models import OPEN, ChangeState, ColumnChange
 from flowapp.schema_changes.selectors import tables_of
 from ir.errors import FlowError
@@ -29,7 +29,7 @@ LONGEST_REASON = 2000
 def note_refused(run: Run, error: FlowError) -> None:
     """Record the changes for which a load was refused. Earlier decisions about the same changes stay; changes that the
     source no longer has are withdrawn."""
-    if not isinstance(error, SchemaRefused) or run.kind not in LOADS:
+    if not isinstance(error, SchemaRefused) or run.kind not in SOURCE_LOADS:
         return
     node = error.node or ""
     _withdraw_of_other_tables(run, node)

@@ -28,7 +28,7 @@ from flowapp.pipelines.selectors import get_version
 from flowapp.pipelines.summaries import quarantines_of
 from flowapp.quarantine.reject_tables import reject_tables_of
 from flowapp.runs.load_units.models import LoadUnit
-from flowapp.runs.models import LOADS, NodeRun, Run
+from flowapp.runs.models import SOURCE_LOADS, NodeRun, Run
 from flowapp.runs.rule_names import names_of
 from ir.errors import FlowError
 from ir.lineage import Lineage, lineages_of
@@ -256,7 +256,7 @@ def _lack(found: SearchResult) -> str:
 
 def _excluded(pipeline: Pipeline, target: Target) -> Iterable[tuple[str, int]]:
     """Only loads count: a replay rejects rows that a load has already rejected."""
-    loads = Run.objects.filter(pipeline=pipeline, kind__in=LOADS).order_by("-queued_at")
+    loads = Run.objects.filter(pipeline=pipeline, kind__in=SOURCE_LOADS).order_by("-queued_at")
     recent = list(loads.values_list("pk", flat=True)[:RECENT_LOADS])
     nodes = NodeRun.objects.filter(run__in=recent, node=target.id)
     sums = nodes.aggregate(**{name: Sum(name) for name in EXCLUDED})

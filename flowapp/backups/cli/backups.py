@@ -64,12 +64,12 @@ def _row(document: dict[str, Any], before: str) -> dict[str, Any]:
 def restore_backup(args: Namespace) -> Outcome:
     from flowapp.backups import selectors, services
     from flowapp.backups.inline import restore_inline
-    from flowapp.runs.models import RunKind, Trigger
+    from flowapp.runs.models import Trigger
     from flowapp.runs.serializers import run_json
 
     backup = selectors.get_backup(current_workspace(), args.backup)
     if args.detach:
         run = services.restore_backup(backup, args.reason, Trigger.CLI)
         return text_outcome(run_json(run, sees_values=True), f"{backup} is being restored by run {run.name}.")
-    with shown_run(str(backup), RunKind.RESTORE) as shown:
+    with shown_run(str(backup)) as shown:
         return ended(restore_inline(backup, args.reason, engine=shown.engine))

@@ -68,7 +68,7 @@ def undo_file(args: Namespace) -> Outcome:
     from flowapp.runs.cli.progress import shown_run
     from flowapp.runs.cli.run import ended
     from flowapp.runs.load_units.selectors import get_unit
-    from flowapp.runs.models import RunKind, Trigger
+    from flowapp.runs.models import Trigger
     from flowapp.runs.serializers import run_json
     from flowapp.undos import services
 
@@ -80,7 +80,7 @@ def undo_file(args: Namespace) -> Outcome:
     if args.detach:
         run = services.undo_file(unit, args.reason, rows, Trigger.CLI)
         return text_outcome(run_json(run, sees_values=True), f"{found.unit.name} is being undone by run {run.name}.")
-    with shown_run(found.unit.name, RunKind.UNDO) as shown:
+    with shown_run(found.unit.name) as shown:
         return ended(services.undo_inline(unit, args.reason, rows, engine=shown.engine))
 
 

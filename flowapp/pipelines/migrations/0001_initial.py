@@ -38,6 +38,7 @@ class Migration(migrations.Migration):
                 ("schedule", models.JSONField(null=True)),
                 ("next_fire_at", models.DateTimeField(null=True)),
                 ("fired_at", models.DateTimeField(null=True)),
+                ("backfill", models.JSONField(null=True)),
                 ("created_at", models.DateTimeField(auto_now_add=True)),
                 (
                     "workspace",

@@ -151,7 +151,7 @@ def _run_over(args: Namespace, kind: RunKind, **options: Any) -> Outcome:
             f"Queued for a worker: {', '.join(names)}.",
             f"To follow it: flow runs show {names[0]}",
         )
-    with shown_run(selection.pipeline.slug, kind) as shown:
+    with shown_run(selection.pipeline.slug) as shown:
         runs = rows_inline(runs, shown.engine)
     documents = [run_json(run, sees_values=True) for run in runs]
     status = max(STATUS_BY_STATE[document["state"]] for document in documents)

@@ -16,14 +16,13 @@ if TYPE_CHECKING:
     from executors.api import Ports
     from executors.model import RunJob
     from executors.report import RunReport
-    from flowapp.runs.models import RunKind
 
 
 class ShownRun:
     """The progress bar of a run. `engine` runs the run and reports its steps."""
 
-    def __init__(self, progress: Progress, task: TaskID, kind: RunKind) -> None:
-        self._progress, self._task, self._kind = progress, task, kind
+    def __init__(self, progress: Progress, task: TaskID) -> None:
+        self._progress, self._task = progress, task
 
     def show(self, text: str) -> None:
         self._progress.update(self._task, description=text)
@@ -41,10 +40,12 @@ class ShownRun:
         self.show(f"{STEP_LABELS.get(name, name)} {f'({node})' if node else ''}")
 
     def engine(self, job: RunJob, ports: Ports) -> RunReport:
-        from flowapp.runs.run_kinds import spec_of
+        from flowapp.runs.models import Run
+        from flowapp.runs.run_kinds import run_kind_of
 
         self.show("starting Spark")
-        return spec_of(self._kind).engine(job, replace(ports, events=ShownEvents(ports.events, self)))
+        run = Run.objects.defer("report", "timeline").get(pk=job.run_id)
+        return run_kind_of(run).engine(job, replace(ports, events=ShownEvents(ports.events, self)))
 
 
 class ShownEvents:
@@ -77,10 +78,10 @@ def _interrupted_quietly() -> Iterator[None]:
 
 
 @contextmanager
-def shown_run(title: str, kind: RunKind) -> Iterator[ShownRun]:
+def shown_run(title: str) -> Iterator[ShownRun]:
     """Show a bar on standard error while a run is executed, if standard error is a terminal."""
     columns = (TextColumn("{task.fields[title]}"), BarColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
     console = stderr()
     bar = Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
     with _interrupted_quietly(), bar as progress:
-        yield ShownRun(progress, progress.add_task("", total=None, title=title), kind)
+        yield ShownRun(progress, progress.add_task("", total=None, title=title))

@@ -67,10 +67,8 @@ def _pipeline(named: str) -> Pipeline:
 
 def _attended(pipeline: Pipeline, reason: str | None, *, is_preview: bool) -> Outcome:
     from flowapp.runs.attended import preview_attended, run_attended
-    from flowapp.runs.models import RunKind
 
-    kind = RunKind.PREVIEW if is_preview else RunKind.LOAD
-    with shown_run(pipeline.slug, kind) as shown:
+    with shown_run(pipeline.slug) as shown:
         if is_preview:
             return ended(preview_attended(pipeline, shown.engine, shown.show_state))
         return ended(run_attended(pipeline, shown.engine, shown.show_state, load_again=reason))

@@ -36,6 +36,9 @@ class Migration(migrations.Migration):
                             ("recheck", "Recheck"),
                             ("fix", "Fix"),
                             ("sample", "Sample"),
+                            ("backfill", "Backfill"),
+                            ("chunk", "Chunk run"),
+                            ("finish_backfill", "End of backfill"),
                         ],
                         default="load",
                         max_length=16,
@@ -137,6 +140,15 @@ class Migration(migrations.Migration):
                     "pipeline",
                     models.ForeignKey(
                         on_delete=django.db.models.deletion.CASCADE, related_name="runs", to="pipelines.pipeline"
+                    ),
+                ),
+                (
+                    "parent",
+                    models.ForeignKey(
+                        null=True,
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="children",
+                        to="runs.run",
                     ),
                 ),
                 (
@@ -483,7 +495,7 @@ class Migration(migrations.Migration):
         migrations.AddConstraint(
             model_name="run",
             constraint=models.UniqueConstraint(
-                condition=models.Q(("kind__in", ("load", "restore", "undo", "replay"))),
+                condition=models.Q(("kind__in", ("load", "restore", "undo", "replay", "backfill"))),
                 fields=("pipeline", "number"),
                 name="run_number",
             ),
@@ -491,7 +503,7 @@ class Migration(migrations.Migration):
         migrations.AddConstraint(
             model_name="run",
             constraint=models.UniqueConstraint(
-                condition=models.Q(("kind__in", ("load", "restore", "undo", "replay")), _negated=True),
+                condition=models.Q(("kind__in", ("load", "restore", "undo", "replay", "backfill")), _negated=True),
                 fields=("pipeline", "number"),
                 name="trial_number",
             ),
@@ -500,7 +512,8 @@ class Migration(migrations.Migration):
             model_name="run",
             constraint=models.UniqueConstraint(
                 condition=models.Q(
-                    ("kind__in", ("load", "restore", "undo", "replay")), ("state__in", ("running", "held", "approved"))
+                    ("kind__in", ("load", "restore", "undo", "replay", "backfill")),
+                    ("state__in", ("running", "held", "approved")),
                 ),
                 fields=("pipeline",),
                 name="one_running_run",
