@@ -27,6 +27,7 @@ class BadSetting(ImproperlyConfigured):
 
 
 MOST_HOURS = 8760.0
+MOST_COUNT = 1000
 
 
 def read_flag(name: str) -> bool:
@@ -53,6 +54,14 @@ def read_hours(name: str, default: float) -> float:
     if not 0 < hours <= MOST_HOURS:
         raise BadSetting(f"{name} is {text!r}.", f"Use a number of hours above 0, at most {MOST_HOURS:g}.")
     return hours
+
+
+def read_count(name: str, default: int) -> int:
+    """Return a whole number above 0. Raises BadSetting."""
+    text = os.environ.get(name, "").strip()
+    if text and not (text.isdecimal() and 0 < int(text) <= MOST_COUNT):
+        raise BadSetting(f"{name} is {text!r}.", f"Use a whole number from 1 to {MOST_COUNT}.")
+    return int(text) if text else default
 
 
 def read_list(name: str) -> list[str]:

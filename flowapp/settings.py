@@ -66,6 +66,7 @@ INSTALLED_APPS = [
     "flowapp.manifests",
     "flowapp.watermarks",
     "flowapp.schema_changes",
+    "flowapp.backfills",
     "flowapp.triggers",
     "flowapp.cleanup",
     "flowapp.quarantine",
@@ -183,6 +184,8 @@ SPECTACULAR_SETTINGS = {
         "FileState": "flowapp.runs.load_units.models.UnitState",
         "EntryStatus": "executors.target_database.STATUSES",
         "ColumnChangeState": "flowapp.schema_changes.models.ChangeState",
+        "ChunkStatus": "flowapp.backfills.models.ChunkStatus",
+        "PipelinePhase": [("planning", "planning"), ("backfilling", "backfilling"), ("streaming", "streaming")],
         "HealthStatus": ["ok", "down", "unknown"],
         "HookState": ["succeeded", "failed", "not_run", "queued"],
         "ChannelKind": "flowapp.channels.kinds.CHANNEL_KINDS",
@@ -211,6 +214,8 @@ LEASE_SECONDS = 30.0
 WARM_SPARK = True
 # A load that exceeds its target's limits waits this long for a decision, then it is rejected.
 HOLD_HOURS = env.read_hours("FLOW_HOLD_HOURS", 72.0)
+# The most chunks of backfills that run at once, over all pipelines.
+MAX_PARALLEL_CHUNKS = env.read_count("FLOW_MAX_PARALLEL_CHUNKS", 8)
 # A queued run that no worker has claimed for this long is resent to the broker.
 RESEND_SECONDS = 30.0
 # A worker or scheduler without a heartbeat for this long counts as dead.

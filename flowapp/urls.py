@@ -28,6 +28,7 @@ workspace_pages = [
     path("watermarks/", include("flowapp.watermarks.urls")),
     path("triggers/", include("flowapp.triggers.urls")),
     path("schema-changes/", include("flowapp.schema_changes.urls")),
+    path("backfills/", include("flowapp.backfills.urls")),
 ]
 
 api: list[URLPattern | URLResolver] = [
@@ -48,6 +49,7 @@ api: list[URLPattern | URLResolver] = [
     path("", include("flowapp.watermarks.api")),
     path("", include("flowapp.triggers.api")),
     path("", include("flowapp.schema_changes.api")),
+    path("", include("flowapp.backfills.api")),
 ]
 
 urlpatterns = [

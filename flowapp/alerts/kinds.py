@@ -108,6 +108,12 @@ KINDS = (
         "Nothing needs to be done. If workers stop often, see their logs.",
         "person",
     ),
+    AlertKind(
+        "backfill.chunk_failed",
+        "A chunk of a backfill failed",
+        "Correct the cause, then retry the failed chunks on the page of the backfill.",
+        "run.succeeded",
+    ),
     AlertKind("source.missed", "No file was found", "Check whether the sender has stopped.", "run.succeeded"),
     AlertKind("source.empty", "A source was empty", "Check whether the sender has lost its data.", "run.succeeded"),
     AlertKind(

@@ -16,10 +16,10 @@ from flowapp.embedded.home import flow_home
 from ir.diagnostics import InvalidPipeline
 from ir.errors import FlowError
 
-FAILED, INVALID, REFUSED, HOOK_FAILED, CANCELLED, HELD, PARTIAL = 1, 2, 3, 4, 5, 6, 7
+FAILED, INVALID, REFUSED, HOOK_FAILED, CANCELLED, HELD, PARTIAL, COMPLETE = 1, 2, 3, 4, 5, 6, 7, 8
 USAGE, INTERRUPTED = 64, 130
 
-STATUS_BY_CODE = {"usage": USAGE, "run.busy": REFUSED, "run.cancelled": CANCELLED}
+STATUS_BY_CODE = {"usage": USAGE, "run.busy": REFUSED, "run.cancelled": CANCELLED, "backfill.paused": REFUSED}
 """Exit statuses by error code; all other codes exit with `FAILED`. Errors with diagnostics exit with `INVALID`."""
 
 

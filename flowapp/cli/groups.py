@@ -21,6 +21,7 @@ GROUPS = (
     "flowapp.suggestions.cli.rules",
     "flowapp.runs.cli.pipeline",
     "flowapp.watermarks.cli.watermark",
+    "flowapp.backfills.cli.backfill",
     "flowapp.triggers.cli.trigger",
     "flowapp.files.cli.files",
     "flowapp.backups.cli.backups",

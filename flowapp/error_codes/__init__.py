@@ -7,11 +7,19 @@ from __future__ import annotations
 from executors.errors import ERROR_CODES as OF_RUNS
 from executors.errors import WARNING_CODES as WARNINGS_OF_RUNS
 from executors.errors import unreached_codes
-from flowapp.error_codes import access, manifests, pipelines, runs, services, triggers
+from flowapp.error_codes import access, backfills, manifests, pipelines, runs, services, triggers
 from ir.error_codes import ERROR_CODES as OF_DOCUMENTS
 from ir.error_codes import WarningCode, table_of, warnings_of
 
-_CODES = (*access.CODES, *manifests.CODES, *pipelines.CODES, *runs.CODES, *services.CODES, *triggers.CODES)
+_CODES = (
+    *access.CODES,
+    *backfills.CODES,
+    *manifests.CODES,
+    *pipelines.CODES,
+    *runs.CODES,
+    *services.CODES,
+    *triggers.CODES,
+)
 
 ERROR_CODES = table_of(*OF_DOCUMENTS.values(), *OF_RUNS.values(), *_CODES, *unreached_codes("mail", "The mail server"))
 """The error codes of all layers."""

@@ -27,7 +27,10 @@ class Entry(NamedTuple):
 
 ENTRIES = (
     Entry(
-        "pipelines:list", "Pipelines", "route", also=("starting", "suggestions", "tracing", "triggers", "watermarks")
+        "pipelines:list",
+        "Pipelines",
+        "route",
+        also=("starting", "suggestions", "tracing", "triggers", "watermarks", "backfills"),
     ),
     Entry("runs:list", "Runs", "player-play"),
     Entry("quarantine:home", "Errors", "alert-triangle"),

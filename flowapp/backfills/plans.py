@@ -1,0 +1,80 @@
+"""Store the chunks that a run has planned."""
+
+from __future__ import annotations
+
+from executors.errors import Terminal
+from executors.model import ChunkPlan
+from executors.report import RunReport
+from flowapp.backfills.advancing import advance_on_commit
+from flowapp.backfills.bounds import overlaps
+from flowapp.backfills.models import Backfill, Chunk, ChunkStatus
+from flowapp.backfills.phases import Event, Phase
+from flowapp.backfills.transitions import move
+from flowapp.batches import in_batches
+from flowapp.clock import Now
+from flowapp.runs.models import Run
+
+
+def park_with_plan(run: Run, report: RunReport) -> bool:
+    """Store the plan of a backfill's run, which is then parked. Called in the transaction that ends its attempt."""
+    backfill = Backfill.objects.get(run=run)
+    if backfill.phase == Phase.PLANNING:
+        if report.plan is None:
+            raise Terminal("backfill.no_plan", "The source returned no plan of its chunks.", hint="Run it again.")
+        _store(backfill, report.plan)
+    advance_on_commit(backfill)
+    return True
+
+
+def store_changes(run: Run, report: RunReport) -> bool:
+    """Store which chunks have other rows in the source now than when they were loaded. The run then ends."""
+    for backfill in Backfill.objects.filter(finished_by=run):
+        backfill.chunks.exclude(rows_now=None).update(rows_now=None)
+        for change in report.chunk_changes:
+            if change.ordinal is not None:
+                backfill.chunks.filter(ordinal=change.ordinal).update(rows_now=change.rows_now)
+    return False
+
+
+def _store(backfill: Backfill, plan: ChunkPlan) -> None:
+    move(
+        backfill,
+        Event.PLANNED,
+        cursor_kind=plan.cursor_kind,
+        column=plan.column,
+        type=plan.type,
+        cut=plan.cut,
+        mark=plan.mark,
+        estimated_rows=plan.estimated_rows,
+        parallelism=plan.parallelism,
+        planned_at=Now(),
+    )
+    _supersede(backfill)
+    for batch in in_batches(plan.chunks):
+        Chunk.objects.bulk_create(
+            Chunk(
+                workspace_id=backfill.workspace_id,
+                pipeline_id=backfill.pipeline_id,
+                backfill=backfill,
+                ordinal=chunk.ordinal,
+                partition=dict(chunk.partition),
+                lower=chunk.lower,
+                upper=chunk.upper,
+                is_null=chunk.is_null,
+                predicate=chunk.predicate,
+            )
+            for chunk in batch
+        )
+
+
+def _supersede(backfill: Backfill) -> None:
+    """Mark the older chunks of the range that is planned again. They stay for audit."""
+    older = Chunk.objects.filter(pipeline=backfill.pipeline_id).exclude(backfill=backfill)
+    older = older.exclude(status__in=(ChunkStatus.RUNNING, ChunkStatus.SUPERSEDED))
+    keys = [
+        key
+        for key, lower, upper in older.values_list("pk", "lower", "upper")
+        if overlaps(lower, upper, backfill.lower, backfill.upper)
+    ]
+    for batch in in_batches(keys):
+        Chunk.objects.filter(pk__in=batch).update(status=ChunkStatus.SUPERSEDED)

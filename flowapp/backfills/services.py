@@ -1,0 +1,171 @@
+"""What people do with a backfill. Each act is in the audit log."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from django.db import transaction
+
+from flowapp.accounts.models import User
+from flowapp.backfills.advancing import advance_on_commit
+from flowapp.backfills.bounds import is_below
+from flowapp.backfills.models import Action, Backfill, BackfillAction, ChunkStatus
+from flowapp.backfills.phases import Event, Phase, next_phase
+from flowapp.backfills.selectors import get_backfill, has_backfill
+from flowapp.clock import Now
+from flowapp.pipelines.models import Pipeline
+from flowapp.runs.models import ACTIVE, Run, Trigger
+from flowapp.runs.services import queue_run
+from ir.errors import FlowError
+from ir.words import counted
+
+LONGEST_REASON = 2000
+
+
+@dataclass(frozen=True, slots=True)
+class Actor:
+    """Who acts, and through which surface."""
+
+    name: str
+    trigger: Trigger
+    user: User | None = None
+    sends: bool = True
+    """Whether workers do the work, not the process that asks for it."""
+
+
+def pause(pipeline: Pipeline, actor: Actor, reason: str = "") -> Backfill:
+    """Start no more chunks; those that are running finish. Raises FlowError `backfill.state`."""
+    backfill = get_backfill(pipeline)
+    with transaction.atomic():
+        if not Backfill.objects.filter(pk=backfill.pk, paused=False, ended_at=None).update(paused=True):
+            raise _wrong_state(backfill, "paused")
+        _record(backfill, Action.PAUSE, actor, reason)
+        advance_on_commit(backfill)
+    return get_backfill(pipeline)
+
+
+def resume(pipeline: Pipeline, actor: Actor, reason: str = "") -> Backfill:
+    """Go on with a paused backfill. Raises FlowError `backfill.state`, and the errors of `queue_run`."""
+    backfill = get_backfill(pipeline)
+    with transaction.atomic():
+        if not Backfill.objects.filter(pk=backfill.pk, paused=True, ended_at=None).update(paused=False):
+            raise _wrong_state(backfill, "resumed")
+        _record(backfill, Action.RESUME, actor, reason)
+        _go_on(backfill, actor)
+    return get_backfill(pipeline)
+
+
+def retry_failed(pipeline: Pipeline, actor: Actor, reason: str = "") -> Backfill:
+    """Make failed chunks pending, and go on with the backfill. Raises FlowError `backfill.nothing_failed`,
+    `backfill.paused`, and the errors of `queue_run`."""
+    backfill = get_backfill(pipeline)
+    with transaction.atomic():
+        failed = backfill.chunks.filter(status=ChunkStatus.FAILED).count()
+        if not failed:
+            raise FlowError(
+                "backfill.nothing_failed",
+                f"No chunk of the backfill of {pipeline.slug!r} has failed.",
+                hint="There is nothing to retry.",
+            )
+        _record(backfill, Action.RETRY, actor, reason, f"{counted(failed, 'chunk')}")
+        _go_on(backfill, actor)
+        backfill.chunks.filter(status=ChunkStatus.FAILED).update(status=ChunkStatus.PENDING)
+    return get_backfill(pipeline)
+
+
+def rewind(pipeline: Pipeline, lower: str | None, upper: str | None, actor: Actor, reason: str) -> Backfill:
+    """Load a range of the history again: rows whose cursor is in [`lower`, `upper`). Without both, the whole history is
+    planned and loaded again. Raises FlowError `reason.required`, `run.busy`, `backfill.range_invalid`,
+    `backfill.range_of_unfinished`, and the errors of `queue_run`."""
+    if not reason.strip():
+        raise FlowError("reason.required", "Loading a range again needs a reason.", hint="Give a reason. It is stored.")
+    old = get_backfill(pipeline)
+    _require_backfill(pipeline)
+    _refuse_rewind(old, lower, upper)
+    with transaction.atomic():
+        new = Backfill(
+            workspace_id=old.workspace_id,
+            pipeline=pipeline,
+            number=old.number + 1,
+            phase=next_phase(old.phase, Event.REWOUND),
+            requested_by=actor.user,
+            reason=reason.strip()[:LONGEST_REASON],
+            lower=lower,
+            upper=upper,
+            started_at=Now(),
+        )
+        Backfill.objects.filter(pk=old.pk, ended_at=None).update(ended_at=Now())
+        new.save(force_insert=True)
+        _record(new, Action.REWIND, actor, reason, _range_words(lower, upper))
+        queue_run(pipeline, actor.trigger, user=actor.user, send=actor.sends)
+    return get_backfill(pipeline)
+
+
+def _refuse_rewind(old: Backfill, lower: str | None, upper: str | None) -> None:
+    if old.run is not None and old.run.state in ACTIVE:
+        raise FlowError(
+            "run.busy",
+            f"Pipeline {old.pipeline.slug!r} is busy: run {old.run.name} is {old.run.state}.",
+            hint="Pause or cancel it first.",
+        )
+    if lower is not None and upper is not None and not is_below(lower, upper):
+        raise FlowError(
+            "backfill.range_invalid",
+            f"The range from {lower} to {upper} is empty.",
+            hint="Give the lower value first. The upper one is not part of the range.",
+        )
+    if old.phase != Phase.STREAMING and (lower is not None or upper is not None):
+        raise FlowError(
+            "backfill.range_of_unfinished",
+            f"The history of {old.pipeline.slug!r} is not loaded yet, so no range of it can be loaded again.",
+            hint="Finish the backfill first, or give no range to plan and load everything again.",
+        )
+
+
+def _require_backfill(pipeline: Pipeline) -> None:
+    if not has_backfill(pipeline):
+        raise FlowError(
+            "backfill.removed",
+            f"The newest document of {pipeline.slug!r} has no backfill.",
+            hint="Add it again, or run the pipeline, which then loads everything at once.",
+        )
+
+
+def _range_words(lower: str | None, upper: str | None) -> str:
+    if lower is None and upper is None:
+        return "everything"
+    return " ".join(
+        [*([f"from {lower}"] if lower is not None else ()), *([f"to {upper}"] if upper is not None else ())]
+    )
+
+
+def _go_on(backfill: Backfill, actor: Actor) -> None:
+    """Let the backfill's run start chunks, or queue another run for it if that one has ended."""
+    _require_backfill(backfill.pipeline)
+    if backfill.run is not None and Run.objects.filter(pk=backfill.run.pk, state__in=ACTIVE).exists():
+        advance_on_commit(backfill)
+    else:
+        queue_run(backfill.pipeline, actor.trigger, user=actor.user, send=actor.sends)
+
+
+def _wrong_state(backfill: Backfill, what: str) -> FlowError:
+    state = "paused" if backfill.paused else backfill.phase
+    return FlowError(
+        "backfill.state",
+        f"The backfill of {backfill.pipeline.slug!r} is {state}, so it cannot be {what}.",
+        hint="`flow backfill status` shows its state.",
+    )
+
+
+def _record(backfill: Backfill, action: Action, actor: Actor, reason: str, details: str = "") -> None:
+    BackfillAction.objects.create(
+        workspace_id=backfill.workspace_id,
+        pipeline=backfill.pipeline,
+        backfill=backfill,
+        action=action,
+        at=Now(),
+        done_by=actor.user,
+        done_as=actor.name[:300],
+        reason=reason.strip()[:LONGEST_REASON],
+        details=details,
+    )

@@ -1,0 +1,21 @@
+"""Change the phase of a backfill, by compare-and-swap."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from flowapp.backfills.models import Backfill
+from flowapp.backfills.phases import Event, next_phase
+
+
+class PhaseChanged(RuntimeError):
+    """Another process has changed the phase."""
+
+
+def move(backfill: Backfill, event: Event, **changes: Any) -> None:
+    """Set the phase that follows on the event, together with other columns. Raises PhaseChanged, and ValueError if the
+    phase does not allow the event."""
+    phase = next_phase(backfill.phase, event)
+    if not Backfill.objects.filter(pk=backfill.pk, phase=backfill.phase).update(phase=phase, **changes):
+        raise PhaseChanged(f"{backfill} is not {backfill.phase} any more.")
+    backfill.refresh_from_db()

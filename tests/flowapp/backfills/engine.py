@@ -1,0 +1,72 @@
+"""An engine without Spark and without a target, for tests of the order of runs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from executors.api import Ports
+from executors.errors import Failure, Terminal
+from executors.model import Chunk, ChunkPlan, RunJob
+from executors.report import NodeReport, RunReport
+
+if TYPE_CHECKING:
+    from flowapp.pipelines.models import Pipeline
+    from flowapp.runs.models import Run
+
+ROWS = 10
+
+
+def plan_of(chunks: int, parallelism: int = 2) -> ChunkPlan:
+    """A plan with chunks of 30 values each."""
+    found = tuple(Chunk(n, "at", str(30 * (n - 1)), str(30 * n)) for n in range(1, chunks + 1))
+    return ChunkPlan("monotonic", "at", "integer", str(30 * chunks), str(30 * chunks), found, parallelism, 10 * chunks)
+
+
+@dataclass
+class HistoryEngine:
+    """Plans `chunks` chunks, and loads ROWS rows with each. The chunks in `failing` fail."""
+
+    chunks: int = 3
+    parallelism: int = 2
+    failing: set[int] = field(default_factory=set)
+    failure: Failure | None = None
+    jobs: list[RunJob] = field(default_factory=list)
+
+    def __call__(self, job: RunJob, ports: Ports) -> RunReport:
+        self.jobs.append(job)
+        if self.failure is not None:
+            raise self.failure
+        if job.backfill_mark is not None:
+            return RunReport()
+        if job.chunk is None:
+            return RunReport(plan=plan_of(self.chunks, self.parallelism))
+        if job.chunk.chunk.ordinal in self.failing:
+            raise Terminal("source.unreadable", "The source cannot be read.")
+        counts = {"rows_read": ROWS, "rows_rejected": 1, "rows_loaded": ROWS - 1, "rows_inserted": ROWS - 1}
+        return RunReport(nodes=[NodeReport("load", "target", rows_in=ROWS, rows_out=ROWS - 1, **counts)])
+
+
+def execute(run: Run, engine: HistoryEngine) -> Run:
+    """Claim and execute one attempt of a run."""
+    from flowapp.runs.dispatch import execute_claimed
+    from flowapp.runs.leases import claim_run
+
+    claim = claim_run(run.pk, "worker")
+    assert claim is not None, run.state
+    execute_claimed(claim, engine)
+    run.refresh_from_db()
+    return run
+
+
+def execute_all(pipeline: Pipeline, engine: HistoryEngine, most: int = 1000) -> int:
+    """Execute queued runs of a pipeline, one after the other, until there is none; return their number."""
+    from flowapp.runs.models import CLAIMABLE, Run
+
+    done = 0
+    while done < most and (
+        run := Run.objects.filter(pipeline=pipeline, state__in=CLAIMABLE).order_by("queued_at").first()
+    ):
+        execute(run, engine)
+        done += 1
+    return done
