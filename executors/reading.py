@@ -4,19 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Literal, Protocol
+from itertools import groupby
+from typing import Any, Literal, Protocol, runtime_checkable
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from executors.changes import ChangesRead
-from executors.formats import FORMATS
+from executors.formats import FORMATS, READ_TOGETHER
 from executors.formats.batches import HIDDEN, Batches
 from executors.formats.closing import closed_after
 from executors.formats.files import FileStore
 from executors.formats.format_mismatches import mismatches_of
+from executors.formats.small_files import is_small, read_each
 from executors.formats.unions import union_of_fields
-from executors.model import FileScan, SourceField, SourceState
+from executors.model import FileScan, SourceField, SourceState, Split
 from executors.postgres.watermark_types import WatermarkType
 from executors.report import RunWarning
 from ir.connectors import config_of
@@ -48,12 +50,27 @@ class QueryPart:
 class PartReader(Protocol):
     """Reads parts. It is pickled and sent to tasks, so it contains plain data and no plain-text secret."""
 
-    @property
-    def waits(self) -> bool:
-        """Whether reading a part mostly waits for a network, so that several are read at once."""
-
     def read(self, part: Any, fields: Sequence[SourceField]) -> Batches:
         """Return batches with the hidden columns of `formats.batches`, then the fields by name."""
+
+
+@runtime_checkable
+class PartsReader(PartReader, Protocol):
+    """A reader that reads several parts in less time than each alone."""
+
+    def read_all(self, parts: Iterable[Any], fields: Sequence[SourceField]) -> Batches:
+        """Return the rows of parts, in order. A batch may hold rows of several parts."""
+
+
+def read_parts(reader: PartReader, parts: Iterable[Any], fields: Sequence[SourceField]) -> Batches:
+    """Return the rows of parts, in order."""
+    return reader.read_all(parts, fields) if isinstance(reader, PartsReader) else _read_each(reader, parts, fields)
+
+
+def _read_each(reader: PartReader, parts: Iterable[Any], fields: Sequence[SourceField]) -> Batches:
+    for part in parts:
+        with closed_after(reader.read(part, fields)) as batches:
+            yield from batches
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,12 +176,26 @@ class FileReader:
     declared: tuple[SourceColumn, ...]
     store: FileStore
 
-    @property
-    def waits(self) -> bool:
-        return self.store.waits
-
-    def read(self, part: Any, fields: Sequence[SourceField]) -> Batches:
+    def read(self, part: Split, fields: Sequence[SourceField]) -> Batches:
         return FORMATS[self.format.type].read(part, self.format, fields, self.declared, store=self.store)
+
+    def read_all(self, parts: Iterable[Split], fields: Sequence[SourceField]) -> Batches:
+        for are_small, some in groupby(parts, key=lambda split: is_small(split.file)):
+            splits = list(some)
+            read = self._read_small(splits, fields) if are_small else _read_each(self, splits, fields)
+            with closed_after(read) as batches:
+                yield from batches
+
+    def _read_small(self, splits: Sequence[Split], fields: Sequence[SourceField]) -> Batches:
+        # The change time is ignored, as in `open_verified`.
+        stores = read_each((split.file.without_change_time() for split in splits), self.store)
+        with closed_after(stores):
+            if read_together := READ_TOGETHER.get(self.format.type):
+                yield from read_together(zip(splits, stores, strict=True), self.format, fields, self.declared)
+                return
+            handler = FORMATS[self.format.type]
+            for split, store in zip(splits, stores, strict=True):
+                yield from handler.read(split, self.format, fields, self.declared, store=store)
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,12 +205,11 @@ class NumberedReader:
     reader: PartReader
     first: int
 
-    @property
-    def waits(self) -> bool:
-        return self.reader.waits
-
     def read(self, part: Any, fields: Sequence[SourceField]) -> Batches:
-        with closed_after(self.reader.read(part, fields)) as batches:
+        return self.read_all([part], fields)
+
+    def read_all(self, parts: Iterable[Any], fields: Sequence[SourceField]) -> Batches:
+        with closed_after(read_parts(self.reader, parts, fields)) as batches:
             for batch in batches:
                 place = batch.schema.get_field_index(HIDDEN[0].name)
                 positions = pc.add(batch.column(place), pa.scalar(self.first, pa.int32()))
@@ -189,8 +219,6 @@ class NumberedReader:
 @dataclass(frozen=True, slots=True)
 class NoReader:
     """The reader of rows that are already staged. It is never called."""
-
-    waits: ClassVar[bool] = False
 
     def read(self, part: Any, fields: Sequence[SourceField]) -> Batches:
         raise NotImplementedError

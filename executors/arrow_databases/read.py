@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -39,8 +38,6 @@ _LONGEST_SHOWN = 10_000
 class ArrowDatabaseReader:
     """Reads the rows of one statement, which end with a trailer that holds their number. `dialect` is the module with
     the facts of the database."""
-
-    waits: ClassVar[bool] = False
 
     dialect: str
     encrypted_connection: str

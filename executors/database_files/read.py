@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar
 
 from executors.database_files.base import Column
 from executors.database_files.session import EngineCall, open_file
@@ -22,8 +21,6 @@ from ir.file_queries import Grammar
 class DatabaseFileReader:
     """Reads the rows of one statement, which end with a trailer that holds their number. With `stamp`, the file must be
     the one that was opened first."""
-
-    waits: ClassVar[bool] = False
 
     grammar: Grammar
     path: str

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
-from io import BytesIO
-from typing import Any, BinaryIO, ClassVar
+from typing import Any
 
 import pyarrow as pa
 
@@ -17,20 +14,9 @@ from executors.formats.batches import HIDDEN
 from executors.formats.encodings import decoded
 from executors.formats.json_array import elements
 from executors.formats.records import RecordFinder, quote_not_closed
+from executors.formats.small_files import InMemory
 from executors.model import FileScan, SourceField, SourceFile
 from ir.formats import Delimited, Format, Json
-
-
-@dataclass(frozen=True, slots=True)
-class HeadStore:
-    """A storage with one file, whose bytes are in memory."""
-
-    data: bytes
-    waits: ClassVar[bool] = False
-
-    @contextmanager
-    def open(self, file: SourceFile) -> Iterator[BinaryIO]:
-        yield BytesIO(self.data)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +35,7 @@ class Sheet:
 def read_sheet(data: bytes, name: str, fmt: Format) -> Sheet:
     """Read all records. Raises Failure like a run."""
     file = SourceFile(0, name, name, len(data), 0)
-    store, handler = HeadStore(data), FORMATS[fmt.type]
+    store, handler = InMemory(data), FORMATS[fmt.type]
     scan = handler.scan(file, fmt, store=store)
     batches: list[pa.RecordBatch] = []
     bad: list[tuple[int, str]] = []

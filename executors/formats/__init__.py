@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Protocol
 
-from executors.formats import avro, csv, fixed_width, json_array, jsonl, orc, parquet, xlsx, xml_records
+from executors.formats import avro, csv, csv_together, fixed_width, json_array, jsonl, orc, parquet, xlsx, xml_records
 from executors.formats.batches import Batches
 from executors.formats.files import LOCAL_FILES, FileStore
 from executors.model import FileScan, SourceField, SourceFile, Split
@@ -56,3 +56,6 @@ _HANDLERS: tuple[tuple[str, Any], ...] = (
 )
 
 FORMATS: KindTable[FormatHandler] = KindTable("file format", _HANDLERS)
+
+READ_TOGETHER = {"csv": csv_together.read_together, "tsv": csv_together.read_together}
+"""The formats that read small files together in less time than each alone."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -14,6 +15,7 @@ from executors.model import SourceField, Split
 from executors.types import wire_type
 
 Batches = Iterator[pa.RecordBatch]
+Ints = np.ndarray[Any, np.dtype[np.int64]]
 
 HIDDEN = (
     pa.field("_flow_file", pa.int32(), nullable=False),
@@ -52,6 +54,25 @@ class BadRecords:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class Places:
+    """The places of records: the position of the file of each, and its number in that file."""
+
+    files: Ints
+    records: Ints
+
+    @classmethod
+    def of(cls, parts: Sequence[tuple[int, int, int]]) -> Places:
+        """Return the places of parts of files: position of the file, number of the first record, number of records."""
+        files, firsts, sizes = np.array(parts, dtype=np.int64).reshape(-1, 3).T
+        before = np.cumsum(sizes) - sizes
+        records = np.arange(sizes.sum()) + np.repeat(firsts - before, sizes)
+        return cls(np.repeat(files, sizes), records)
+
+    def between(self, start: int, end: int) -> Places:
+        return Places(self.files[start:end], self.records[start:end])
+
+
 class Framer:
     """Builds the batches of one split and numbers its records in order."""
 
@@ -60,37 +81,50 @@ class Framer:
         self._next = split.first_record
 
     def batches(self, size: int, columns: Mapping[str, pa.Array], bad: BadRecords) -> Batches:
-        """Return the records in batches of bounded size, because a column that the file lacks takes memory too."""
-        most = rows_for_cells(len(self._schema))
-        if size <= most:
-            yield self.batch(size, columns, bad)
-            return
-        good = 0
-        for start in range(0, size, most):
-            rows = min(most, size - start)
-            here = bad.between(start, start + rows)
-            part = {name: values.slice(good, rows - len(here.reasons)) for name, values in columns.items()}
-            good += rows - len(here.reasons)
-            yield self.batch(rows, part, here)
+        """Return the records as `framed`."""
+        return framed(self._take(size), columns, bad, self._schema)
 
     def batch(self, size: int, columns: Mapping[str, pa.Array], bad: BadRecords) -> pa.RecordBatch:
         """Return a batch. `columns` hold the readable records, in order; a column that the file lacks is NULL."""
+        return _batch(self._take(size), columns, bad, self._schema)
+
+    def _take(self, size: int) -> Places:
         first, self._next = self._next, self._next + size
-        indices = _valid_indices(size, bad.reasons)
-        arrays = [
-            pa.array(np.full(size, self._split.file.seq, dtype=np.int32)),
-            pa.array(np.arange(first, first + size, dtype=np.int64)),
-            sparse(size, bad.reasons),
-            sparse(size, bad.raw),
-        ]
-        for column in list(self._schema)[len(HIDDEN) :]:
-            values = columns.get(column.name)
-            if values is None:
-                values = pa.nulls(size, column.type)
-            elif indices is not None:
-                values = values.take(indices)
-            arrays.append(values)
-        return pa.RecordBatch.from_arrays(arrays, schema=self._schema)
+        return Places.of([(self._split.file.seq, first, size)])
+
+
+def framed(places: Places, columns: Mapping[str, pa.Array], bad: BadRecords, schema: pa.Schema) -> Batches:
+    """Return records in batches of bounded size, because a column that the file lacks takes memory too."""
+    most, size = rows_for_cells(len(schema)), len(places.files)
+    if size <= most:
+        yield _batch(places, columns, bad, schema)
+        return
+    good = 0
+    for start in range(0, size, most):
+        rows = min(most, size - start)
+        here = bad.between(start, start + rows)
+        part = {name: values.slice(good, rows - len(here.reasons)) for name, values in columns.items()}
+        good += rows - len(here.reasons)
+        yield _batch(places.between(start, start + rows), part, here, schema)
+
+
+def _batch(places: Places, columns: Mapping[str, pa.Array], bad: BadRecords, schema: pa.Schema) -> pa.RecordBatch:
+    size = len(places.files)
+    indices = _valid_indices(size, bad.reasons)
+    arrays = [
+        pa.array(places.files, pa.int32()),
+        pa.array(places.records, pa.int64()),
+        sparse(size, bad.reasons),
+        sparse(size, bad.raw),
+    ]
+    for column in list(schema)[len(HIDDEN) :]:
+        values = columns.get(column.name)
+        if values is None:
+            values = pa.nulls(size, column.type)
+        elif indices is not None:
+            values = values.take(indices)
+        arrays.append(values)
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
 def batch_of_rows(first: int, arrays: Sequence[pa.Array], bad: BadRecords, schema: pa.Schema) -> pa.RecordBatch:

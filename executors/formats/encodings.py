@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 from collections.abc import Iterable, Iterator
+from functools import cache
 
 from executors.errors import Terminal
 
@@ -21,6 +22,7 @@ def is_utf8(encoding: str) -> bool:
     return _lookup(encoding) in ("utf-8", "utf-8-sig")
 
 
+@cache
 def _lookup(encoding: str) -> str:
     try:
         "".encode(encoding)  # refuses unknown names and codecs that are not text encodings

@@ -9,6 +9,7 @@ import codecs
 import csv
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from io import StringIO
 from itertools import islice
 from typing import Any
 
@@ -154,8 +155,7 @@ def _shown(encoding: str) -> str:
 
 
 def _delimiter_mismatches(text: str, fmt: Delimited) -> list[str]:
-    header = _widths(text, fmt.delimiter, fmt.quote)[:1]
-    if header != [1]:
+    if _widths(text, fmt.delimiter, fmt.quote, most=1) != [1]:
         return []
     for delimiter, shown in _DELIMITERS.items():
         widths = _widths(text, delimiter, fmt.quote)
@@ -164,12 +164,12 @@ def _delimiter_mismatches(text: str, fmt: Delimited) -> list[str]:
     return []
 
 
-def _widths(text: str, delimiter: str, quote: str) -> Sequence[int]:
+def _widths(text: str, delimiter: str, quote: str, most: int = _RECORDS) -> Sequence[int]:
     """Return the numbers of cells of the first records; none if these settings cannot read the file."""
     if delimiter == quote:
         return [0]
-    records = csv.reader(text.removeprefix("\ufeff").splitlines(keepends=True), delimiter=delimiter, quotechar=quote)
+    records = csv.reader(StringIO(text.removeprefix("\ufeff"), newline=""), delimiter=delimiter, quotechar=quote)
     try:
-        return [len(record) for record in islice((record for record in records if record), _RECORDS)] or [0]
+        return [len(record) for record in islice((record for record in records if record), most)] or [0]
     except csv.Error:
         return [0]

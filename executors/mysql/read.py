@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
 import pyarrow as pa
 
@@ -23,8 +22,6 @@ _LONGEST_SHOWN = 10_000
 class MysqlReader:
     """Reads the rows of one statement, which end with a trailer that holds their number. The first value of each row is
     not read."""
-
-    waits: ClassVar[bool] = False
 
     encrypted_connection: str
     columns: tuple[Column, ...]

@@ -24,10 +24,6 @@ class PickedRows:
     reader: PartReader
     places: Mapping[tuple[int, int], Places]
 
-    @property
-    def waits(self) -> bool:
-        return self.reader.waits
-
     def read(self, part: Split, fields: Sequence[SourceField]) -> Batches:
         places, at = self.places[_key(part)], 0
         with closed_after(self.reader.read(part, fields)) as batches:

@@ -10,7 +10,7 @@ import csv
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -124,8 +124,6 @@ class TablePart:
 @dataclass(frozen=True, slots=True)
 class SnapshotReader:
     """Reads parts of one snapshot. Each part ends with a trailer that holds the number of its rows."""
-
-    waits: ClassVar[bool] = False
 
     encrypted_connection: str
     session: ReadSession

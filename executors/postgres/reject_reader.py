@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import pyarrow as pa
 from psycopg import sql
@@ -46,8 +46,6 @@ class RejectsPart:
 @dataclass(frozen=True, slots=True)
 class RejectsReader:
     """Reads parts. The load checks that no row has changed between its choice and its load."""
-
-    waits: ClassVar[bool] = False
 
     encrypted_connection: str
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, ClassVar, Self
+from typing import IO, Self
 
 import numpy as np
 
@@ -30,8 +30,6 @@ class LinesPart:
 class LinesReader:
     """Reads lines of changes. The number of a record is that of its change. `may_be_no_text` is set for databases
     without an encoding."""
-
-    waits: ClassVar[bool] = False
 
     may_be_no_text: bool
 

@@ -72,7 +72,7 @@ class FirstFailing:
         return found[0] if found else failure
 
     def _find(self) -> tuple[ExpressionFailed, ReadTask] | None:
-        parts = [part for group in self.reader.groups for part in group.parts()]
+        parts = [part for group in self.reader.groups for part in group.items()]
         *others, last = (parts[cut : cut + PARTS_AT_ONCE] for cut in range(0, len(parts), PARTS_AT_ONCE))
         some = next(filter(self._failure_in, others), last)
         while len(some) > 1:

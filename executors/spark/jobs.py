@@ -18,10 +18,9 @@ from executors.spark.errors import marking
 Task = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 
 
-def frame_of_numbers(session: SparkSession, numbers: int, most_tasks: int | None = None) -> DataFrame:
-    """Return a frame with one row for each number from 0. Each number has a task of its own; more than `most_tasks`
-    numbers share the tasks."""
-    return session.range(0, numbers, 1, min(numbers, most_tasks or numbers))
+def frame_of_numbers(session: SparkSession, numbers: int) -> DataFrame:
+    """Return a frame with one row for each number from 0. Each number has a task of its own."""
+    return session.range(0, numbers, 1, numbers)
 
 
 def map_task(frame: DataFrame, task: Task, schema: StructType | str) -> DataFrame:

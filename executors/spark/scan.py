@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields
-from itertools import groupby
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import groupby, repeat
 from typing import Any
 
 import pyarrow as pa
 
 from executors.formats import FORMATS
 from executors.formats.files import FileStore
-from executors.model import ArchiveMember, FileScan, SourceField, SourceFile, Split
-from executors.spark.ahead import SMALL_BYTES, read_ahead
+from executors.formats.small_files import is_small, read_each
+from executors.model import FileScan, SourceField, SourceFile, Split
 from executors.spark.errors import translate
+from executors.spark.groups import Group, grouped
 from executors.spark.jobs import frame_of_numbers, map_task, run_job
 from executors.spark.session import RunSession
 from ir.connectors import config_of
@@ -26,7 +28,6 @@ MOST_TASKS = 64
 BYTES_PER_TASK = 4 << 20
 """A task costs more than the scan of a small file, so small files share a task. Every run scans all files that
 match."""
-_OF_FILE, _OF_MEMBER = (tuple(field.name for field in fields(kind)) for kind in (SourceFile, ArchiveMember))
 
 
 def scan_files(session: RunSession, source: Source, files: Sequence[SourceFile], store: FileStore) -> list[FileScan]:
@@ -36,76 +37,67 @@ def scan_files(session: RunSession, source: Source, files: Sequence[SourceFile],
     """
     if not files:
         return []
-    task = ScanTask(config_of(source, FilesConfig).format, tuple(source.columns or ()), tuple(files), store)
-    tasks = min(MOST_TASKS, 1 + sum(file.size for file in files) // BYTES_PER_TASK)
+    groups = grouped(files, min(MOST_TASKS, 1 + sum(file.size for file in files) // BYTES_PER_TASK), lambda f: f.size)
+    task = ScanTask(config_of(source, FilesConfig).format, tuple(source.columns or ()), groups, store)
     with translate(source.id):
-        numbers = frame_of_numbers(session.start(), len(files), tasks)
-        rows = run_job(map_task(numbers, task, "scan string"))
-    return sorted((decode_scan(row["scan"]) for row in rows), key=lambda scan: scan.file.seq)
+        rows = run_job(map_task(frame_of_numbers(session.start(), len(groups)), task, "scan string"))
+    by_position = {file.seq: file for file in files}
+    scans = [decode_scan(row["scan"], by_position) for row in rows]
+    return sorted(scans, key=lambda scan: scan.file.seq)
 
 
 @dataclass(frozen=True, slots=True)
 class ScanTask:
-    """Scans the files with the given numbers."""
+    """Scans the groups of files with the given numbers."""
 
     format: Any
     declared: tuple[SourceColumn, ...]
-    files: tuple[SourceFile, ...]
+    groups: tuple[Group[SourceFile], ...]
     store: FileStore
 
     def __call__(self, numbers: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in numbers:
-            # One batch for many files: to send a batch takes about as long as to scan a small file.
-            files = [self.files[number] for number in batch.column(0).to_pylist()]
-            yield pa.RecordBatch.from_pydict({"scan": [encode_scan(scan) for scan in self._scan_all(files)]})
+            for number in batch.column(0).to_pylist():
+                # One batch for many files: to send a batch takes about as long as to scan a small file.
+                scans = [encode_scan(scan) for scan in self._scan_all(self.groups[number].items())]
+                yield pa.RecordBatch.from_pydict({"scan": scans})
 
     def _scan_all(self, files: Sequence[SourceFile]) -> Iterator[FileScan]:
-        reads_ahead = self.store.waits
-        for is_small, some in groupby(files, key=lambda file: file.size <= SMALL_BYTES):
-            scan_each = read_ahead if is_small and reads_ahead else map
-            yield from scan_each(self.scan, some)
+        for are_small, some in groupby(files, key=is_small):
+            group = list(some)
+            stores = read_each(group, self.store) if are_small else repeat(self.store)
+            yield from map(self._scan, group, stores)
 
-    def scan(self, file: SourceFile) -> FileScan:
-        return FORMATS[self.format.type].scan(file, self.format, self.declared, store=self.store)
+    def _scan(self, file: SourceFile, store: FileStore) -> FileScan:
+        return FORMATS[self.format.type].scan(file, self.format, self.declared, store=store)
 
 
 def encode_scan(scan: FileScan) -> str:
-    """Return a scan as JSON. Types are written by name."""
+    """Return a scan as JSON, with the position of its file instead of the file. Types are written by name."""
     columns = [[field.name, str(field.type), field.only_null] for field in scan.fields]
     splits = [[split.start, split.end, split.first_record, split.records] for split in scan.splits]
     # All splits of a file have the same checksums.
     checksums = (scan.splits[0].checksums or b"").hex() if scan.splits else ""
     values = {name: getattr(scan, name) for name in ("sha256", "records", "warnings", "first_line", "is_blank")}
-    values |= {"file": _encode_file(scan.file), "fields": columns, "splits": splits, "checksums": checksums}
+    values |= {"seq": scan.file.seq, "fields": columns, "splits": splits, "checksums": checksums}
     return json.dumps(values)
 
 
-def decode_scan(text: str) -> FileScan:
+def decode_scan(text: str, files: Mapping[int, SourceFile]) -> FileScan:
+    """Return an encoded scan. `files` are the scanned files by position."""
     values = json.loads(text)
-    file = _decode_file(values["file"])
-    columns = tuple(
-        SourceField(name, ColumnType.parse(kind), only_null=only_null) for name, kind, only_null in values["fields"]
-    )
+    file, sha256 = files[values["seq"]], values["sha256"]
     checksums = bytes.fromhex(values["checksums"])
     splits = tuple(
-        Split(file, values["sha256"], start, end, first_record, records, checksums)
+        Split(file, sha256, start, end, first_record, records, checksums)
         for start, end, first_record, records in values["splits"]
     )
+    fields = _decode_fields(tuple(map(tuple, values["fields"])))
     warnings, first_line = tuple(values["warnings"]), values["first_line"]
-    is_blank = values["is_blank"]
-    return FileScan(file, values["sha256"], values["records"], columns, splits, warnings, first_line, is_blank)
+    return FileScan(file, sha256, values["records"], fields, splits, warnings, first_line, values["is_blank"])
 
 
-def _encode_file(file: SourceFile) -> dict[str, Any]:
-    # `asdict` copies all values, which takes most of the time for small files.
-    values = {name: getattr(file, name) for name in _OF_FILE}
-    if member := file.member:
-        values["member"] = {name: getattr(member, name) for name in _OF_MEMBER}
-        values["member"]["archive"] = _encode_file(member.archive)
-    return values
-
-
-def _decode_file(values: dict[str, Any]) -> SourceFile:
-    if member := values["member"]:
-        values = {**values, "member": ArchiveMember(**{**member, "archive": _decode_file(member["archive"])})}
-    return SourceFile(**values)
+@lru_cache
+def _decode_fields(columns: tuple[tuple[str, str, bool], ...]) -> tuple[SourceField, ...]:
+    """Return the fields of a file. Many files have the same."""
+    return tuple(SourceField(name, ColumnType.parse(kind), only_null=only_null) for name, kind, only_null in columns)

@@ -54,7 +54,7 @@ class Difference:
 
 def store_headers(run: Run, files: Iterable[SourceFile]) -> dict[tuple[tuple[str, str], ...], int]:
     """Store the columns of files; return the id of the header of each set of columns."""
-    wanted = {_digest(file.columns): file.columns for file in files if file.columns}
+    wanted = {_digest(columns): columns for columns in {file.columns for file in files} if columns}
     if not wanted:
         return {}
     stored = FileHeader.objects.filter(pipeline_id=run.pipeline_id, digest__in=wanted)

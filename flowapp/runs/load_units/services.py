@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from uuid import UUID
 
-from django.db import transaction
-from django.db.models import F, QuerySet
+from django.db import connection, transaction
+from django.db.models import F, QuerySet, Value
 
 from executors.model import SourceFile
 from flowapp.batches import IsAnyOf, in_batches
@@ -142,16 +142,19 @@ def release_units(run: Run, state: str, reason: str) -> None:
 
 def _note_tries(run: Run, hashes: Sequence[str], state: UnitState, reason: str = "") -> None:
     """Record what the run did with files that are now in this state."""
-    units, at = units_of(run.pipeline_id, hashes).filter(run=run, state=state), _now(run)
-    UnitRun.objects.bulk_create(
-        (
-            UnitRun(workspace_id=run.workspace_id, unit_id=unit, run=run, state=state, reason=reason, at=at)
-            for unit in units.values_list("pk", flat=True)
-        ),
-        update_conflicts=True,
-        unique_fields=["unit", "run"],
-        update_fields=["state", "reason", "at"],
-    )
+    units = units_of(run.pipeline_id, hashes).filter(run=run, state=state)
+    noted = units.annotate(noted=Value(reason), now=Now())
+    columns = ("workspace_id", "pk", "run_id", "state", "noted", "now")
+    select, values = noted.values_list(*columns).query.sql_with_params()
+    with connection.cursor() as cursor:
+        cursor.execute(_NOTE.format(select), values)
+
+
+_NOTE = (
+    f"INSERT INTO {UnitRun._meta.db_table} (workspace_id, unit_id, run_id, state, reason, at) {{}}"
+    " ON CONFLICT (unit_id, run_id) DO UPDATE SET state = excluded.state, reason = excluded.reason, at = excluded.at"
+)
+"""The database copies the rows: to send thousands of them takes most of the time of a run of small files."""
 
 
 def _now(run: Run) -> datetime:

@@ -182,5 +182,5 @@ def test_a_scan_hands_on_its_checksums(reader: FileReader) -> None:
 
     kind, write = CASES["csv"]
     scan: FileScan = reader.scan(write(NUMBERS), kind, split_bytes=100_000)
-    assert decode_scan(encode_scan(scan)) == scan
+    assert decode_scan(encode_scan(scan), {scan.file.seq: scan.file}) == scan
     assert len(scan.splits) > 1

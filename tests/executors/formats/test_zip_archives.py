@@ -75,7 +75,7 @@ def test_the_rows_of_a_member_are_those_of_its_text(reader: FileReader, case: st
     fmt, text = TEXTS[case]
     (_, file) = listed(reader, packed({"a": b"", "b": text}, method)).files
     scan = FORMATS[case].scan(file, fmt, store=STORE)
-    scan = decode_scan(encode_scan(scan))
+    scan = decode_scan(encode_scan(scan), {file.seq: file})
     rows = [
         row
         for split in scan.splits

@@ -17,16 +17,16 @@ def split(number: int, size: int) -> Split:
 def test_every_split_is_read_once_in_source_order(sizes: list[int], most: int) -> None:
     splits = [split(number, size) for number, size in enumerate(sizes)]
     groups = group_parts(splits, most)
-    assert [s for group in groups for s in group.parts()] == splits
+    assert [s for group in groups for s in group.items()] == splits
     assert 1 <= len(groups) <= most
-    assert all(group.parts() for group in groups)
+    assert all(group.items() for group in groups)
 
 
 def test_tasks_get_about_equal_shares() -> None:
     groups = group_parts([split(number, 8) for number in range(10)], 2)
-    assert [len(group.parts()) for group in groups] == [5, 5]
+    assert [len(group.items()) for group in groups] == [5, 5]
 
 
 def test_a_big_split_is_a_task_of_its_own() -> None:
     groups = group_parts([split(0, 1), split(1, 100), split(2, 1)], 3)
-    assert max(len(group.parts()) for group in groups) < 3
+    assert max(len(group.items()) for group in groups) < 3

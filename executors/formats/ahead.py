@@ -1,4 +1,4 @@
-"""Reads small files of stores over a network several at a time, because each of them mostly waits."""
+"""Does work that mostly waits for a network several times at once."""
 
 from __future__ import annotations
 
@@ -8,10 +8,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TypeVar
 
 AT_ONCE = 8
-"""The number of small files that a task reads at once."""
-SMALL_BYTES = 1 << 20
-AHEAD_BYTES = 4 << 20
-"""The number of bytes of rows that are read ahead of each of them."""
+"""The number of requests of a task at once."""
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")

@@ -1,4 +1,4 @@
-"""Small files are read several at a time, in order and in bounded number."""
+"""Work that waits is done several times at once, in order and in bounded number."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from executors.spark.ahead import read_ahead
+from executors.formats.ahead import read_ahead
 
 
 def test_results_come_in_order_whichever_is_ready_first() -> None:
