@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 from executors.backfill.extents import ChunkCounting, Cursor, Extent, PartitionExtent, RowGroup
 from executors.errors import Terminal, of_node
@@ -178,7 +178,7 @@ class FileSource(ABC):
     def list_files(self, now: float, arrived_whole: ArrivedWhole, seen: Sequence[SourceFile] = ()) -> Listing:
         """Return the matching files at the time `now` (in seconds since 1970). `seen` are files listed as unsettled
         `settleSeconds` ago, by this machine's clock. Raises as `find_files`."""
-        found = sorted(self.find_files(now), key=lambda file: (PurePosixPath(file.name).name, file.path))
+        found = sorted(self.find_files(now), key=lambda file: (file.name.rpartition("/")[2], file.path))
         before = {file.path: file for file in seen}
         young = [file for file in found if not self._is_settled(file, now, before.get(file.path))]
         whole = arrived_whole(young) if young else ()

@@ -40,6 +40,7 @@ class LocalFs(FileSource):
         self._config = config_of(source, LocalFsConfig)
         self._root = context.folder.resolve()
         self._path = self._inside(self._root / self._config.path)
+        self._prefix = str(Path(self._config.path) / "_")[:-1]
 
     @property
     def store(self) -> FileStore:
@@ -49,8 +50,9 @@ class LocalFs(FileSource):
         """Raises Terminal if the path is missing, or a matching name leads outside the workspace's folder."""
         matches = compile_pattern(self._config.pattern, datetime.fromtimestamp(now, UTC))
         for folder in self._folders():
+            real = self._inside(folder)
             for entry in self._entries(folder):
-                if matches(entry) and (file := self._file(folder / entry)) is not None:
+                if matches(entry) and (file := self._file(real, entry)) is not None:
                     yield file
 
     def few_files(self, most: int) -> tuple[SourceFile, ...] | None:
@@ -60,7 +62,7 @@ class LocalFs(FileSource):
             return None
         matches = compile_pattern(self._config.pattern, datetime.now(UTC))
         names = [entry.name for entry in few if matches(entry.name) and entry.is_file(follow_symlinks=False)]
-        return tuple(filter(None, (self._file(self._path / name) for name in names)))
+        return tuple(filter(None, (self._file(self._path, name) for name in names)))
 
     def list_claimed(self, now: float) -> tuple[SourceFile, ...]:
         return tuple(file for file in self.find_files(now) if self._is_staged(Path(file.path)))
@@ -177,19 +179,14 @@ class LocalFs(FileSource):
                 node=self.node,
             ) from error
 
-    def _file(self, entry: Path) -> SourceFile | None:
-        """Return a regular file, possibly behind a link, if it still exists."""
-        real = self._inside(entry)
-        shown = os.fsencode(Path(self._config.path) / entry.name).decode("utf-8", "backslashreplace")
-        if self._config.atomicity is not None and entry.is_symlink():
-            raise Terminal(
-                "source.link_not_movable",
-                f"{shown} is a link. Files that are moved when claimed cannot be links.",
-                hint="Put the file into the source's path, or remove atomicity.",
-                node=self.node,
-            )
+    def _file(self, folder: Path, name: str) -> SourceFile | None:
+        """Return a regular file of a folder without links, possibly behind a link itself, if it still exists."""
+        path = f"{folder}/{name}"
         try:
-            status = real.stat()
+            status = os.lstat(path)
+            if stat.S_ISLNK(status.st_mode):
+                path = self._behind(Path(path))
+                status = os.stat(path)
         except FileNotFoundError:
             return None
         except OSError as error:
@@ -198,7 +195,21 @@ class LocalFs(FileSource):
             raise
         if not stat.S_ISREG(status.st_mode):
             return None
-        return SourceFile.found(0, str(real), shown, status)
+        return SourceFile.found(0, path, self._shown(name), status)
+
+    def _behind(self, link: Path) -> str:
+        """Return the path to which a link leads."""
+        if self._config.atomicity is not None:
+            raise Terminal(
+                "source.link_not_movable",
+                f"{self._shown(link.name)} is a link. Files that are moved when claimed cannot be links.",
+                hint="Put the file into the source's path, or remove atomicity.",
+                node=self.node,
+            )
+        return str(self._inside(link))
+
+    def _shown(self, name: str) -> str:
+        return os.fsencode(f"{self._prefix}{name}").decode("utf-8", "backslashreplace")
 
 
 def inside(root: Path, path: Path, node: str) -> Path:
