@@ -201,7 +201,7 @@ class RunJob:
     modules: Mapping[str, ModuleCode] = field(default_factory=dict)
     accepted_changes: Mapping[str, frozenset[str]] = field(default_factory=dict)
     rejected_changes: Mapping[str, frozenset[str]] = field(default_factory=dict)
-    taps: Path = Path("/nonexistent")
+    taps: Path | None = None
     chunk: ChunkJob | None = None
     chunk_range: ChunkRange | None = None
     backfill_mark: BackfillMark | None = None

@@ -42,6 +42,12 @@ class LoadUnits(Protocol):
         not above the returned one does not count.
         """
 
+    def states_forgotten(self) -> int | None:
+        """Return the fence token up to which the states of sources are forgotten ("load again"); None if none is.
+
+        A state that a load with a token up to this one has committed does not count.
+        """
+
     def known_hashes(self, fingerprints: Iterable[str]) -> Mapping[str, str]:
         """Return the SHA-256 of files by their fingerprints, as far as they were loaded before; others are absent."""
 

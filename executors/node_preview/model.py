@@ -37,7 +37,7 @@ class NodePreviewJob:
     stores: Mapping[str, StoreConnection] = field(default_factory=dict)
     modules: Mapping[str, ModuleCode] = field(default_factory=dict)
     tenant: str = ""
-    taps: Path = Path("/nonexistent")
+    taps: Path | None = None
 
 
 @dataclass(frozen=True, slots=True)

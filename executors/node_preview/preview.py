@@ -64,7 +64,7 @@ def _paths_through(node: str, paths: Sequence[Path]) -> Sequence[Path]:
 
 def _with_references(excerpt: Excerpt, found: Mapping[str, Excerpt]) -> Excerpt:
     reading = replace(excerpt.reading, references={name: one.reading for name, one in found.items()})
-    notes = tuple(f"Looked up in {name}: {one.extent}" for name, one in found.items())
+    notes = tuple(f"Looked up in {name}: {' '.join((one.extent, *one.unread))}" for name, one in found.items())
     return replace(excerpt, reading=reading, references=notes)
 
 

@@ -87,7 +87,7 @@ def show(job: NodePreviewJob, parts: Sequence[Evaluated], excerpts: Sequence[Exc
         notes=(
             *(f"{label}{note}" for label, part, _ in labelled for note in _counted_notes(part, node.id)),
             *dict.fromkeys(note for part in parts for note in _notes(job, part.plan)),
-            *dict.fromkeys(note for excerpt in excerpts for note in excerpt.references),
+            *dict.fromkeys(note for excerpt in excerpts for note in (*excerpt.unread, *excerpt.references)),
         ),
         **_units(parts, node.id),
     )

@@ -16,6 +16,7 @@ from executors.reading import Reading, read_files
 from executors.runs.interrupts import Interrupts
 from executors.sources import load_file_source, load_snapshot_source
 from executors.sources.base import Claimant, RowLimit, SourceContext
+from executors.sources.file_findings import describe_others
 from executors.sources.newest import find_newest
 from executors.sources.reference_reader import refuse_empty
 from ir.connectors import CONNECTORS, config_of
@@ -35,11 +36,13 @@ MOST_SECONDS = 15
 
 @dataclass(frozen=True, slots=True)
 class Excerpt:
-    """A part of a source. `extent` describes the part, and `references` the part of each reference that was read."""
+    """A part of a source. `extent` describes the part, `unread` the files in its archives that are not read, and
+    `references` the part of each reference that was read."""
 
     reading: Reading
     extent: str
     references: tuple[str, ...] = ()
+    unread: tuple[str, ...] = ()
 
 
 def read_excerpt(
@@ -110,7 +113,8 @@ def _read_files(job: NodePreviewJob, source: Source, cancellation: Cancellation)
         cancellation.check()
         scans.append(_scan(source, file, handler.reader, MOST_BYTES[job.sample]))
     reading = _picked(job, read_files(source, tuple(scans), handler.reader))
-    return Excerpt(reading, _extent(job.sample, scans, reading.records or 0, newest.left_out))
+    unread = tuple(describe_others(source, archive, names) for archive, names in newest.unread)
+    return Excerpt(reading, _extent(job.sample, scans, reading.records or 0, newest.left_out), unread=unread)
 
 
 def _scan(source: Source, file: SourceFile, store: FileStore, most_bytes: int) -> FileScan:

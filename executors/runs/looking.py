@@ -24,6 +24,9 @@ class _UnitsLeftAlone(LoadUnits):
     def forgotten(self, hashes: Iterable[str]) -> Mapping[str, int]:
         return self._units.forgotten(hashes)
 
+    def states_forgotten(self) -> int | None:
+        return self._units.states_forgotten()
+
     def known_hashes(self, fingerprints: Iterable[str]) -> Mapping[str, str]:
         return self._units.known_hashes(fingerprints)
 

@@ -83,7 +83,7 @@ class SourceContext:
     read_only: bool = False
     limit: RowLimit | None = None
     store: StoreConnection | None = None
-    taps: Path = Path("/nonexistent")
+    taps: Path | None = None
     log: Callable[[str], None] = lambda line: None
     paths: tuple[PipelinePath, ...] = ()
     chunk: ChunkJob | None = None

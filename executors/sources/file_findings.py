@@ -22,13 +22,20 @@ def report_others(
     only the log names them; otherwise they may hold rows that nobody misses."""
     if not names:
         return
+    text = describe_others(source, archive, names)
+    if config_of(source, FilesConfig).members is not None:
+        events.log("info", text, source.id)
+    else:
+        warnings.append(RunWarning("file.members_not_read", source.id, text))
+
+
+def describe_others(source: Source, archive: SourceFile, names: Sequence[str]) -> str:
+    """Return which files in an archive are not read, and why."""
     shown = ", ".join(names[:3]) + (", …" if len(names) > 3 else "")
     text = f"{counted(len(names), 'file')} in {archive.name} not read, because of names that do not match"
     if config_of(source, FilesConfig).members is not None:
-        events.log("info", f"{text} the pattern: {shown}.", source.id)
-        return
-    text = f"{text}: {shown}. Set members to a pattern to say which files are read."
-    warnings.append(RunWarning("file.members_not_read", source.id, text))
+        return f"{text} the pattern: {shown}."
+    return f"{text}: {shown}. Set members to a pattern to say which files are read."
 
 
 def target_renamed(target: Target, nodes: Sequence[str]) -> RunWarning:

@@ -19,10 +19,12 @@ MOST_FILES = 100
 
 @dataclass(frozen=True, slots=True)
 class NewestFiles:
-    """Some files in the order of the source. `left_out` is the number of older files."""
+    """Some files in the order of the source. `left_out` is the number of older files. `unread` are the names of files
+    in chosen archives that are not read, with their archives."""
 
     files: tuple[SourceFile, ...]
     left_out: int
+    unread: tuple[tuple[SourceFile, Sequence[str]], ...] = ()
 
 
 def find_newest(source: Source, handler: FileSource, arrived_whole: ArrivedWhole, most_bytes: int) -> NewestFiles:
@@ -40,9 +42,11 @@ def find_newest(source: Source, handler: FileSource, arrived_whole: ArrivedWhole
             hint="Put a file there or upload one. Archived files are not searched.",
         )
     chosen = _newest(found, most_bytes)
-    unpacked = [member for file in chosen for member in handler.unpack(file, time.time()).files]
+    found_in = [(file, handler.unpack(file, time.time())) for file in chosen]
+    unpacked = [member for _, members in found_in for member in members.files]
+    unread = tuple((file, members.others) for file, members in found_in if members.others)
     files = tuple(replace(file, seq=seq) for seq, file in enumerate(_newest(unpacked, most_bytes)))
-    return NewestFiles(files, len(found) - len(chosen) + len(unpacked) - len(files))
+    return NewestFiles(files, len(found) - len(chosen) + len(unpacked) - len(files), unread)
 
 
 def _newest(files: Sequence[SourceFile], most_bytes: int) -> list[SourceFile]:

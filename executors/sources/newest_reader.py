@@ -13,6 +13,7 @@ from executors.runs.target_run import TargetRun
 from executors.sources import load_file_source
 from executors.sources.base import SourceContext
 from executors.sources.file_discovery import Scanner
+from executors.sources.file_findings import report_others
 from executors.sources.newest import find_newest
 from ir.nodes import Source
 
@@ -25,6 +26,7 @@ class NewestFilesReader:
 
     def __init__(self, job: RunJob, ports: Ports, scan: Scanner) -> None:
         self._job, self._ports, self._scan = job, ports, scan
+        self._warnings: dict[str, list[RunWarning]] = {}
 
     def read(
         self, source: Source, target_run: TargetRun, target_runs: Sequence[TargetRun], *, again: bool = False
@@ -32,11 +34,14 @@ class NewestFilesReader:
         handler = load_file_source(source, SourceContext.of(self._job, source, read_only=True))
         self._ports.events.step(LIST.name, source.id)
         newest = find_newest(source, handler, self._ports.units.arrived_whole, ENOUGH_BYTES)
+        warnings = self._warnings[source.id] = []
+        for archive, names in newest.unread:
+            report_others(source, archive, names, warnings, self._ports.events)
         self._ports.events.step(SCAN.name, source.id)
         return read_files(source, self._scan(source, newest.files, handler.reader), handler.reader)
 
     def warnings_of(self, source: Source) -> Sequence[RunWarning]:
-        return ()
+        return self._warnings.get(source.id, ())
 
     def nothing_new(self, source: Source) -> str:
         return "The source was empty."

@@ -50,6 +50,8 @@ class SingerSource(SpooledSource):
     def __init__(self, source: Source, context: SourceContext) -> None:
         super().__init__(source, context)
         self._config = config_of(source, SingerConfig)
+        if context.taps is None:
+            raise TypeError("a source of a tap needs the folder of taps")
         self._folder_of_taps = TapFolder(context.taps)
         self._connection = source.connection or ""
         self._reader: TapReader | None = None

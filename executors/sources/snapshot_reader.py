@@ -65,7 +65,8 @@ class SnapshotSourceReader:
         if found is None or target_run.handler.find_loaded_elsewhere(self._job, target_run):
             return None
         token, state = found
-        if token <= self._ports.units.forgotten([settings]).get(settings, -1):
+        forgotten = self._ports.units.states_forgotten()
+        if forgotten is not None and token <= forgotten:
             return None
         if state.settings != settings:
             text = "The settings of the source have changed since the last load, so all rows are read."

@@ -18,6 +18,7 @@ from flowapp.web.document_form import document_tree, field_labels
 from flowapp.web.schema_form import Field, FormMaker, FormRules, Option
 from flowapp.web.schema_tree import Schema
 from ir.connectors import CONNECTORS, NODE_CONNECTORS
+from ir.connectors.base import Connector
 from ir.diagnostics import Diagnostic
 from ir.hooks.custom_function import installed_functions
 from ir.load_modes import LOAD_MODE_KINDS, MODE_FIELDS, LoadMode
@@ -137,19 +138,19 @@ class NodePanel:
     @property
     def reads_files(self) -> bool:
         """Return whether the node is a source of files."""
-        connector = CONNECTORS.get(str(self.node.get("connector"))) if self.kind == "source" else None
+        connector = _connector_of(self.node)
         return connector is not None and connector.reads == "files" and connector.config is not None
 
     @property
     def lists_streams(self) -> bool:
         """Return whether the source can list what it may read."""
-        connector = CONNECTORS.get(str(self.node.get("connector"))) if self.kind == "source" else None
+        connector = _connector_of(self.node)
         return connector is not None and connector.lists_streams
 
     @property
     def caution(self) -> str:
         """What users of the source's connector must know before they trust it; empty if there is nothing."""
-        connector = CONNECTORS.get(str(self.node.get("connector"))) if self.kind == "source" else None
+        connector = _connector_of(self.node)
         return connector.caution if connector is not None else ""
 
 
@@ -269,10 +270,15 @@ def _unused(node: dict[str, Any]) -> frozenset[str]:
 
 def _takes_connection(node: dict[str, Any]) -> bool:
     """Return whether the source can use a stored connection; true for an unknown connector."""
-    if node.get("kind") != "source" or node.get("connector") not in CONNECTORS:
+    connector = _connector_of(node)
+    if connector is None:
         return node.get("kind") == "source"
-    connector = CONNECTORS[node["connector"]]
     return connector.connection_kind is not None or connector.config is None
+
+
+def _connector_of(node: dict[str, Any]) -> Connector | None:
+    """Return the connector of a source; None for other nodes and for an unknown connector."""
+    return CONNECTORS.get(str(node.get("connector"))) if node.get("kind") == "source" else None
 
 
 def _written(node: dict[str, Any]) -> set[str]:
@@ -301,7 +307,7 @@ def _groups(maker: FormMaker, node: dict[str, Any], at: Pointer) -> list[Group]:
 
 def _describe_connection(fields: Iterable[Field], node: dict[str, Any]) -> None:
     """Say what an optional connection is for, and mark one that the connector needs as required."""
-    connector = CONNECTORS.get(str(node.get("connector"))) if node.get("kind") == "source" else None
+    connector = _connector_of(node)
     for made in fields:
         if made.name == "connection" and connector is not None:
             made.required = connector.needs_connection

@@ -121,6 +121,9 @@ class DatabaseUnits:
     def forgotten(self, hashes: Iterable[str]) -> Mapping[str, int]:
         return load_units.forgotten(self._run.pipeline, hashes)
 
+    def states_forgotten(self) -> int | None:
+        return load_units.all_forgotten(self._run.pipeline)
+
     def known_hashes(self, fingerprints: Iterable[str]) -> Mapping[str, str]:
         return load_units.known_hashes(self._run.pipeline_id, fingerprints)
 

@@ -28,8 +28,7 @@ def units_of(pipeline_id: UUID, hashes: Sequence[str]) -> QuerySet[LoadUnit]:
 
 def forgotten(pipeline: Pipeline, hashes: Iterable[str]) -> dict[str, int]:
     """Return for each file the fence token up to which its loads are ignored; files without one are absent."""
-    wanted = list(hashes)
-    everything = Pipeline.objects.values_list("forgotten_token", flat=True).get(pk=pipeline.pk)
+    wanted, everything = list(hashes), all_forgotten(pipeline)
     found = {} if everything is None else dict.fromkeys(wanted, everything)
     for batch in in_batches(wanted):
         single = units_of(pipeline.pk, batch).exclude(forgotten_token=None)
@@ -37,6 +36,11 @@ def forgotten(pipeline: Pipeline, hashes: Iterable[str]) -> dict[str, int]:
             if token is not None:
                 found[sha256] = max(token, found.get(sha256, token))
     return found
+
+
+def all_forgotten(pipeline: Pipeline) -> int | None:
+    """Return the fence token up to which all loads are ignored."""
+    return Pipeline.objects.values_list("forgotten_token", flat=True).get(pk=pipeline.pk)
 
 
 def known_hashes(pipeline_id: UUID, fingerprints: Iterable[str]) -> dict[str, str]:

@@ -14,8 +14,6 @@ from executors.holding import Held, StagedLoad
 from executors.model import BackupRef
 from executors.runs.load import run_pipeline
 from executors.runs.restore import restore_pipeline
-from executors.sources.base import SourceContext
-from executors.sources.http_api import HttpApi
 from ir.stored_json import StoredJson
 from tests.connectors.http_api.service import Service, serving
 from tests.executors.conformance.world import World, reconciles, target_of
@@ -122,12 +120,9 @@ def test_a_broken_page_loads_nothing(world: World, service: Service) -> None:
 def test_load_again_and_a_new_table_read_everything(world: World, service: Service) -> None:
     made = document(world, service)
     world.run(made)
-    job = world.job(made)
-    (source,) = job.pipeline.sources_of(job.pipeline.targets()[0])
-    settings = HttpApi(source, SourceContext.of(job, source)).state_settings
-    world.memory.forgotten_tokens[settings] = next(world.tokens)
+    world.memory.forgotten_states = next(world.tokens)
     world.run(made)
-    world.memory.forgotten_tokens.clear()
+    world.memory.forgotten_states = None
     world.run(made)
     world.sql("drop table t")
     world.run(made)

@@ -11,7 +11,9 @@ import pytest
 
 from executors.discarding import ClaimedFile, archive_discarded
 from executors.errors import InvalidContent, Terminal, Transient
+from executors.runs.sample import sample_pipeline
 from ir.nodes import Source
+from tests.executors.conformance.test_node_previews import preview
 from tests.executors.conformance.world import World, reconciles
 from tests.executors.formats.zips import packed
 
@@ -232,3 +234,11 @@ def test_members_of_a_reference_that_are_not_read_are_reported(world: World) -> 
     made["nodes"][3]["inputs"] = ["shape"]
     report = world.run(made)
     assert [(one.code, one.node) for one in report.warnings] == [("file.members_not_read", "ref")]
+
+
+def test_previews_and_samples_name_the_files_that_they_do_not_read(world: World, document: dict[str, Any]) -> None:
+    world.write("a.zip", packed({"1.csv": ANN, "notes.pdf": b"x"}))
+    shown = preview(world, document, "load")
+    assert any("notes.pdf" in note for note in shown.notes)
+    report = sample_pipeline(world.job(document), world.memory.ports())
+    assert [one.code for one in report.warnings] == ["file.members_not_read"]

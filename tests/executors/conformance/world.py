@@ -82,6 +82,7 @@ class Memory:
     fingerprints: dict[str, str] = field(default_factory=dict)
     skipped: list[tuple[str, str]] = field(default_factory=list)
     forgotten_tokens: dict[str, int] = field(default_factory=dict)
+    forgotten_states: int | None = None
     failed_names: set[str] = field(default_factory=set)
     newest: NewestFile | None = None
     on_step: Callable[[str, str | None], None] = lambda step, node: None
@@ -114,6 +115,9 @@ class Memory:
 
     def forgotten(self, hashes: Iterable[str]) -> Mapping[str, int]:
         return {h: self.forgotten_tokens[h] for h in hashes if h in self.forgotten_tokens}
+
+    def states_forgotten(self) -> int | None:
+        return self.forgotten_states
 
     def known_hashes(self, fingerprints: Iterable[str]) -> Mapping[str, str]:
         wanted = set(fingerprints)

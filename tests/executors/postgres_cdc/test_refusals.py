@@ -104,7 +104,7 @@ def forget(mirror: Mirror) -> None:
     commit = mirror.memory.commits["load"]
     state = commit.record.sources[0].state
     assert state is not None
-    mirror.memory.forgotten_tokens[state.settings] = commit.token
+    mirror.memory.forgotten_states = commit.token
 
 
 def test_another_server_or_table_under_the_same_name_is_noticed(mirror: Mirror) -> None:
