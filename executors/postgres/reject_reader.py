@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any
 
 import pyarrow as pa
@@ -17,6 +18,7 @@ from executors.grammar import convert_column
 from executors.model import SourceField
 from executors.postgres.client import connect, translate
 from executors.postgres.ddl import Conn
+from executors.postgres.former_names import FormerNames, renamed_row
 from executors.postgres.names import identifier_of
 from executors.postgres.quarantined import TEXT_KEY
 from executors.secrets import decrypt
@@ -27,6 +29,7 @@ from executors.validation.rows import ESCAPED_KEY, RAW_KEY
 PART_ROWS = 1000
 ROW_FLAGS = frozenset({RAW_KEY, TEXT_KEY, ESCAPED_KEY})
 
+NONE: FormerNames = MappingProxyType({})
 Row = dict[str, str | None]
 
 
@@ -45,9 +48,11 @@ class RejectsPart:
 
 @dataclass(frozen=True, slots=True)
 class RejectsReader:
-    """Reads parts. The load checks that no row has changed between its choice and its load."""
+    """Reads parts, with the columns under their present names. The load checks that no row has changed between its
+    choice and its load."""
 
     encrypted_connection: str
+    former: FormerNames = field(default_factory=dict)
 
     def read(self, part: RejectsPart, fields: Sequence[SourceField]) -> Batches:
         with connect(decrypt(self.encrypted_connection), autocommit=True) as conn, translate():
@@ -58,7 +63,7 @@ class RejectsReader:
                 f"Some of the rows in {part.table} no longer exist.",
                 hint="The target was not loaded. Select the rows again.",
             )
-        yield batch_of([(seq, record, *found[entry]) for entry, seq, record in part.rows], fields)
+        yield batch_of([(seq, record, *found[entry]) for entry, seq, record in part.rows], fields, self.former)
 
 
 def _find(conn: Conn, part: RejectsPart) -> dict[int, tuple[str, str]]:
@@ -68,7 +73,9 @@ def _find(conn: Conn, part: RejectsPart) -> dict[int, tuple[str, str]]:
     return {entry: (text, why) for entry, text, why in conn.execute(query).fetchall()}
 
 
-def batch_of(rows: Sequence[tuple[int, int, str, str]], fields: Sequence[SourceField]) -> pa.RecordBatch:
+def batch_of(
+    rows: Sequence[tuple[int, int, str, str]], fields: Sequence[SourceField], former: FormerNames = NONE
+) -> pa.RecordBatch:
     """Return rows of (origin, record, JSON, reason of rejection) in the form of their source's reader.
 
     A fixed value that does not fit the type of its field makes the record unreadable.
@@ -79,7 +86,7 @@ def batch_of(rows: Sequence[tuple[int, int, str, str]], fields: Sequence[SourceF
         if isinstance(row, str):
             bad.add(index, why, row)
             row = {}
-        values.append(row)
+        values.append(renamed_row(row, former))
     columns = [_column(field, values, bad) for field in fields]
     hidden = [
         pa.array([seq for seq, *_ in rows], pa.int32()),

@@ -17,6 +17,7 @@ from executors.model import RowsRef, RunJob, TaskCount
 from executors.postgres.choosing import choose_rows, fields_of, parts_of
 from executors.postgres.client import translate
 from executors.postgres.ddl import Conn
+from executors.postgres.former_names import former_names, under_present_names
 from executors.postgres.incremental_range import IncrementalRange, open_range
 from executors.postgres.load import LoadFile, commit_load
 from executors.postgres.meta import marker_of
@@ -44,9 +45,16 @@ class PostgresRejectedRows(RejectedRowsHandler):
         rereads = rereads and not CONNECTORS[path.source.connector].keeps_order
         sources = [source.id for source in target.sources] if target.is_united else []
         choice = choose_rows(conn, owner_of(job), ref, job.run_id, rereads=rereads, sources=sources)
-        reader = RejectsReader(encrypt(job.connections[path.target.connection]))
+        encrypted = encrypt(job.connections[path.target.connection])
         parts = ((path, choice.of(path.source.id) if sources else choice) for path in target.paths)
-        return choice, [(path, _reading(conn, part, ref, path.source.id, reader)) for path, part in parts if part.rows]
+        inputs = []
+        for path, part in parts:
+            if part.rows:
+                # A fix names columns as the rows do.
+                renamed = path.source.renamed or {}
+                former = {} if ref.column else former_names(conn, owner_of(job), ref.node, part, renamed)
+                inputs.append((path, _reading(conn, part, ref, path.source.id, RejectsReader(encrypted, former))))
+        return choice, inputs
 
     # --- replay -----------------------------------------------------------------------------------------------
 
@@ -144,7 +152,7 @@ class PostgresRejectedRows(RejectedRowsHandler):
 
 def _reading(conn: Conn, choice: Choice, ref: RowsRef, source: str, reader: RejectsReader) -> Reading:
     return Reading(
-        fields=fields_of(conn, choice, ref, source),
+        fields=under_present_names(fields_of(conn, choice, ref, source), reader.former),
         origins=tuple(
             Origin(seq, key[-1], _identity(*key), is_unit=False, source=key[1] or source)
             for key, seq in choice.origins.items()

@@ -560,6 +560,28 @@ def test_a_replay_of_a_row_that_was_rejected_before_the_change_has_null_in_the_c
     assert ("2", None) in world.sql("select id, extra from t")
 
 
+@pytest.mark.parametrize("keeps_setting", [True, False])
+def test_a_replay_of_a_row_that_was_rejected_before_a_rename_maps_the_former_name(
+    world: World, keeps_setting: bool
+) -> None:
+    """The document still has `renamed`, or the rename is only in the marker of the load that has followed it."""
+    from executors.model import RowsRef
+    from executors.runs.replay import replay_rows
+
+    rules = [{"type": "notNull", "field": "id", "onFail": "skip"}]
+    world.write("a", "id,name\n1,Ann\n,Bob\n")
+    world.run(following(world.document(rules=rules)))
+    world.write("b", "id,full_name\n3,Cy\n")
+    world.run(following(world.document(rules=rules), renamed={"full_name": "name"}))
+    ((entry,),) = world.sql("select id from rejected")
+    world.sql('update rejected set "fixedRow" = \'{"id": "2", "name": "Bob"}\', status = \'fixed\'')
+    ref = RowsRef("load", "source", ((world.schema, "rejected", (entry,)),))
+    source = {"renamed": {"full_name": "name"}} if keeps_setting else {}
+    report = replay_rows(world.job(following(world.document(rules=rules), **source), rows=ref), world.memory.ports())
+    assert report.row_counts == {"loaded": 1}
+    assert world.rows("id, full_name") == [("1", "Ann"), ("2", "Bob"), ("3", "Cy")]
+
+
 @pytest.mark.slow
 def test_a_backup_from_before_the_change_is_restored_unless_values_would_be_lost(world: World) -> None:
     from executors.model import BackupRef
