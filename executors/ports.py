@@ -17,6 +17,9 @@ class Events(Protocol):
     def step(self, name: str, node: str | None = None) -> None:
         """The run enters a step: scan, pass, check, load, committed, finish …"""
 
+    def step_note(self, name: str, note: str) -> None:
+        """The step of that name, if it is the current one, has read what these few words say."""
+
     def step_rows(self, name: str, rows: int) -> None:
         """The step of that name, if it is the current one, has gone through this many rows."""
 

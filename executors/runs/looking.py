@@ -57,7 +57,7 @@ class _NoAlerts:
 
     def __init__(self, events: Events) -> None:
         self.step, self.node_finished, self.committed = events.step, events.node_finished, events.committed
-        self.step_rows, self.log = events.step_rows, events.log
+        self.step_rows, self.step_note, self.log = events.step_rows, events.step_note, events.log
 
     def alert(
         self, kind: str, severity: Literal["warning", "error"], message: str, next_step: str, node: str | None = None

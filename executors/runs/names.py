@@ -7,7 +7,7 @@ from typing import Any
 from executors.runs.step import Step
 
 START: Step[Any] = Step("start", "Start", of_run=True)
-LIST: Step[Any] = Step("list", "Find files", announced=False)
+LIST: Step[Any] = Step("list", "Open the source", announced=False)
 SCAN: Step[Any] = Step("scan", "Scan the source", announced=False)
 PLAN: Step[Any] = Step("plan", "Plan chunks", of_run=True)
 COUNT: Step[Any] = Step("count", "Count the rows of the source")

@@ -244,6 +244,11 @@ class SnapshotSource(ABC):
         return ()
 
     @property
+    def read_note(self) -> str:
+        """What was read last, in a few words for the page of the run."""
+        return self.name
+
+    @property
     def state_settings(self) -> str:
         """The digest of the settings that states of this source belong to; empty if it has no states."""
         return ""

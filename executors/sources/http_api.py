@@ -39,10 +39,15 @@ class HttpApi(SpooledSource):
         self._records = parse_json_path(self._config.records)
         self._noted: dict[str, RunWarning] = {}
         self._http: HttpClient | None = None
+        self._note = ""
 
     @property
     def name(self) -> str:
         return shown(self._config.url)
+
+    @property
+    def read_note(self) -> str:
+        return self._note or self.name
 
     @property
     def state_settings(self) -> str:
@@ -82,8 +87,10 @@ class HttpApi(SpooledSource):
         shift = is_numbered(self._config.pages)
         since = IncrementalProgress(incremental, self.node, state, shift=shift) if incremental is not None else None
         count, total = 0, Total(self._config.total, self.name)
+        begins = ", ".join(f"{name}={value}" for name, value in self._since(since).items())
         deadline = time.monotonic() + (self.context.most_seconds or float("inf"))
-        for page, records in self._pages(since):
+        for number, (page, records) in enumerate(self._pages(since), 1):
+            self._note = f"{counted(number, 'page')} of {self.name}, {f'from {begins}' if begins else 'all records'}"
             total.add(page, has_records=bool(records))
             if since is not None:
                 since.begin_page(page.sent_at)

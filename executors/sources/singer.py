@@ -55,6 +55,7 @@ class SingerSource(SpooledSource):
         self._folder_of_taps = TapFolder(context.taps)
         self._connection = source.connection or ""
         self._reader: TapReader | None = None
+        self._has_state = False
         self._errors = 0
 
     @property
@@ -93,6 +94,7 @@ class SingerSource(SpooledSource):
 
     def fetch(self, state: str | None, spool: Spool) -> Fetched:
         before = _State.read(state) if state is not None else None
+        self._has_state = before is not None
         self.check_stopped()
         self._reader = TapReader(
             self._folder_of_taps,
@@ -122,6 +124,10 @@ class SingerSource(SpooledSource):
         columns = tuple((field.name, str(field.type)) for field in extra)
         after = _State(found.state, columns).stored() if found.state and self._config.keep_state else None
         return Fetched(after, fields)
+
+    @property
+    def read_note(self) -> str:
+        return f"{self.name}, {'from the state of the last load' if self._has_state else 'from the beginning'}"
 
     def interrupt(self) -> None:
         super().interrupt()

@@ -51,6 +51,9 @@ class SnapshotSourceReader:
         still_to_load = [other for other in target_runs if other.commit is None]
         state = None if again else self._state_for(source, opened.handler, target_run)
         reading = opened.handler.reading(is_last=target_run is still_to_load[-1], state=state)
+        self._ports.events.step_note(LIST.name, opened.handler.read_note)
+        if reading.records is not None:
+            self._ports.events.step_rows(LIST.name, reading.records)
         return None if reading.is_nothing else reading
 
     def _state_for(self, source: Source, handler: SnapshotSource, target_run: TargetRun) -> SourceState | None:

@@ -71,6 +71,10 @@ class DatabaseEvents:
         if not self._claim.held().update(**changes):
             raise self._claim.lost()
 
+    def step_note(self, name: str, note: str) -> None:
+        """Describe the current step. It is stored with the next step."""
+        self._timeline.describe(name, redact(note))
+
     def step_rows(self, name: str, rows: int) -> None:
         """Count the rows of the current step. They are stored with the next step, which begins at once."""
         self._timeline.count(name, rows)

@@ -22,7 +22,7 @@ from flowapp.runs.sent_statements import sent_by
 from flowapp.runs.step_table import list_step_rows
 from ir.errors import FlowError
 from ir.load_modes import load_mode
-from ir.nodes import Node, Source
+from ir.nodes import Node, Source, Transform
 from ir.pipeline import Pipeline
 
 _EXCLUDED = ("rowsReplaced", "rowsBehindMark", "rowsSuppressed")
@@ -35,13 +35,15 @@ _LEFT_OUT = ("rowsFiltered", "rowsElsewhere", "rowsGrouped")
 
 @dataclass(frozen=True, slots=True)
 class NodeRow:
-    """A node of the run's version. `counts` is None while it has not finished, and for nodes that only joins read."""
+    """A node of the run's version. `counts` is None while it has not finished, and for nodes that only joins read.
+    `united` are the nodes whose rows it unites, each with the number of rows that it has passed on."""
 
     id: str
     kind: str
     counts: dict[str, Any] | None
     failed: bool
     is_reference: bool
+    united: tuple[tuple[str, int], ...] = ()
 
     @property
     def rejected(self) -> int | None:
@@ -123,7 +125,9 @@ def _row_balances(run: Run, document: dict[str, Any]) -> list[tuple[dict[str, An
 
 def _nodes(run: Run, document: dict[str, Any]) -> list[NodeRow]:
     counted = {node["id"]: node for node in document["nodes"]}
-    kinds, references = _saved_nodes(run) if run_kind_of(run).loads else ({}, frozenset())
+    pipeline = _saved_pipeline(run) if run_kind_of(run).loads else None
+    kinds, references = _saved_nodes(pipeline) if pipeline else ({}, frozenset())
+    united = _united(pipeline, counted) if pipeline else {}
     kinds |= {name: node["kind"] for name, node in counted.items()}
     return [
         NodeRow(
@@ -132,6 +136,7 @@ def _nodes(run: Run, document: dict[str, Any]) -> list[NodeRow]:
             counted.get(name),
             run.error_node == name and run.state not in (State.HELD, State.DISCARDED),
             name in references,
+            united.get(name, ()),
         )
         for name, kind in kinds.items()
     ]
@@ -152,13 +157,25 @@ def _in_order(pipeline: Pipeline) -> list[Node]:
     return list(ordered.values())
 
 
-def _saved_nodes(run: Run) -> tuple[dict[str, str], frozenset[str]]:
-    """Return the kinds of the nodes of the run's version, in their order, and the nodes that only joins read; empty if
-    this release cannot parse the document."""
+def _saved_pipeline(run: Run) -> Pipeline | None:
+    """Return the run's version; None if this release cannot parse it."""
     try:
-        pipeline = read_document(run.document)
+        return read_document(run.document)
     except FlowError:
-        return {}, frozenset()
+        return None
+
+
+def _united(pipeline: Pipeline, counted: dict[str, dict[str, Any]]) -> dict[str, tuple[tuple[str, int], ...]]:
+    """Return for each node that unites rows how many rows of each of its inputs have arrived."""
+    return {
+        node.id: tuple((name, counted[name]["rowsOut"]) for name in node.inputs if name in counted)
+        for node in pipeline.nodes
+        if isinstance(node, Transform) and node.unites
+    }
+
+
+def _saved_nodes(pipeline: Pipeline) -> tuple[dict[str, str], frozenset[str]]:
+    """Return the kinds of the nodes of the run's version, in their order, and the nodes that only joins read."""
     paths = (path for target in pipeline.targets() for path in pipeline.paths_to(target))
     references = frozenset().union(*(path.reference_nodes for path in paths))
     return {node.id: node.kind for node in _in_order(pipeline)}, references

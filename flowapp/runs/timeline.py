@@ -9,13 +9,15 @@ from typing import Any
 
 from django.utils import timezone
 
+LONGEST_NOTE = 500
 MOST_STEPS = 200
 """The maximum number of steps that a run stores; older ones are dropped."""
 
 
 @dataclass(frozen=True, slots=True)
 class StepTime:
-    """One step of one attempt. `ms` is None until it has ended, `rows` is None if it counts none."""
+    """One step of one attempt. `ms` is None until it has ended, `rows` is None if it counts none. `note` says
+    in a few words what it has read."""
 
     attempt: int
     name: str
@@ -23,6 +25,7 @@ class StepTime:
     began: str
     ms: int | None = None
     rows: int | None = None
+    note: str = ""
 
     @property
     def began_at(self) -> datetime:
@@ -50,8 +53,15 @@ class Timeline:
 
     def count(self, name: str, rows: int) -> None:
         """Set the rows of the current step if it has that name."""
+        self._set(name, rows=rows)
+
+    def describe(self, name: str, note: str) -> None:
+        """Set the note of the current step if it has that name."""
+        self._set(name, note=note[:LONGEST_NOTE])
+
+    def _set(self, name: str, **values: Any) -> None:
         if self._steps and self._steps[-1].name == name and self._is_open(self._steps[-1]):
-            self._steps[-1] = replace(self._steps[-1], rows=rows)
+            self._steps[-1] = replace(self._steps[-1], **values)
 
     def close(self) -> None:
         """End the current step of this attempt."""

@@ -70,7 +70,16 @@ class Connector:
     starts_with: Mapping[str, Any] = field(default_factory=dict)
     table_settings: Callable[[Mapping[str, Any], str], dict[str, Any]] | None = None
     caution: str = ""
+    reading_step: str = ""
     backfill: BackfillHint | None = None
+
+    @property
+    def first_step(self) -> str:
+        """What a run does first with such a source, for its page: `reading_step`, or what is usual for what it
+        reads."""
+        if self.follows_changes:
+            return "Read the changes"
+        return self.reading_step or ("Find files" if self.reads == "files" else "Query the database")
 
     @property
     def needs_connection(self) -> bool:

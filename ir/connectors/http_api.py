@@ -242,6 +242,7 @@ CONNECTOR = Connector(
     "Records as JSON, page by page.",
     HttpApiConfig,
     reads="snapshot",
+    reading_step="Request pages",
     connection_kind="http",
     connection_for="an address at which Flow must sign in",
     starts_with={"url": "", "records": "$"},

@@ -106,6 +106,7 @@ CONNECTOR = Connector(
     connection_kind="singer",
     connection_for="the settings of the tap that are secrets, such as a token",
     lists_streams=True,
+    reading_step="Run the tap",
     starts_with={"tap": "", "stream": ""},
     table_settings=_table_settings,
 )

@@ -23,6 +23,7 @@ class ShownRun:
 
     def __init__(self, progress: Progress, task: TaskID) -> None:
         self._progress, self._task = progress, task
+        self._openings: dict[str, str] = {}
 
     def show(self, text: str) -> None:
         self._progress.update(self._task, description=text)
@@ -37,13 +38,18 @@ class ShownRun:
     def show_step(self, name: str, node: str | None = None) -> None:
         from executors.api import STEP_LABELS
 
-        self.show(f"{STEP_LABELS.get(name, name)} {f'({node})' if node else ''}")
+        label = self._openings.get(node or "") if name == "list" else None
+        self.show(f"{label or STEP_LABELS.get(name, name)} {f'({node})' if node else ''}")
 
     def engine(self, job: RunJob, ports: Ports) -> RunReport:
         from flowapp.runs.models import Run
         from flowapp.runs.run_kinds import run_kind_of
+        from ir.connectors import CONNECTORS
+        from ir.nodes import Source
 
         self.show("starting Spark")
+        sources = (node for node in job.pipeline.nodes if isinstance(node, Source))
+        self._openings = {source.id: CONNECTORS[source.connector].first_step for source in sources}
         run = Run.objects.defer("report", "timeline").get(pk=job.run_id)
         return run_kind_of(run).engine(job, replace(ports, events=ShownEvents(ports.events, self)))
 

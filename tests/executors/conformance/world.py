@@ -78,6 +78,7 @@ class Memory:
     commits: dict[str, LoadCommit] = field(default_factory=dict)
     alerts: list[tuple[str, str]] = field(default_factory=list)
     lines: list[str] = field(default_factory=list)
+    notes: list[tuple[str, str]] = field(default_factory=list)
     states: dict[str, str] = field(default_factory=dict)
     fingerprints: dict[str, str] = field(default_factory=dict)
     skipped: list[tuple[str, str]] = field(default_factory=list)
@@ -96,6 +97,9 @@ class Memory:
     def step(self, name: str, node: str | None = None) -> None:
         self.steps.append((name, node))
         self.on_step(name, node)
+
+    def step_note(self, name: str, note: str) -> None:
+        self.notes.append((name, note))
 
     def step_rows(self, name: str, rows: int) -> None:
         self.rows.append((name, rows))

@@ -21,9 +21,10 @@ from executors.model import SourceState, StoreConnection
 from executors.reading import Reading
 from executors.sources.base import Claimant, RowLimit, SourceContext
 from executors.sources.http_api import HttpApi
-from executors.sources.spooled import sweep_spools
+from executors.sources.spooled import Spool, sweep_spools
 from executors.stores.http_client import shown
 from ir.nodes import Source
+from ir.words import counted
 from tests.connectors.http_api.service import Reply, Service, serving
 
 PAGES = {
@@ -193,6 +194,17 @@ def test_the_next_load_begins_at_the_highest_value(service: Service, fetch: Call
     assert service.requests[-1][1] == {"updated_since": "2024-01-09T23:59:00Z"}
     assert ids(later) == [11]
     assert json.loads(state_of(later).value)["value"] == "2024-01-11T00:00:00Z"
+
+
+def test_a_source_says_how_many_pages_it_has_read_and_where_they_begin(service: Service, tmp_path: Path) -> None:
+    for state, begins in ((None, "all records"), (STATE.value, "from updated_since=")):
+        source = source_of(service, "cursor", tmp_path, incremental=SINCE)
+        spool = Spool(tmp_path / f"rows of {begins}", None, "src")
+        source.fetch(state, spool)
+        spool.close()
+        pages = len({request[1].get("cursor") for request in service.requests})
+        service.requests.clear()
+        assert source.read_note.startswith(f"{counted(pages, 'page')} of {source.name}, {begins}")
 
 
 def test_a_load_without_new_records_does_not_lose_its_place(service: Service, fetch: Callable[..., Reading]) -> None:

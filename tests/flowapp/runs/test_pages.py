@@ -11,7 +11,7 @@ from django.utils import timezone
 from executors.report import CheckReport, RunWarning
 from flowapp.accounts.services import ensure_workspace
 from flowapp.connections.secrets import encrypt
-from flowapp.pipelines.models import Pipeline
+from flowapp.pipelines.models import Pipeline, PipelineVersion
 from flowapp.runs.models import NodeRun, RuleCount, Run, RunLog, State, Trigger
 from flowapp.runs.selectors import run_document
 from flowapp.runs.services import queue_run
@@ -19,6 +19,7 @@ from flowapp.runs.sort_values import store_sort_values
 from flowapp.runs.stored_report import StoredReport
 from flowapp.runs.timeline import Timeline
 from tests.browser.shown_worlds import JOIN
+from tests.flowapp.conftest import make_document
 from tests.flowapp.reading import HOSTILE, assert_harmless, words
 
 pytestmark = pytest.mark.django_db
@@ -99,6 +100,22 @@ def test_each_node_reports_the_rows_that_it_rejected_itself(as_, queued):
     assert "check validate 1,010 1,003 7 0" in text
     assert "load target 1,003 1,000 3 0" in text
     assert "rejected 10" in text
+
+
+def test_a_node_that_unites_rows_reports_how_many_come_from_each_source(as_, queued):
+    document = make_document()
+    north, load = document["nodes"]
+    shape = {"id": "shape", "kind": "transform", "inputs": ["north", "south"], "ops": [{"op": "union"}]}
+    document["nodes"] = [north | {"id": "north"}, north | {"id": "south"}, shape, load | {"inputs": ["shape"]}]
+    PipelineVersion.objects.filter(pk=queued.version_id).update(document=json.dumps(document))
+    for position, (name, kind, rows) in enumerate(
+        [("north", "source", 1200), ("south", "source", 34), ("shape", "transform", 1234)]
+    ):
+        counts = {"rows_in": rows, "rows_out": rows, "position": position}
+        NodeRun.objects.create(workspace=queued.workspace, run=queued, node=name, kind=kind, **counts)
+    text = words(as_("viewer").get(at(queued)))
+
+    assert "1,200 rows from north 34 rows from south" in text
 
 
 def test_each_node_reports_the_rows_that_it_excluded_itself(as_, queued):

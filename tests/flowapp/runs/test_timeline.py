@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+from types import SimpleNamespace
+
 import pytest
 
 from executors.errors import Transient
@@ -9,6 +12,8 @@ from flowapp.runs.dispatch import run_inline
 from flowapp.runs.models import State
 from flowapp.runs.step_table import list_step_rows
 from flowapp.runs.timeline import MOST_STEPS, Timeline, read_timeline
+from ir.connectors import CONNECTORS
+from tests.flowapp.conftest import make_document
 from tests.flowapp.reading import words
 from tests.flowapp.runs.table_engine import TableEngine
 
@@ -46,6 +51,35 @@ def test_what_a_run_stores_is_bounded():
     stored = timeline.to_json()
     assert len(stored) == MOST_STEPS
     assert stored[-1]["name"] == f"s{MOST_STEPS + 4}"
+
+
+@pytest.mark.parametrize(
+    ("connector", "config", "label"),
+    [
+        ("local_fs", dict(CONNECTORS["local_fs"].starts_with), "Find files"),
+        ("http_api", {"url": "https://api.example.com/orders", "records": "$"}, "Request pages"),
+        ("singer", {"tap": "shop", "stream": "orders", "keepState": False}, "Run the tap"),
+        ("sqlite", {"path": "a.db", "table": {"name": "t"}}, "Query the database"),
+    ],
+)
+def test_the_first_step_with_a_source_is_named_by_its_kind(connector, config, label):
+    source = {"id": "files", "kind": "source", "connector": connector, "config": config}
+    document = make_document()
+    document["nodes"] = [source, document["nodes"][1] | {"emptyAsNull": True}]
+    timeline = Timeline([], 1)
+    timeline.enter("list", "files")
+    timeline.describe("list", "2 pages")
+    timeline.close()
+    run = SimpleNamespace(timeline=timeline.to_json(), document=json.dumps(document), state=State.SUCCEEDED, attempt=1)
+    (row,) = list_step_rows(run)
+    assert (row.label, row.note) == (label, "2 pages")
+
+
+def test_a_note_belongs_to_the_current_step():
+    timeline = Timeline([], 1)
+    timeline.enter("pass", "load")
+    timeline.describe("list", "2 pages")
+    assert read_timeline(timeline.to_json())[0].note == ""
 
 
 @pytest.mark.django_db(transaction=True)
