@@ -49,6 +49,12 @@ def expand_tokens(text: str, moment: datetime) -> str:
     return _TOKEN.sub(lambda token: moment.strftime(TOKENS[token[0]]) if token[0] in TOKENS else token[0], text)
 
 
+def without_tokens(path: str) -> str:
+    """Return the folders of a path before the first one with a date token."""
+    folders = path.split("/")
+    return "/".join(folders[: next((i for i, name in enumerate(folders) if _TOKEN.search(name)), len(folders))])
+
+
 def unknown_tokens(text: str) -> list[str]:
     return [token for token in _TOKEN.findall(text) if token not in TOKENS]
 

@@ -17,12 +17,12 @@ from executors.formats.files import LOCAL_FILES, FileStore
 from executors.model import SourceFile
 from executors.sources.base import FileSource, SourceContext
 from executors.sources.claim_folders import ClaimFolder
-from executors.sources.moving import in_folder, move_if_free, move_to_first_free, take, with_suffix
+from executors.sources.moving import in_folder, move_if_free, move_to_first_free, second_name, take, with_suffix
 from ir.connectors import config_of
 from ir.connectors.files import Atomicity
 from ir.connectors.local_fs import LocalFsConfig
 from ir.nodes import Source
-from ir.patterns import compile_pattern, expand_tokens
+from ir.patterns import compile_pattern, expand_tokens, without_tokens
 from ir.timezones import timezone
 
 
@@ -103,8 +103,11 @@ class LocalFs(FileSource):
         atomicity, path = self._config.atomicity, Path(file.path)
         if atomicity is None:
             return
-        folder = self._expanded(atomicity.success_folder if succeeded else atomicity.failure_folder)
-        move_to_first_free(path, with_suffix(folder, path.name))
+        folder = atomicity.success_folder if succeeded else atomicity.failure_folder
+        if second_name(path, self._inside(self._path / without_tokens(folder))):
+            path.unlink()  # an attempt on another day has archived it, and ended before it removed this name
+        else:
+            move_to_first_free(path, with_suffix(self._expanded(folder), path.name))
         self._tidy(path.parent)
 
     def requeue(self, file: SourceFile) -> None:

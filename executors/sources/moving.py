@@ -43,6 +43,22 @@ def move_if_free(file: Path, to: Path) -> bool:
     return True
 
 
+def second_name(file: Path, below: Path) -> Path | None:
+    """Return another name of a file in a folder or its subfolders, which a move that a crash interrupted has left; None
+    if there is none."""
+    try:
+        status = file.lstat()
+    except FileNotFoundError:
+        return None  # the move reports it
+    if status.st_nlink < 2:
+        return None
+    for folder, _, names in os.walk(below):
+        for entry in map(Path(folder).joinpath, names):
+            if entry != file and entry.name.startswith(file.stem) and os.path.samestat(entry.lstat(), status):
+                return entry
+    return None
+
+
 def take(file: Path, candidates: Iterator[Path]) -> Path | None:
     """Move a file to the first free candidate in a folder that no other process writes to. Return None if the file is
     missing.

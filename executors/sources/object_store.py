@@ -30,7 +30,7 @@ from executors.stores.files import StoreFiles
 from ir.connectors import config_of
 from ir.connectors.objects import ObjectsConfig
 from ir.nodes import Source
-from ir.patterns import compile_pattern, expand_tokens
+from ir.patterns import compile_pattern, expand_tokens, without_tokens
 from ir.timezones import timezone
 
 
@@ -141,8 +141,8 @@ class ObjectStore(FileSource):
             raise self._not_ours(file)
         if (now := self._client.stat(file.path)) is not None:
             self._require_same(file, now)
-            folder = atomicity.success_folder if succeeded else atomicity.failure_folder
-            to = claim.to or self._reserve(self._expanded(folder), file)
+            claim = self._pinned(file, claim, atomicity.success_folder if succeeded else atomicity.failure_folder)
+            to = self._reserve(claim.to, file) if claim.to.endswith("/") else claim.to
             if not self._claims.record_destination(name, claim, to):
                 raise self._not_ours(file)
             self._client.copy(now, to)
@@ -153,6 +153,21 @@ class ObjectStore(FileSource):
             self._claims.release(name)
             raise changed(file, "was deleted")
         self._claims.release(name)
+
+    def _pinned(self, file: SourceFile, claim: Claim, folder: str) -> Claim:
+        """Return the claim with the folder that the file is archived to, or with its path there. A folder with a date
+        is stored first, so that an attempt on another day finds what this one has reserved."""
+        if claim.to:
+            return claim
+        to = self._expanded(folder)
+        if without_tokens(folder) == folder:
+            return replace(claim, to=to)
+        pinned = None
+        if self._claims.record_destination(_name_of(file), claim, to):
+            pinned = self._claims.get(_name_of(file))
+        if pinned is None:
+            raise self._not_ours(file)
+        return pinned
 
     def _reserve(self, folder: str, file: SourceFile) -> str:
         """Return the first free path for the file, and create an object there that the copy replaces, so that two

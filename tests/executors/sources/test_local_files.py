@@ -280,6 +280,26 @@ def test_a_file_put_away_never_replaces_another(workspace: Path) -> None:
     assert put_away == {"a.b.csv": "one", "a.b_2.csv": "two", "a.b_3.csv": "three"}
 
 
+@pytest.mark.parametrize("day", ["2020-02-29", "2020-03-01/2"])
+def test_an_archive_that_a_crash_interrupted_is_finished_in_the_folder_of_its_day(workspace: Path, day: str) -> None:
+    put(workspace / "in", "a.csv", "one")
+    handler, files = claimed(workspace)
+    archived = put(workspace / "in" / ".archive" / day, "other.csv").with_name("a.csv")
+    os.link(files[0].path, archived)
+    handler.archive(files[0], succeeded=True)
+    assert list((workspace / "in").rglob("a.csv")) == [archived]
+    assert archived.read_text() == "one"
+
+
+def test_a_file_with_another_name_elsewhere_is_archived(workspace: Path) -> None:
+    path = put(workspace / "in", "a.csv", "one")
+    os.link(path, workspace / "a.csv")
+    handler, files = claimed(workspace)
+    handler.archive(files[0], succeeded=True)
+    (archived,) = (workspace / "in" / ".archive").rglob("a.csv")
+    assert archived.read_text() == (workspace / "a.csv").read_text() == "one"
+
+
 def test_a_released_file_is_where_it_was(workspace: Path) -> None:
     path = put(workspace / "in", "a.csv")
     handler, files = claimed(workspace)

@@ -10,7 +10,9 @@ import pytest
 
 from executors.errors import Failure, Terminal, Transient
 from executors.model import StoreConnection
+from executors.sources import object_store
 from executors.sources.base import Claimant
+from executors.sources.object_store import ObjectStore
 from executors.stores import open_store
 from executors.stores.claims import Claims
 from executors.stores.opendal_store import OpendalStore
@@ -101,9 +103,14 @@ class PowerCut(BaseException):
 
 @pytest.mark.parametrize("step", ["create", "replace", "copy", "delete"])
 @pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
+@pytest.mark.parametrize("changes", [False, True], ids=["the same day", "the next day"])
 def test_an_archive_that_was_cut_off_is_finished_once(
-    storage: ObjectStorage, monkeypatch: pytest.MonkeyPatch, step: str, after: bool
+    storage: ObjectStorage, monkeypatch: pytest.MonkeyPatch, step: str, after: bool, changes: bool
 ) -> None:
+    days = iter(range(1, 32))
+    if changes:
+        monkeypatch.setattr(object_store, "without_tokens", lambda folder: "")
+        monkeypatch.setattr(ObjectStore, "_expanded", lambda self, _: f"{self._folder}.done/{next(days)}/")
     storage.write("a.csv", b"id\n1\n")
     source = source_of(storage, token=1)
     file = source.claim(only(source))
@@ -124,9 +131,10 @@ def test_an_archive_that_was_cut_off_is_finished_once(
         claimed = again.claim(left)
         assert claimed
         again.archive(claimed, True)
-    names = [entry.path.removeprefix(storage.path) for entry in storage.client.list(f"{storage.path}.done/")]
-    assert names == [".done/a.csv"]
-    found = storage.client.read_small(f"{storage.path}.done/a.csv")
+    folders = [f"{storage.path}.done/{day}/" for day in range(1, 4)] if changes else [f"{storage.path}.done/"]
+    (name,) = [entry.path.removeprefix(storage.path) for folder in folders for entry in storage.client.list(folder)]
+    assert name in ([f".done/{day}/a.csv" for day in (1, 2)] if changes else [".done/a.csv"])
+    found = storage.client.read_small(f"{storage.path}{name}")
     assert found
     assert found[0] == b"id\n1\n"
     assert not storage.exists("a.csv")
