@@ -17,9 +17,9 @@ from flowapp.backfills.models import COMPLETE, Backfill, ChunkStatus
 from flowapp.backfills.phases import Event, Phase
 from flowapp.backfills.transitions import move
 from flowapp.clock import Now
-from flowapp.runs.models import LOADED, Run, RunKind, State
+from flowapp.runs.models import LOADED, Run, RunKind, State, Trigger
 from flowapp.runs.outcomes import end_parked
-from flowapp.runs.services import queue_child
+from flowapp.runs.services import queue_child, queue_run
 from ir.errors import FlowError
 from ir.words import counted
 
@@ -100,12 +100,22 @@ def last_run_ended(backfill: Backfill, run: Run, state: State) -> None:
     if state in LOADED:
         move(backfill, Event.CAUGHT_UP, ended_at=Now())
         _stop(parent, state)
+        if not backfill.is_rewind:
+            _load_what_is_new(parent)
         return
     stored = Run.objects.get(pk=run.pk)
     code, message = stored.error_code or "run.cancelled", stored.error_message or "The last run was cancelled."
     error = Terminal(code, f"All chunks are loaded, but the backfill could not end: {message}", hint=stored.error_hint)
     Backfill.objects.filter(pk=backfill.pk).update(finished_by=None)
     _stop(parent, State.CANCELLED if state == State.CANCELLED else State.FAILED, error)
+
+
+def _load_what_is_new(parent: Run) -> None:
+    """Queue the first load after a backfill, for the rows that have come since its plan."""
+    try:
+        queue_run(parent.pipeline, Trigger(parent.trigger), user=parent.requested_by, send=parent.sent_at is not None)
+    except FlowError as error:  # the pipeline is disabled
+        logger.info("%s", error)
 
 
 def _stop(run: Run, state: State, error: FlowError | None = None) -> None:

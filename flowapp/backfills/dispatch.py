@@ -13,7 +13,7 @@ from django.db.models import Count, Exists, F, OuterRef, QuerySet
 from flowapp.backfills.models import Backfill, Chunk, ChunkStatus
 from flowapp.backfills.phases import Phase
 from flowapp.clock import Now
-from flowapp.runs.models import Run, RunKind, State
+from flowapp.runs.models import CLAIMABLE, Run, RunKind, State
 from flowapp.runs.services import queue_child
 from ir.errors import FlowError
 
@@ -35,20 +35,38 @@ def fill_slots() -> int:
 
 
 def start_chunk(chunk: Chunk, *, send: bool) -> Run | None:
-    """Start this chunk if it is pending, the limits allow it and its backfill is not paused; return its run."""
+    """Start this chunk if it is pending, the limits allow it and its backfill is not paused; return its run. If all
+    slots are taken, it takes the place of another chunk of the backfill that no process has begun."""
     for _ in range(TRIES):
-        free = _free_global_slots()
-        if not free or not _is_pending(chunk):
+        if not Chunk.objects.filter(pk=chunk.pk, status=ChunkStatus.PENDING).exists():
             return None
         try:
-            return _start(chunk.backfill, free[0], chunk, send=send, needs_allowance=False)
+            free = _free_global_slots()
+            started = free and _start(chunk.backfill, free[0], chunk, send=send, needs_allowance=False)
+            return started or _take_place(chunk)
         except IntegrityError:  # another process was faster
             continue
     return None
 
 
-def _is_pending(chunk: Chunk) -> bool:
-    return Chunk.objects.filter(pk=chunk.pk, status=ChunkStatus.PENDING).exists()
+def _take_place(chunk: Chunk) -> Run | None:
+    """Give the slots and the run of a chunk that waits for a process to this chunk. That chunk is pending again."""
+    waiting = Chunk.objects.filter(
+        backfill=chunk.backfill, status=ChunkStatus.RUNNING, run__state__in=CLAIMABLE, run__attempt=0
+    )
+    for other in waiting.select_related("run").order_by("-ordinal"):
+        with transaction.atomic():
+            # The lock of the run keeps workers from claiming it before it has its new chunk.
+            run = Run.objects.filter(chunks=other, state__in=CLAIMABLE, attempt=0)
+            if not run.update(due_at=Now()):
+                continue
+            left = Chunk.objects.filter(pk=other.pk, status=ChunkStatus.RUNNING, run=other.run)
+            if not left.update(status=ChunkStatus.PENDING, slot=None, global_slot=None, run=None, started_at=None):
+                raise IntegrityError("Another process has changed the chunk.")
+            _take(chunk, other.slot, other.global_slot)
+            Chunk.objects.filter(pk=chunk.pk).update(run=other.run)
+            return other.run
+    return None
 
 
 @dataclass(slots=True)
@@ -160,7 +178,7 @@ def _lock(backfill: Backfill, needs_allowance: bool) -> bool:
     return bool((still.exclude(allowance=0) if needs_allowance else still).update(**changes))
 
 
-def _take(chunk: Chunk, slot: int, global_slot: int) -> None:
+def _take(chunk: Chunk, slot: int | None, global_slot: int | None) -> None:
     taken = Chunk.objects.filter(pk=chunk.pk, status=ChunkStatus.PENDING).update(
         status=ChunkStatus.RUNNING, slot=slot, global_slot=global_slot, started_at=Now(), completed_at=None, error=""
     )

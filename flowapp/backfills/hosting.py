@@ -16,7 +16,7 @@ from flowapp.clock import Now
 from flowapp.pipelines.models import Pipeline
 from flowapp.processes.heartbeats import process_name
 from flowapp.runs.attended import has_live_worker
-from flowapp.runs.dispatch import LOOK_AGAIN_SECONDS, execute_claimed, run_to_end
+from flowapp.runs.dispatch import LOOK_AGAIN_SECONDS, execute_claimed, run_to_end, run_to_end_with_followers
 from flowapp.runs.leases import claim_run
 from flowapp.runs.models import ACTIVE, CLAIMABLE, RESTING, Run, State, Trigger
 from flowapp.runs.recovery import recover_lost_runs
@@ -90,9 +90,11 @@ def _execute_until_parked(run: Run, engine: Engine | None) -> None:
 
 
 def _execute_last_run(pipeline: Pipeline, engine: Engine | None) -> None:
-    last = get_backfill(pipeline).finished_by
-    if last is not None and last.state in ACTIVE:
-        run_to_end(last, engine)
+    """Execute the end of the backfill, and the first load after it."""
+    backfill = get_backfill(pipeline)
+    last = backfill.finished_by
+    if backfill.run is not None and last is not None and last.state in ACTIVE:
+        run_to_end_with_followers(backfill.run, engine)
 
 
 def _list_next(backfill: Backfill, most: int) -> NextChunks:

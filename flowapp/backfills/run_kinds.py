@@ -38,6 +38,10 @@ def _add_chunk(run: Run, job: RunJob) -> RunJob:
     return replace(job, chunk=one)
 
 
+def _chunk_key(run: Run) -> str:
+    return Chunk.objects.select_related("backfill").get(run=run).key
+
+
 def _add_mark(run: Run, job: RunJob) -> RunJob:
     backfill = Backfill.objects.get(finished_by=run)
     done = backfill.chunks.filter(status__in=COMPLETE).select_related("backfill").order_by("ordinal")
@@ -80,6 +84,7 @@ CHUNK = RunKindSpec(
     "runs/_live.html",
     tag="chunk",
     again="Run the pipeline",
+    chunk_key=_chunk_key,
     add_to_job=_add_chunk,
     add_to_ports=_limit_requests,
     page_context=_page_context,

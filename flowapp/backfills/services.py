@@ -14,8 +14,8 @@ from flowapp.backfills.phases import Event, Phase, next_phase
 from flowapp.backfills.selectors import get_backfill, has_backfill
 from flowapp.clock import Now
 from flowapp.pipelines.models import Pipeline
-from flowapp.runs.models import ACTIVE, Run, Trigger
-from flowapp.runs.services import queue_run
+from flowapp.runs.models import ACTIVE, CLAIMABLE, Run, RunKind, Trigger
+from flowapp.runs.services import queue_run, withdraw_run
 from ir.errors import FlowError
 from ir.words import counted
 
@@ -30,17 +30,20 @@ class Actor:
     trigger: Trigger
     user: User | None = None
     sends: bool = True
-    """Whether workers do the work, not the process that asks for it."""
+    """Whether workers do the work. If not, the next run of the pipeline does it."""
 
 
 def pause(pipeline: Pipeline, actor: Actor, reason: str = "") -> Backfill:
-    """Start no more chunks; those that are running finish. Raises FlowError `backfill.state`."""
+    """Start no more chunks. Those that a process has begun finish; those that wait for one become pending again. Raises
+    FlowError `backfill.state`."""
     backfill = get_backfill(pipeline)
     with transaction.atomic():
         if not Backfill.objects.filter(pk=backfill.pk, paused=False, ended_at=None).update(paused=True):
             raise _wrong_state(backfill, "paused")
         _record(backfill, Action.PAUSE, actor, reason)
         advance_on_commit(backfill)
+    for run in Run.objects.filter(parent=backfill.run, kind=RunKind.CHUNK, state__in=CLAIMABLE):
+        withdraw_run(run)
     return get_backfill(pipeline)
 
 
@@ -97,7 +100,8 @@ def rewind(pipeline: Pipeline, lower: str | None, upper: str | None, actor: Acto
         Backfill.objects.filter(pk=old.pk, ended_at=None).update(ended_at=Now())
         new.save(force_insert=True)
         _record(new, Action.REWIND, actor, reason, _range_words(lower, upper))
-        queue_run(pipeline, actor.trigger, user=actor.user, send=actor.sends)
+        if actor.sends:
+            queue_run(pipeline, actor.trigger, user=actor.user)
     return get_backfill(pipeline)
 
 
@@ -140,12 +144,13 @@ def _range_words(lower: str | None, upper: str | None) -> str:
 
 
 def _go_on(backfill: Backfill, actor: Actor) -> None:
-    """Let the backfill's run start chunks, or queue another run for it if that one has ended."""
+    """Let the backfill's run start chunks, or queue another run for it if that one has ended. Without a worker, the
+    next run of the pipeline goes on with it."""
     _require_backfill(backfill.pipeline)
     if backfill.run is not None and Run.objects.filter(pk=backfill.run.pk, state__in=ACTIVE).exists():
         advance_on_commit(backfill)
-    else:
-        queue_run(backfill.pipeline, actor.trigger, user=actor.user, send=actor.sends)
+    elif actor.sends:
+        queue_run(backfill.pipeline, actor.trigger, user=actor.user)
 
 
 def _wrong_state(backfill: Backfill, what: str) -> FlowError:

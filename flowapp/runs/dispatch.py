@@ -24,7 +24,7 @@ from flowapp.processes.heartbeats import process_name
 from flowapp.runs.events import find_accepted_changes, find_rejected_changes, parked_run_idle, run_started
 from flowapp.runs.holds import approved_loads
 from flowapp.runs.leases import Claim, LeaseRenewer, claim_run
-from flowapp.runs.models import CLAIMABLE, RESTING, Run, RunKind, Trigger
+from flowapp.runs.models import CLAIMABLE, LOADED, RESTING, Run, RunKind, State, Trigger
 from flowapp.runs.outcomes import cancelled, end_badly, end_well
 from flowapp.runs.ports import DatabaseEvents, make_ports
 from flowapp.runs.recovery import adopt_inline, find_parked, recover_lost_runs
@@ -152,10 +152,21 @@ def run_inline(
     queueing one. Raises the errors of `queue_run`.
     """
     finish_abandoned(pipeline, RunKind.LOAD, engine)
-    if parked := find_parked(pipeline):
-        return run_to_end(parked, engine)
-    run = queue_run(pipeline, trigger, if_busy=if_busy, load_again=load_again, user=user, send=False)
-    return run_to_end(run, engine)
+    run = find_parked(pipeline) or queue_run(
+        pipeline, trigger, if_busy=if_busy, load_again=load_again, user=user, send=False
+    )
+    return run_to_end_with_followers(run, engine)
+
+
+def run_to_end_with_followers(run: Run, engine: Engine | None = None) -> Run:
+    """Execute a run, then the runs of its pipeline that its end has queued for this process. Returns the first of them
+    that has loaded nothing, or else the given run."""
+    run_to_end(run, engine)
+    later = Run.counted.filter(pipeline=run.pipeline, state=State.QUEUED, sent_at=None, queued_at__gte=run.ended_at)
+    for follower in later.select_related("pipeline").order_by("number") if run.ended_at else ():
+        if run_to_end(follower, engine).state not in LOADED:
+            return follower
+    return run
 
 
 def finish_abandoned(pipeline: Pipeline, kind: RunKind, engine: Engine | None) -> None:

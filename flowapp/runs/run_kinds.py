@@ -48,6 +48,7 @@ class RunKindSpec:
     it.
 
     `engine_name` is the kind's name in `executors` if it differs, `own_engine` a function that executes it instead.
+    `chunk_key` identifies the chunk of the source that a run loads, and has a fence of its own in the target.
     `add_to_job` and `add_to_ports` complete the input of an attempt. `after_success` is called in the transaction that
     ends a successful attempt; if it returns true, the run does not end but is parked."""
 
@@ -67,6 +68,7 @@ class RunKindSpec:
     page_context: Callable[[HtmxRequest, Run], dict[str, Any]] = lambda request, run: {}
     engine_name: RunKindName | None = None
     own_engine: Engine | None = None
+    chunk_key: Callable[[Run], str] = lambda run: ""
     add_to_job: Callable[[Run, RunJob], RunJob] = lambda run, job: job
     add_to_ports: Callable[[Run, Ports], Ports] = lambda run, ports: ports
     after_success: Callable[[Run, RunReport], bool] = lambda run, report: False

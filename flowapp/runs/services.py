@@ -245,6 +245,12 @@ def max_attempts(version: PipelineVersion, trigger: Trigger) -> int:
     return UNATTENDED_ATTEMPTS if trigger in (Trigger.SCHEDULE, Trigger.WEBHOOK) else ATTENDED_ATTEMPTS
 
 
+def withdraw_run(run: Run) -> None:
+    """Cancel a run that waits for a process. One that a process has claimed meanwhile goes on."""
+    if Run.objects.filter(pk=run.pk, state__in=CLAIMABLE).update(cancel_requested=True):
+        end_queued(run.pk)
+
+
 def cancel_run(run: Run) -> Run:
     """Cancel a run. A queued run ends at once, a running one within seconds. Raises FlowError if it has ended."""
     if not Run.objects.filter(pk=run.pk, state__in=(*CLAIMABLE, State.RUNNING)).update(cancel_requested=True):

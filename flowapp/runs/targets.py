@@ -25,8 +25,10 @@ def fence_and_find(run: Run) -> list[LoadCommit]:
     connections = resolve_connections(run.workspace, document)
     owner, token = Owner(str(run.workspace_id), document.id), _new_token(run.pipeline_id)
     found: list[LoadCommit] = []
+    chunk = run_kind_of(run).chunk_key(run)
     for target in document.targets():
-        found += fence_and_find_commits(connections[target.connection], owner, target.id, str(run.pk), token)
+        connection = connections[target.connection]
+        found += fence_and_find_commits(connection, owner, target.id, str(run.pk), token, chunk)
     return found
 
 

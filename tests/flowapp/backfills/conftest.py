@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.flowapp.backfills.engine import HistoryEngine
+from tests.flowapp.cli.conftest import flow
 from tests.flowapp.web.conftest import as_, person
 
 if TYPE_CHECKING:
     from flowapp.accounts.models import Workspace
     from flowapp.pipelines.models import Pipeline
 
-__all__ = ["as_", "person"]
+__all__ = ["as_", "flow", "person"]
 
 
 def history_document(slug: str = "history", schema: str = "public", **changes: Any) -> dict[str, Any]:
@@ -26,7 +27,6 @@ def history_document(slug: str = "history", schema: str = "public", **changes: A
         "connector": "postgres",
         "connection": "warehouse",
         "config": {"table": {"schema": schema, "name": "events"}},
-        "columns": [{"name": "id", "type": "integer"}, {"name": "at", "type": "timestamp"}],
     }
     target = {
         "id": "load",

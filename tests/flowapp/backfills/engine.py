@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from executors.api import Ports
 from executors.errors import Failure, Terminal
-from executors.model import Chunk, ChunkPlan, RunJob
+from executors.model import BackfillMark, Chunk, ChunkPlan, RunJob
 from executors.report import NodeReport, RunReport
 
 if TYPE_CHECKING:
@@ -45,6 +45,11 @@ class HistoryEngine:
             raise Terminal("source.unreadable", "The source cannot be read.")
         counts = {"rows_read": ROWS, "rows_rejected": 1, "rows_loaded": ROWS - 1, "rows_inserted": ROWS - 1}
         return RunReport(nodes=[NodeReport("load", "target", rows_in=ROWS, rows_out=ROWS - 1, **counts)])
+
+    @property
+    def mark(self) -> BackfillMark:
+        """The mark of the last end of a backfill."""
+        return next(job.backfill_mark for job in reversed(self.jobs) if job.backfill_mark is not None)
 
 
 def execute(run: Run, engine: HistoryEngine) -> Run:

@@ -121,6 +121,18 @@ def test_a_certain_chunk_can_be_started_if_it_is_pending_and_a_slot_is_free(hist
     assert start_chunk(third, send=False) is None
 
 
+def test_a_certain_chunk_takes_the_place_of_one_that_no_process_has_begun(history, engine):
+    start(history, engine)
+    third, second = Chunk.objects.get(ordinal=3), Chunk.objects.get(ordinal=2)
+    run = start_chunk(third, send=False)
+    second.refresh_from_db()
+    assert (second.status, running()) == (ChunkStatus.PENDING, {"history": 2})
+    execute(run, engine)
+    assert engine.jobs[-1].chunk.chunk.ordinal == 3
+    second.refresh_from_db()
+    assert second.status == ChunkStatus.RUNNING
+
+
 def test_a_backfill_killed_at_chunk_247_resumes_there(make, engine, settings):
     engine.chunks, engine.parallelism = 312, 1
     pipeline = make(backfill={"window": "30d"})

@@ -10,6 +10,8 @@ from flowapp.backfills.models import Action, Backfill, BackfillAction, Chunk, Ch
 from flowapp.backfills.phases import Phase
 from flowapp.backfills.selectors import newest_backfill
 from flowapp.backfills.services import Actor, pause, resume, retry_failed, rewind
+from flowapp.runs.dispatch import execute_claimed
+from flowapp.runs.leases import claim_run
 from flowapp.runs.models import CommitRecord, NodeRun, Run, RunKind, State, Trigger
 from flowapp.runs.services import cancel_run, queue_run
 from ir.errors import FlowError
@@ -39,12 +41,19 @@ def test_the_first_request_of_a_run_plans_a_backfill(history, engine):
 
 def test_when_all_chunks_are_loaded_the_pipeline_follows_its_source(history, engine):
     run = start(history, engine)
-    assert execute_all(history, engine) == 4
+    assert execute_all(history, engine) == 5
     run.refresh_from_db()
     assert (run.state, newest_backfill(history).phase) == (State.SUCCEEDED, Phase.STREAMING)
     assert statuses(history) == ["done"] * 3
-    assert engine.jobs[-1].backfill_mark.mark == "90"
-    assert [one.rows_read for one in engine.jobs[-1].backfill_mark.chunks] == [ROWS] * 3
+    assert engine.mark.mark == "90"
+    assert [one.rows_read for one in engine.mark.chunks] == [ROWS] * 3
+
+
+def test_the_end_of_a_backfill_starts_the_first_load_of_what_is_new(history, engine):
+    start(history, engine)
+    execute_all(history, engine)
+    first = Run.counted.order_by("number").last()
+    assert (first.kind, first.trigger, first.state) == (RunKind.LOAD, Trigger.MANUAL, State.SUCCEEDED)
     assert queue_run(history, Trigger.MANUAL).kind == RunKind.LOAD
 
 
@@ -86,7 +95,7 @@ def test_a_pipeline_that_was_loaded_before_it_had_a_backfill_just_follows_its_so
 def test_a_plan_without_chunks_ends_the_backfill(history, engine):
     engine.chunks = 0
     run = start(history, engine)
-    assert execute_all(history, engine) == 1
+    assert execute_all(history, engine) == 2
     run.refresh_from_db()
     assert (run.state, newest_backfill(history).phase) == (State.SUCCEEDED, Phase.STREAMING)
 
@@ -129,10 +138,12 @@ def test_retrying_loads_only_the_failed_chunks(history, engine):
 
 def test_a_pause_lets_running_chunks_finish_and_starts_no_more(history, engine):
     run = start(history, engine)
+    claim = claim_run(Chunk.objects.get(ordinal=1).run_id, "worker")
     pause(history, ANN, "the source is busy")
-    assert execute_all(history, engine) == 2
+    assert statuses(history) == ["running", "pending", "pending"]
+    execute_claimed(claim, engine)
     run.refresh_from_db()
-    assert statuses(history) == ["done", "done", "pending"]
+    assert statuses(history) == ["done", "pending", "pending"]
     assert (run.state, run.error_code) == (State.CANCELLED, "backfill.paused")
     with pytest.raises(FlowError, match="is paused"):
         queue_run(history, Trigger.MANUAL)
@@ -146,8 +157,10 @@ def test_a_pause_lets_running_chunks_finish_and_starts_no_more(history, engine):
 
 def test_a_pause_that_is_resumed_before_its_chunks_end_needs_no_other_run(history, engine):
     run = start(history, engine)
+    claim = claim_run(Chunk.objects.get(ordinal=1).run_id, "worker")
     pause(history, ANN)
     resume(history, ANN)
+    execute_claimed(claim, engine)
     execute_all(history, engine)
     run.refresh_from_db()
     assert run.state == State.SUCCEEDED
@@ -175,7 +188,7 @@ def test_a_range_is_loaded_again_by_new_chunks_and_the_old_ones_stay_for_audit(h
     execute_all(history, engine)
     assert (engine.jobs[0].chunk_range.lower, engine.jobs[0].chunk_range.upper) == ("10", "40")
     assert engine.jobs[1].chunk.replaces
-    assert engine.jobs[-1].backfill_mark.mark is None
+    assert engine.mark.mark is None
     old, new = Backfill.objects.order_by("number")
     assert list(old.chunks.order_by("ordinal").values_list("status", flat=True)) == ["superseded", "superseded", "done"]
     assert (new.phase, new.reason) == (Phase.STREAMING, "the vendor corrected its data")
