@@ -153,7 +153,18 @@ __all__ = [
 ]
 
 RunKindName = Literal[
-    "load", "preview", "restore", "undo", "replay", "recheck", "fix", "sample", "plan", "chunk", "finish_backfill"
+    "load",
+    "preview",
+    "restore",
+    "undo",
+    "replay",
+    "recheck",
+    "fix",
+    "sample",
+    "plan",
+    "chunk",
+    "finish_backfill",
+    "stream",
 ]
 
 

@@ -18,7 +18,10 @@ from ir.types import ColumnType
 @dataclass(frozen=True, slots=True)
 class RunRef:
     """Identifies a load: one attempt at one target node. `tenant` is the workspace's UUID, `token` the fence token.
-    `chunk` is the key of the chunk that a backfill loads, "" for other loads."""
+    `chunk` is the key of the chunk that a backfill loads, "" for other loads.
+
+    `is_window` means that the load is a window of a stream, whose run commits many: each replaces the run's marker, and
+    the state of the source in it says how far the target is."""
 
     run_id: str
     tenant: str
@@ -27,6 +30,7 @@ class RunRef:
     attempt: int
     token: int
     chunk: str = ""
+    is_window: bool = False
 
 
 class Loaded(NamedTuple):

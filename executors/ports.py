@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
+from executors.errors import Failure
 from executors.load_record import LoadCommit
 from executors.model import NewestFile, SourceFile
 from executors.report import NodeReport
@@ -113,11 +114,25 @@ class WriteBudget(Protocol):
         """Wait until so many rows may be written."""
 
 
+class StreamControl(Protocol):
+    """Directs a stream: a run that repeats windows, each of which is a load."""
+
+    def begin_window(self) -> bool:
+        """Start the time limit of a window. Return False if the stream must end, between two windows."""
+
+    def end_window(self, began: float, *, has_more: bool) -> None:
+        """A window that began at this time (seconds since 1970) has committed, or had nothing to load. Unless the
+        source `has_more`, the target then has everything that was committed before it began."""
+
+    def fail_window(self, failure: Failure, seconds: float) -> None:
+        """A window has failed and is tried again in the given seconds."""
+
+
 @dataclass(frozen=True, slots=True)
 class Ports:
     """All interfaces through which a run reports. `last_commit` names the last commit of a target that the audit
     database records. `rate` limits the requests to the source, `writes` the rows that are written; None means no
-    limit.
+    limit. `stream` directs a stream; other runs have none.
     """
 
     events: Events
@@ -126,3 +141,4 @@ class Ports:
     last_commit: Callable[[str], str | None]
     rate: RateBudget | None = None
     writes: WriteBudget | None = None
+    stream: StreamControl | None = None

@@ -8,7 +8,10 @@ from celery import Celery
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "flowapp.settings")
 RUN_TASK = "flowapp.runs.tasks.run"
+STREAM_TASK = "flowapp.runs.tasks.stream"
 HOOK_TASK = "flowapp.runs.tasks.hook"
+STREAM_QUEUE = "flow-streams"
+"""The queue of the workers for streams, which occupy a thread for as long as they run."""
 
 app = Celery("flow", include=["flowapp.runs.tasks", "flowapp.runs.worker", "flowapp.node_previews.worker"])
 
@@ -31,6 +34,7 @@ def configure() -> None:
         task_ignore_result=True,
         result_backend=None,
         task_default_queue="flow-runs",
+        task_routes={STREAM_TASK: {"queue": STREAM_QUEUE}},
         task_acks_late=True,
         task_reject_on_worker_lost=True,
         # One short retry only: the caller is a web request, and the scheduler resends lost messages.

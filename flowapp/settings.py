@@ -67,6 +67,7 @@ INSTALLED_APPS = [
     "flowapp.watermarks",
     "flowapp.schema_changes",
     "flowapp.backfills",
+    "flowapp.streams",
     "flowapp.triggers",
     "flowapp.cleanup",
     "flowapp.quarantine",

@@ -97,7 +97,8 @@ class RunJob:
     of the changes of columns that a person has accepted, by target, `rejected_changes` of those that one has rejected.
     `taps` is the folder of the installed Singer taps.
     `chunk` is the chunk of a backfill that the run loads; `chunk_range` is the range for which a rewind plans chunks,
-    and `backfill_mark` what the end of a backfill stores in the target.
+    and `backfill_mark` what the end of a backfill stores in the target. `is_window` means that the run is a stream,
+    and the job one of its windows.
     """
 
     run_id: str
@@ -123,3 +124,4 @@ class RunJob:
     chunk: ChunkJob | None = None
     chunk_range: ChunkRange | None = None
     backfill_mark: BackfillMark | None = None
+    is_window: bool = False

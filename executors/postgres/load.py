@@ -31,10 +31,10 @@ __all__ = ["LoadFile", "LoadPlan", "RunRef", "commit_load"]
 def commit_load(conn: Conn, plan: LoadPlan, *, explains: bool = True) -> LoadCounts:
     """Load the staged rows and write the commit marker, in one transaction.
 
-    If this run has already committed this node, only return the marker's counts. Raises LeaseLost if the fence is
-    newer, TargetBusy while another load holds the table, Transient `staging.lost` and Terminal `rows.lost`. A lost
-    connection is Transient too; then the marker shows whether the transaction committed. With `explains`, a failure
-    lists the refused rows.
+    If this run has already committed this node, only return the marker's counts, unless it is a stream. Raises
+    LeaseLost if the fence is newer, TargetBusy while another load holds the table, Transient `staging.lost` and
+    Terminal `rows.lost`. A lost connection is Transient too; then the marker shows whether the transaction committed.
+    With `explains`, a failure lists the refused rows.
     """
     try:
         with translate(plan.run.node):
@@ -48,7 +48,7 @@ def commit_load(conn: Conn, plan: LoadPlan, *, explains: bool = True) -> LoadCou
 def _load(conn: Conn, plan: LoadPlan) -> LoadCounts:
     with conn.transaction():
         require_fence(conn, plan.run)
-        if committed := find_commit(conn, plan.run):
+        if not plan.run.is_window and (committed := find_commit(conn, plan.run)):
             return committed.counts
         lock_table(conn, plan.target, plan.run.node, in_turn=bool(plan.run.chunk))
         _apply_settings(conn, plan)

@@ -3,7 +3,7 @@ backups."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 
 from psycopg import sql
 from psycopg.rows import dict_row
@@ -251,10 +251,18 @@ def add_hook_done(conn: Conn, run_id: str, node: str, hook: str) -> None:
 def write_commit(conn: Conn, run: RunRef, commit: LoadCommit) -> None:
     """Write the marker in the caller's transaction, so that it commits together with the rows.
 
-    The time is that of the clock while the table is locked, so that the times of its loads are in order.
+    The time is that of the clock while the table is locked, so that the times of its loads are in order. A window of a
+    stream replaces the marker of the window before it.
     """
     row = {"tenant": run.tenant, "pipeline": run.pipeline, **row_of(commit)}
+    columns, values = map(sql.Identifier, row), map(sql.Placeholder, row)
     statement = sql.SQL("INSERT INTO flow_meta.load_commits ({}, committed_at) VALUES ({}, clock_timestamp())").format(
-        sql.SQL(", ").join(map(sql.Identifier, row)), sql.SQL(", ").join(map(sql.Placeholder, row))
+        sql.SQL(", ").join(columns), sql.SQL(", ").join(values)
     )
-    conn.execute(statement, row)
+    conn.execute(statement + (_replacing(row) if run.is_window else sql.SQL("")), row)
+
+
+def _replacing(row: Iterable[str]) -> sql.Composed:
+    columns = map(sql.Identifier, (*row, "undone_by", "committed_at"))
+    changes = sql.SQL(", ").join(sql.SQL("{0} = EXCLUDED.{0}").format(column) for column in columns)
+    return sql.SQL(" ON CONFLICT (run_id, node) DO UPDATE SET {}").format(changes)

@@ -77,9 +77,11 @@ def _count_rows(conn: Conn, rejects: sql.Composed) -> int:
 
 
 def _replace(conn: Conn, run: RunRef, name: TableName, rejects: sql.Composed, disposition: str | None) -> int:
+    # Earlier windows of a stream have loaded other rows; only what a failed one has stored is read again.
+    which = sql.SQL("disposition = 'not_loaded'" if run.is_window else "true")
     conn.execute(
-        sql.SQL('DELETE FROM {} WHERE "pipelineId" = {} AND "runId" = {} AND "targetNode" = {}').format(
-            identifier_of(name), sql.Literal(run.pipeline), sql.Literal(run.run_id), sql.Literal(run.node)
+        sql.SQL('DELETE FROM {} WHERE "pipelineId" = {} AND "runId" = {} AND "targetNode" = {} AND {}').format(
+            identifier_of(name), sql.Literal(run.pipeline), sql.Literal(run.run_id), sql.Literal(run.node), which
         )
     )
     values = {
@@ -101,11 +103,14 @@ def _replace(conn: Conn, run: RunRef, name: TableName, rejects: sql.Composed, di
         "rowFrom": sql.SQL("r.row_from"),
         "tenant": sql.Literal(run.tenant),
     }
-    statement = sql.SQL("INSERT INTO {} ({}) SELECT {} FROM {} ORDER BY r.file, r.record, r.node, r.rule_id").format(
+    # A failed window may have committed after all; then its entries exist.
+    unless = sql.SQL(" ON CONFLICT DO NOTHING" if run.is_window and disposition else "")
+    statement = sql.SQL("INSERT INTO {} ({}) SELECT {} FROM {} ORDER BY r.file, r.record, r.node, r.rule_id{}").format(
         identifier_of(name),
         sql.SQL(", ").join(map(sql.Identifier, values)),
         sql.SQL(", ").join(values.values()),
         rejects,
+        unless,
     )
     return conn.execute(statement).rowcount
 
@@ -230,6 +235,6 @@ def keep_rejects(
     """
     with conn.transaction():
         require_fence(conn, run)
-        if find_commit(conn, run):
+        if not run.is_window and find_commit(conn, run):
             return 0, 0
         return write_rejects(conn, run, tables, winners, table_of_node, disposition="not_loaded")

@@ -17,6 +17,7 @@ from executors.runs.replay import REPLAY_RUN, replay_rows
 from executors.runs.restore import RESTORE_RUN, restore_pipeline
 from executors.runs.sample import SAMPLE_RUN, sample_pipeline
 from executors.runs.step import Step
+from executors.runs.stream import run_stream
 from executors.runs.undo import UNDO_RUN, undo_file
 
 STEPS: Mapping[str, tuple[Step[Any], ...]] = {
@@ -31,6 +32,7 @@ STEPS: Mapping[str, tuple[Step[Any], ...]] = {
     "plan": PLAN_RUN.steps,
     "chunk": LOAD_RUN.steps,
     "finish_backfill": FINISH_RUN.steps,
+    "stream": LOAD_RUN.steps,
 }
 """The steps of each kind, in order. A repeated step is listed again."""
 
@@ -46,5 +48,6 @@ RUNS: Mapping[str, Callable[[RunJob, Ports], RunReport]] = {
     "plan": plan_backfill,
     "chunk": load_chunk,
     "finish_backfill": finish_backfill,
+    "stream": run_stream,
 }
 """The function of each kind. It runs one attempt and returns its report, or raises the `Failure` that ended it."""

@@ -65,7 +65,7 @@ class RunContext:
     def run_ref(self, target: Target) -> RunRef:
         job = self.job
         chunk = job.chunk.key if job.chunk else ""
-        return RunRef(job.run_id, job.tenant, job.pipeline.id, target.id, job.attempt, job.token, chunk)
+        return RunRef(job.run_id, job.tenant, job.pipeline.id, target.id, job.attempt, job.token, chunk, job.is_window)
 
     def log(self, message: str, target: Target) -> None:
         self.ports.events.log("info", message, target.id)

@@ -21,6 +21,10 @@ Event = Literal[
     "rows.in_band",
     "channel.delivered",
     "project.applied",
+    "stream.started",
+    "stream.caught_up",
+    "slot.safe",
+    "slot.ready",
 ]
 
 EVENTS: dict[Event, str] = {
@@ -37,6 +41,10 @@ EVENTS: dict[Event, str] = {
     "rows.in_band": "the next load with an expected row count",
     "channel.delivered": "the next message that the channel accepts",
     "project.applied": "the next time that `flow serve` applies the project without problems",
+    "stream.started": "the next window that the stream loads",
+    "stream.caught_up": "a stream that catches up with its source",
+    "slot.safe": "a slot that holds less log, or that is gone",
+    "slot.ready": "a new snapshot, which makes a new slot",
 }
 """What resolves an alert, as a completion of `Resolved by …`."""
 
@@ -145,6 +153,30 @@ KINDS = (
         "A project is not applied",
         "Correct what the message names. `flow plan` shows what differs.",
         "project.applied",
+    ),
+    AlertKind(
+        "stream.stopped",
+        "A stream has stopped",
+        "Correct what the message names, then resume the stream.",
+        "stream.started",
+    ),
+    AlertKind(
+        "stream.lagging",
+        "A stream is behind its source",
+        "See the page Streams: a worker for streams may be missing, or the source changes faster than rows are loaded.",
+        "stream.caught_up",
+    ),
+    AlertKind(
+        "slot.at_risk",
+        "A replication slot holds much log of its source",
+        "Let the stream catch up, or drop the slot: the disk of the source may fill up, or the slot be lost.",
+        "slot.safe",
+    ),
+    AlertKind(
+        "slot.lost",
+        "A replication slot is lost",
+        "Approve a new snapshot on the page Streams: the changes since the last window are no longer in the log.",
+        "slot.ready",
     ),
     AlertKind(
         "channel.failing",

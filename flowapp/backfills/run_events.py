@@ -31,7 +31,7 @@ UNFINISHED = (Phase.PLANNING, Phase.BACKFILLING)
 # --- requests ---------------------------------------------------------------------------------------------------
 
 
-def kind_of_load(pipeline: Pipeline) -> RunKind | None:
+def kind_of_load(pipeline: Pipeline, trigger: Trigger, is_again: bool) -> RunKind | None:
     """Return the kind of run that takes the place of a requested load: a backfill, until the history is loaded.
 
     Raises FlowError `run.busy`, `backfill.paused`, `backfill.outdated`."""

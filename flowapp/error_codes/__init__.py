@@ -7,7 +7,7 @@ from __future__ import annotations
 from executors.errors import ERROR_CODES as OF_RUNS
 from executors.errors import WARNING_CODES as WARNINGS_OF_RUNS
 from executors.errors import unreached_codes
-from flowapp.error_codes import access, backfills, manifests, pipelines, runs, services, triggers
+from flowapp.error_codes import access, backfills, manifests, pipelines, runs, services, streams, triggers
 from ir.error_codes import ERROR_CODES as OF_DOCUMENTS
 from ir.error_codes import WarningCode, table_of, warnings_of
 
@@ -18,6 +18,7 @@ _CODES = (
     *pipelines.CODES,
     *runs.CODES,
     *services.CODES,
+    *streams.CODES,
     *triggers.CODES,
 )
 

@@ -17,6 +17,8 @@ from flowapp.processes.models import Heartbeat
 
 logger = logging.getLogger(__name__)
 FORGET_AFTER = 24 * 3600.0
+STREAM_WORKER = "stream worker"
+"""The role of workers that run streams only."""
 
 
 def process_name() -> str:

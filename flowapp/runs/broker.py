@@ -9,9 +9,9 @@ from celery.worker import state as worker_state
 from django.conf import settings
 from kombu.exceptions import OperationalError
 
-from flowapp.celery import HOOK_TASK, RUN_TASK, app
+from flowapp.celery import HOOK_TASK, RUN_TASK, STREAM_TASK, app
 from flowapp.clock import Now
-from flowapp.runs.models import CLAIMABLE, Run
+from flowapp.runs.models import CLAIMABLE, Run, RunKind
 
 logger = logging.getLogger(__name__)
 _held: list[UUID] = []
@@ -42,8 +42,9 @@ def send_held() -> None:
 
 
 def _send(run_id: UUID) -> None:
+    is_stream = Run.objects.filter(pk=run_id, kind=RunKind.STREAM).exists()
     try:
-        app.send_task(RUN_TASK, (str(run_id),))
+        app.send_task(STREAM_TASK if is_stream else RUN_TASK, (str(run_id),))
     except OperationalError as error:
         logger.warning("Run %s was not sent, the broker does not answer: %s", run_id, type(error).__name__)
 

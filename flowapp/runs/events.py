@@ -8,7 +8,7 @@ from uuid import UUID
 from executors.api import LoadCommit
 from flowapp.hook import Hook
 from flowapp.pipelines.models import Pipeline
-from flowapp.runs.models import RuleCount, Run, RunKind, State
+from flowapp.runs.models import RuleCount, Run, RunKind, State, Trigger
 from ir.errors import FlowError
 
 load_committed: Hook[[Run, LoadCommit], None] = Hook()
@@ -19,9 +19,9 @@ find_accepted_changes: Hook[[Run], Mapping[str, frozenset[str]]] = Hook()
 """Returns the IDs of the changes of columns that a person has accepted, by target."""
 find_rejected_changes: Hook[[Run], Mapping[str, frozenset[str]]] = Hook()
 """Returns the IDs of the changes of columns that a person has rejected, by target."""
-load_requested: Hook[[Pipeline], RunKind | None] = Hook()
-"""A load of a pipeline is requested. Returns the kind of run that takes its place, or None. Raises FlowError to refuse
-it."""
+load_requested: Hook[[Pipeline, Trigger, bool], RunKind | None] = Hook()
+"""A load of a pipeline is requested, perhaps of everything again. Returns the kind of run that takes its place, or
+None. Raises FlowError to refuse it."""
 schedules_due: Hook[[Collection[UUID]], Collection[UUID]] = Hook()
 """The schedules of these pipelines are due. Returns those for which the function has acted instead of a run."""
 run_queued: Hook[[Run], None] = Hook()

@@ -140,6 +140,10 @@ class LeaseRenewer(threading.Thread):
         """Return the reason why the run must end, or None."""
         return self._reason
 
+    def restart_limit(self) -> None:
+        """Start the time limit again: a part of the run begins to which the limit applies."""
+        self._deadline = time.monotonic() + self._max_seconds
+
     def check(self) -> None:
         if self._reason is not None:
             raise self._reason

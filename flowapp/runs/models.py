@@ -65,14 +65,15 @@ class RunKind(models.TextChoices):
     BACKFILL = "backfill"
     CHUNK = "chunk", "Chunk run"
     FINISH_BACKFILL = "finish_backfill", "End of backfill"
+    STREAM = "stream"
 
 
-COUNTED = (RunKind.LOAD, RunKind.RESTORE, RunKind.UNDO, RunKind.REPLAY, RunKind.BACKFILL)
+COUNTED = (RunKind.LOAD, RunKind.RESTORE, RunKind.UNDO, RunKind.REPLAY, RunKind.BACKFILL, RunKind.STREAM)
 """Kinds that count as runs of their pipeline: one at a time, numbered from 1, shown as its last run, and with alerts.
 All other kinds share a separate series of numbers."""
 
 
-LOADS = (RunKind.LOAD,)
+LOADS = (RunKind.LOAD, RunKind.STREAM)
 """Kinds that load all new rows of the source."""
 SOURCE_LOADS = (*LOADS, RunKind.CHUNK)
 """Kinds that load rows of the source, all new ones or a part of its history."""

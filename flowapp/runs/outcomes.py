@@ -221,7 +221,8 @@ def finalize(claim: Claim, run: Run, outcome: State, error: FlowError) -> None:
             _defer(claim, run, outcome, error, trouble)
             return
         resolve_by("fence.raised", pipeline_id=run.pipeline_id)
-    if commits and has_loaded_all(run, commits):
+    kind = run_kind_of(run)
+    if commits and not kind.repeats and has_loaded_all(run, commits):
         _finish_loaded(claim, run, commits, error)
         return
     with transaction.atomic():
@@ -231,9 +232,9 @@ def finalize(claim: Claim, run: Run, outcome: State, error: FlowError) -> None:
         # The engine has marked faulty files as failed; the next run may load all others.
         release_units(run, UnitState.PENDING, "" if outcome == State.CANCELLED else error.message)
         # Some targets are loaded: a failed or cancelled state would say that none is.
-        state = State.PARTIALLY_LOADED if commits else outcome
+        state = State.PARTIALLY_LOADED if commits and not kind.repeats else outcome
         _end(claim, run, state, {}, error)
-        if state in UNSUCCESSFUL and run_kind_of(run).counts:
+        if state in UNSUCCESSFUL and kind.counts:
             _alert_failed(run, error, _partly(run, commits))
     drop_approved(run)
 
@@ -241,7 +242,7 @@ def finalize(claim: Claim, run: Run, outcome: State, error: FlowError) -> None:
 def _alert_failed(run: Run, error: FlowError, begins: str = "") -> None:
     """Raise the alert with the state change: a crash in between would leave a failed run without an alert."""
     raise_alert(
-        "run.failed",
+        run_kind_of(run).failed_alert,
         "error",
         f"{begins}{error.code}: {redact(error.message)}",
         error.hint or "Open the run for details.",
@@ -252,7 +253,7 @@ def _alert_failed(run: Run, error: FlowError, begins: str = "") -> None:
 
 def _partly(run: Run, commits: Sequence[LoadCommit]) -> str:
     """Return the beginning of the alert for a run that has loaded only some targets."""
-    if not commits:
+    if not commits or run_kind_of(run).repeats:
         return ""
     loaded = sorted({commit.node for commit in commits})
     missing = sorted(targets_of(run) - set(loaded))

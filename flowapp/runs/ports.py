@@ -61,6 +61,10 @@ class DatabaseEvents:
         self._positions: dict[str, int] = {}
         self._timeline = Timeline(run.timeline, claim.attempt)
 
+    @property
+    def claim(self) -> Claim:
+        return self._claim
+
     def step(self, name: str, node: str | None = None) -> None:
         """Record a step before it begins, so that a possible commit is known even if this process dies during the
         step."""

@@ -50,7 +50,8 @@ class RunKindSpec:
     `engine_name` is the kind's name in `executors` if it differs, `own_engine` a function that executes it instead.
     `chunk_key` identifies the chunk of the source that a run loads, and has a fence of its own in the target.
     `add_to_job` and `add_to_ports` complete the input of an attempt. `after_success` is called in the transaction that
-    ends a successful attempt; if it returns true, the run does not end but is parked."""
+    ends a successful attempt; if it returns true, the run does not end but is parked. A run
+    that `repeats` commits its targets again and again, so that no commit is its end."""
 
     kind: RunKind
     page: str
@@ -72,6 +73,8 @@ class RunKindSpec:
     add_to_job: Callable[[Run, RunJob], RunJob] = lambda run, job: job
     add_to_ports: Callable[[Run, Ports], Ports] = lambda run, ports: ports
     after_success: Callable[[Run, RunReport], bool] = lambda run, report: False
+    repeats: bool = False
+    failed_alert: str = "run.failed"
 
     @property
     def counts(self) -> bool:

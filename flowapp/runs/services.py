@@ -35,10 +35,12 @@ def queue_run(
     send: bool = True,
     may_wait_for_files: bool = True,
     trigger_name: str = "",
+    kind: RunKind | None = None,
 ) -> Run:
     """Request a run of the newest version; the task is sent after the caller's transaction commits.
 
-    `load_again` is the reason to load everything again. Without `send` the caller runs it in its own process.
+    `load_again` is the reason to load everything again. Without `send` the caller runs it in its own process. Without a
+    `kind`, other apps may run another kind in place of a load.
     `may_wait_for_files` says whether it may return to the queue until its files arrive. Raises FlowError `run.busy` (if
     busy is refused), `pipeline.archived`, `pipeline.disabled`, `pipeline.no_version`.
     """
@@ -47,6 +49,7 @@ def queue_run(
         version = _newest_version(pipeline)
         if if_busy == "refuse":
             _refuse_if_busy(pipeline)
+        kind = kind or _kind_of_load(pipeline, trigger, load_again is not None)
         if load_again is not None:
             forget_loads(pipeline, load_again)
         return _create_run(
@@ -54,7 +57,7 @@ def queue_run(
             version,
             send,
             number=number,
-            kind=_kind_of_load(pipeline),
+            kind=kind,
             trigger=trigger,
             requested_by=user,
             max_attempts=max_attempts(version, trigger),
@@ -63,9 +66,9 @@ def queue_run(
         )
 
 
-def _kind_of_load(pipeline: Pipeline) -> RunKind:
+def _kind_of_load(pipeline: Pipeline, trigger: Trigger, is_again: bool) -> RunKind:
     """Return what a request for a load becomes. Raises FlowError if another app refuses it."""
-    return next(filter(None, load_requested(pipeline)), RunKind.LOAD)
+    return next(filter(None, load_requested(pipeline, trigger, is_again)), RunKind.LOAD)
 
 
 def retry_missing(run: Run, trigger: Trigger, *, user: User | None = None, send: bool = True) -> Run:

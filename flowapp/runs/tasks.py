@@ -6,7 +6,7 @@ from uuid import UUID
 
 from celery import shared_task
 
-from flowapp.celery import HOOK_TASK, RUN_TASK
+from flowapp.celery import HOOK_TASK, RUN_TASK, STREAM_TASK
 
 
 @shared_task(name=RUN_TASK)
@@ -22,6 +22,12 @@ def run(run_id: str) -> None:
     elif claim := claim_run(run_id, owner()):
         # Before the run is requeued: otherwise this worker would claim it again and lose it again.
         execute_claimed(claim, before_end=leave_if_lost)
+
+
+@shared_task(name=STREAM_TASK)
+def stream(run_id: str) -> None:
+    """Claim and execute a stream, on a worker for streams."""
+    run(run_id)
 
 
 @shared_task(name=HOOK_TASK)

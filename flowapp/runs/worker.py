@@ -13,7 +13,8 @@ from django.conf import settings
 
 from executors.api import spark_answers, warm_up_spark
 from flowapp.alerts.services import resolve_by
-from flowapp.processes.heartbeats import HeartbeatThread, process_name, spark_name
+from flowapp.celery import STREAM_QUEUE
+from flowapp.processes.heartbeats import STREAM_WORKER, HeartbeatThread, process_name, spark_name
 from flowapp.runs.broker import send_held
 from flowapp.runs.hooks import interrupt_hooks
 from flowapp.runs.leases import interrupt_all
@@ -47,13 +48,15 @@ def keep_logging(**_: Any) -> None:
 
 
 @worker_init.connect
-def start(**_: Any) -> None:
+def start(sender: Any = None, **_: Any) -> None:
     """Start heartbeats before Spark, so that a worker that is starting Spark does not count as missing."""
+    role = STREAM_WORKER if sender is not None and STREAM_QUEUE in sender.app.amqp.queues.consume_from else "worker"
     # Spark's heartbeat has its own thread: a hanging Java process must not stop the worker's heartbeat.
-    for thread in (HeartbeatThread(owner(), "worker"), HeartbeatThread(spark_name(owner()), "spark", spark_answers)):
+    for thread in (HeartbeatThread(owner(), role), HeartbeatThread(spark_name(owner()), "spark", spark_answers)):
         thread.start()
         _heartbeats.append(thread)
-    resolve_by("worker.seen")
+    if role == "worker":
+        resolve_by("worker.seen")
     if settings.WARM_SPARK:
         warm_up_spark()
 

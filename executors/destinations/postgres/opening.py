@@ -46,11 +46,15 @@ def _connect(handler: DestinationHandler, context: RunContext, paths: tuple[Path
 
 
 def _fence(context: RunContext, target: TargetRun) -> TargetRun:
-    """Prevent older attempts from loading, and find what one of them has committed."""
+    """Prevent older attempts from loading, and find what one of them has committed. What an earlier window of a stream
+    has committed is reported, because its worker may have ended before it could; the window loads what follows it."""
     node, run = target.path.target, context.run_ref(target.path.target)
     raise_fence(target.connection, *key_of(context.job, target), run.token, run.chunk)
     commits = meta.find_commits(target.connection, context.job.run_id)
     commit = next((commit for commit in commits if commit.node == node.id), None)
+    if commit and run.is_window:
+        context.ports.events.committed(commit)
+        commit = None
     if commit is None and not run.chunk:  # chunks of one backfill take turns with the table
         refuse_busy(target.connection, TableName(node.schema_, node.table), node.id)
     return replace(target, commit=commit)

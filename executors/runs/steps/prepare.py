@@ -9,10 +9,11 @@ from datetime import UTC, datetime
 
 from executors.destinations.base import Prepared
 from executors.model import SourceField
-from executors.reading import reading_together
+from executors.reading import Reading, reading_together
 from executors.rules import require_rule_columns
 from executors.runs.state import Head, Inputs, Load, LoadState, RejectedRows, RunContext
 from executors.runs.target_run import TargetRun
+from ir.nodes import Target
 from ir.pipeline import Path
 
 
@@ -86,13 +87,21 @@ def new_load(
         columns=prepared.columns,
         quarantine=quarantine_tables(target.paths),
         # A replay never fails because of rejected rows: they stay in quarantine.
-        max_rejected_pct=0 if rejected else node.fail_at_rejected_pct,
+        max_rejected_pct=0 if rejected else _max_rejected_pct(prepared.reading, node),
         now=datetime.now(UTC),
         charset=prepared.charset,
         changes=prepared.changes,
         heads=heads,
         rejected=rejected,
     )
+
+
+def _max_rejected_pct(reading: Reading, target: Target) -> float:
+    """Return the share of rejected rows at which a load fails. By default that is a load without any accepted row, but
+    changes of a table are often few, and one bad row must not stop all changes after it."""
+    limit = target.fail_at_rejected_pct
+    are_changes = reading.changes is not None and not reading.changes.is_snapshot
+    return 0 if are_changes and limit == 100 else limit
 
 
 def quarantine_tables(paths: Sequence[Path]) -> dict[str, str]:

@@ -39,6 +39,7 @@ class Migration(migrations.Migration):
                             ("backfill", "Backfill"),
                             ("chunk", "Chunk run"),
                             ("finish_backfill", "End of backfill"),
+                            ("stream", "Stream"),
                         ],
                         default="load",
                         max_length=16,
@@ -495,7 +496,7 @@ class Migration(migrations.Migration):
         migrations.AddConstraint(
             model_name="run",
             constraint=models.UniqueConstraint(
-                condition=models.Q(("kind__in", ("load", "restore", "undo", "replay", "backfill"))),
+                condition=models.Q(("kind__in", ("load", "restore", "undo", "replay", "backfill", "stream"))),
                 fields=("pipeline", "number"),
                 name="run_number",
             ),
@@ -503,7 +504,9 @@ class Migration(migrations.Migration):
         migrations.AddConstraint(
             model_name="run",
             constraint=models.UniqueConstraint(
-                condition=models.Q(("kind__in", ("load", "restore", "undo", "replay", "backfill")), _negated=True),
+                condition=models.Q(
+                    ("kind__in", ("load", "restore", "undo", "replay", "backfill", "stream")), _negated=True
+                ),
                 fields=("pipeline", "number"),
                 name="trial_number",
             ),
@@ -512,7 +515,7 @@ class Migration(migrations.Migration):
             model_name="run",
             constraint=models.UniqueConstraint(
                 condition=models.Q(
-                    ("kind__in", ("load", "restore", "undo", "replay", "backfill")),
+                    ("kind__in", ("load", "restore", "undo", "replay", "backfill", "stream")),
                     ("state__in", ("running", "held", "approved")),
                 ),
                 fields=("pipeline",),
