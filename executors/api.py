@@ -37,6 +37,7 @@ from executors.load_record import LoadCommit, LoadKind
 from executors.model import MODULE_BYTES, BackupRef, ModuleFacts, RunJob
 from executors.node_preview.model import LONGEST_VALUE, SAMPLE_KINDS, NodePreview, NodePreviewJob, SampleKind
 from executors.ports import Cancellation, Ports, RateBudget, WriteBudget
+from executors.postgres_cdc.observing import SlotFacts, drop_unread_slot, observe_slot
 from executors.processes.private_folder import sweep_private_folders
 from executors.report import HookReport, RunReport, RunWarning
 from executors.runs.kinds import RUNS, STEPS
@@ -101,6 +102,7 @@ __all__ = [
     "SampleKind",
     "SchemaChange",
     "SchemaRefused",
+    "SlotFacts",
     "StagedLoad",
     "Step",
     "StoreProbe",
@@ -115,6 +117,7 @@ __all__ = [
     "archive_discarded",
     "describe_connection_failure",
     "detect_file",
+    "drop_unread_slot",
     "find_streams",
     "fit_file",
     "inspect_module",
@@ -124,6 +127,7 @@ __all__ = [
     "list_store",
     "may_commit",
     "members_in",
+    "observe_slot",
     "open_member",
     "peek_columns",
     "peek_files",

@@ -27,6 +27,7 @@ workspace_pages = [
     path("plan/", include("flowapp.manifests.urls")),
     path("watermarks/", include("flowapp.watermarks.urls")),
     path("triggers/", include("flowapp.triggers.urls")),
+    path("streams/", include("flowapp.streams.urls")),
     path("schema-changes/", include("flowapp.schema_changes.urls")),
     path("backfills/", include("flowapp.backfills.urls")),
 ]
@@ -48,6 +49,7 @@ api: list[URLPattern | URLResolver] = [
     path("", include("flowapp.modules.api")),
     path("", include("flowapp.watermarks.api")),
     path("", include("flowapp.triggers.api")),
+    path("", include("flowapp.streams.api")),
     path("", include("flowapp.schema_changes.api")),
     path("", include("flowapp.backfills.api")),
 ]

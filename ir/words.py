@@ -21,6 +21,15 @@ def duration_text(seconds: float) -> str:
     return "{} h {} min".format(*divmod(int(seconds / 60 + 0.5), 60))
 
 
+def size_text(size: int) -> str:
+    """Format a number of bytes: 512 as `512 B`, 3,500,000 as `3.3 MiB`."""
+    left, units = float(size), ["B", "KiB", "MiB", "GiB", "TiB"]
+    while left >= 1024 and len(units) > 1:
+        left /= 1024
+        units.pop(0)
+    return f"{left:.0f} {units[0]}" if units[0] == "B" else f"{left:.1f} {units[0]}"
+
+
 _DATE_PARTS = {
     "%d": "DD",
     "%m": "MM",

@@ -8,6 +8,12 @@ _AGAIN = "Load the table again, with a reason: flow run --load-again."
 
 CODES = (
     ErrorCode(
+        "cdc.slot_read",
+        "A replication slot cannot be dropped while something reads it.",
+        "Wait until the run has ended, then drop the slot.",
+        status=409,
+    ),
+    ErrorCode(
         "cdc.column_filled",
         "A new column of a followed table may have values in rows that existed before it.",
         f"{_AGAIN} The log does not contain these values.",

@@ -80,7 +80,8 @@ class _Seen:
     def __init__(self, events: Events) -> None:
         self._events = events
         self.last: LoadCommit | None = None
-        self.step, self.step_rows, self.node_finished = events.step, events.step_rows, events.node_finished
+        self.step, self.step_rows, self.step_note = events.step, events.step_rows, events.step_note
+        self.node_finished = events.node_finished
         self.log, self.alert = events.log, events.alert
 
     def committed(self, commit: LoadCommit) -> None:

@@ -22,6 +22,7 @@ GROUPS = (
     "flowapp.runs.cli.pipeline",
     "flowapp.watermarks.cli.watermark",
     "flowapp.backfills.cli.backfill",
+    "flowapp.streams.cli.stream",
     "flowapp.triggers.cli.trigger",
     "flowapp.files.cli.files",
     "flowapp.backups.cli.backups",

@@ -21,3 +21,4 @@ class HealthSerializer(CamelSerializer[Any]):
     workers = HealthPartSerializer()
     scheduler = HealthPartSerializer()
     spark = HealthPartSerializer()
+    streams = HealthPartSerializer(required=False, help_text="Workers for streams, where streams are on.")

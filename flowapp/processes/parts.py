@@ -12,7 +12,7 @@ from django.db.models import BooleanField, ExpressionWrapper, Q
 
 from executors.api import server_name
 from flowapp.clock import from_now
-from flowapp.processes.heartbeats import count_alive, spark_name
+from flowapp.processes.heartbeats import STREAM_WORKER, count_alive, spark_name
 from flowapp.processes.models import Heartbeat
 from ir.words import counted
 
@@ -93,5 +93,6 @@ PARTS: dict[str, Callable[[], Part]] = {
 
 
 def health_document() -> dict[str, Part]:
-    """Return the state of every part, each with a label."""
-    return {name: look() for name, look in PARTS.items()}
+    """Return the state of every part, each with a label. Workers for streams are a part where streams are on."""
+    parts = {name: look() for name, look in PARTS.items()}
+    return parts | ({"streams": process_health(STREAM_WORKER)} if settings.FLOW_STREAMING_ENABLED else {})

@@ -6,6 +6,9 @@ from django.apps import AppConfig
 
 from flowapp.registrations import Registers
 
+STREAMS = "streams"
+"""The thread of the task that queries the sources of streams, and may wait for each that does not answer."""
+
 
 class StreamsConfig(Registers, AppConfig):
     name = "flowapp.streams"
@@ -13,7 +16,7 @@ class StreamsConfig(Registers, AppConfig):
     def register(self) -> None:
         from flowapp.processes import periodic, retention
         from flowapp.runs import events, run_kinds
-        from flowapp.streams import services
+        from flowapp.streams import services, watching
         from flowapp.streams.counting import count_window
         from flowapp.streams.models import StreamChange, StreamHour
         from flowapp.streams.run_kinds import STREAM
@@ -27,4 +30,7 @@ class StreamsConfig(Registers, AppConfig):
             retention.Retention("Counts of streams by the hour", StreamHour, "hour", 90),
             retention.Retention("Changes of streams", StreamChange, "at", 730),
         )
-        periodic.register(periodic.Task("start streams", lambda _: services.start_streams()))
+        periodic.register(
+            periodic.Task("start streams", lambda _: services.start_streams()),
+            periodic.Task("watch streams", lambda _: watching.watch_if_enabled(), 15, STREAMS),
+        )

@@ -56,7 +56,8 @@ class StreamEvents:
 
     def __init__(self, events: DatabaseEvents, run: Run) -> None:
         self._events, self._run = events, run
-        self.step_rows, self.committed, self.alert = events.step_rows, events.committed, events.alert
+        self.step_rows, self.step_note = events.step_rows, events.step_note
+        self.committed, self.alert = events.committed, events.alert
         self._stored, self._commits, self._hour, self._lines = 0.0, False, 0, 0
 
     def step(self, name: str, node: str | None = None) -> None:

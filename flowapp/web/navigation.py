@@ -33,6 +33,7 @@ ENTRIES = (
         also=("starting", "suggestions", "tracing", "triggers", "watermarks", "backfills"),
     ),
     Entry("runs:list", "Runs", "player-play"),
+    Entry("streams:list", "Streams", "arrows-exchange"),
     Entry("quarantine:home", "Errors", "alert-triangle"),
     Entry("files:list", "Files", "files"),
     Entry("backups:list", "Backups", "history"),

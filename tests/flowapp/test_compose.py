@@ -34,6 +34,7 @@ def test_every_part_of_flow_is_there() -> None:
     assert set(SERVICES) == {
         "web",
         "worker",
+        "streams",
         "scheduler",
         "migrate",
         "postgres",

@@ -20,9 +20,12 @@ from flowapp.embedded.ports import reserve_port
 from flowapp.embedded.probe import web_answers
 from flowapp.embedded.supervisor import Program, Supervisor
 from flowapp.embedded.web import serving
+from flowapp.flags import read_flag
 from ir.errors import FlowError
 
 _CELERY = ("-m", "celery", "-q", "-A", "flowapp.celery", "worker", "--loglevel", "INFO")
+_STREAMS = ("-Q", "flow-streams", "--concurrency", "16")
+"""A worker for streams. Each stream occupies a thread for as long as it runs."""
 _ALONE = ("--without-gossip", "--without-mingle", "--without-heartbeat")
 _UVICORN = (
     "-m",
@@ -82,11 +85,14 @@ def _reserve(host: str, wanted: int) -> socket:
 
 def _programs(listener: int) -> list[Program]:
     web = (*_UVICORN, "--fd", str(listener), "--timeout-graceful-shutdown", "3")
-    return [
+    programs = [
         Program("web", (sys.executable, *web), [listener]),
         Program("scheduler", (sys.executable, "-m", "django", "flow_scheduler")),
         Program("worker", (sys.executable, *_CELERY, *_ALONE)),
     ]
+    if read_flag("FLOW_STREAMING_ENABLED"):
+        programs.append(Program("streams", (sys.executable, *_CELERY, *_STREAMS, *_ALONE)))
+    return programs
 
 
 def _sign_in_line() -> Callable[[str], str]:

@@ -19,7 +19,7 @@ from flowapp.web.docs import code_link, field_url, link_docs
 from flowapp.zones import in_zone
 from ir.rules import ON_FAIL_LABELS
 from ir.words import counted as count_text
-from ir.words import date_pattern, duration_text
+from ir.words import date_pattern, duration_text, size_text
 
 register = template.Library()
 
@@ -156,6 +156,11 @@ def relative(moment: datetime, now: datetime) -> str:
 @register.filter
 def duration(seconds: float | None) -> str:
     return NOTHING if seconds is None else duration_text(seconds)
+
+
+@register.filter
+def byte_size(size: int | None) -> str:
+    return NOTHING if size is None else size_text(size)
 
 
 @register.filter

@@ -71,6 +71,21 @@ def has(rows: Any, *expected: tuple[int, str]) -> Callable[[], bool]:
     return condition
 
 
+def test_a_stream_loads_changes_until_it_is_paused(followed, source, rows):
+    run = queue_run(followed, Trigger.MANUAL)
+    worker = Worker(run)
+    wait_for(has(rows, (1, "a"), (2, "b"), (3, "c")))
+    with connect_to(source) as connection:
+        connection.execute("delete from s where id = 2")
+    wait_for(has(rows, (1, "a"), (3, "c")))
+    wait_for(lambda: StreamHour.objects.filter(deleted=1))
+    pause_stream(Stream.objects.get(), "alice", "maintenance")
+    worker.join(60)
+    run.refresh_from_db()
+    assert (run.state, run.rows_loaded, Stream.objects.get().state) == (State.SUCCEEDED, 3, StreamState.PAUSED)
+
+
+@pytest.mark.slow
 def test_a_stream_follows_its_source_is_handed_over_paused_and_loaded_again(followed, source, rows, sent):
     run = queue_run(followed, Trigger.MANUAL)
     assert (run.kind, sent) == (RunKind.STREAM, ["flowapp.runs.tasks.stream"])

@@ -9,6 +9,7 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from flowapp.clock import from_now
+from flowapp.processes.heartbeats import STREAM_WORKER
 from flowapp.processes.models import Heartbeat
 
 
@@ -16,7 +17,7 @@ class Command(BaseCommand):
     help = "Fails unless a process of this role on this machine sent a heartbeat recently."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("role", choices=("worker", "scheduler"))
+        parser.add_argument("role", choices=("worker", STREAM_WORKER, "scheduler"))
 
     def handle(self, *args: Any, role: str, **options: Any) -> None:
         lately = from_now(-settings.HEARTBEAT_SECONDS)

@@ -1,0 +1,191 @@
+"""Watch streams and their replication slots, and raise alerts that resolve when the problem is over."""
+
+from __future__ import annotations
+
+import json
+import logging
+from dataclasses import asdict
+from datetime import timedelta
+from typing import Any
+
+from django.conf import settings
+from django.utils import timezone
+
+from executors.api import SlotFacts, drop_unread_slot, observe_slot
+from executors.model import Connection
+from flowapp.alerts.services import raise_alert, resolve_by
+from flowapp.clock import Now
+from flowapp.connections.services import resolve_connections
+from flowapp.pipelines.documents import read_document
+from flowapp.pipelines.models import PipelineVersion
+from flowapp.processes.heartbeats import STREAM_WORKER, count_alive
+from flowapp.runs.models import ACTIVE, Run
+from flowapp.streams.models import Stream, StreamAction, StreamChange, StreamState
+from ir.errors import FlowError
+from ir.nodes import Source
+from ir.words import duration_text, size_text
+
+logger = logging.getLogger(__name__)
+LAGGING_SECONDS = 60.0
+"""From this lag on, a running stream raises an alert."""
+LEFT_SHARE = 0.25
+"""A slot is at risk when less than this share of the log that the server retains for it is left."""
+UNLIMITED_BYTES = 10 << 30
+"""Without a limit of the server, a slot that retains this much endangers its disk."""
+UNUSED_BYTES = 64 << 20
+"""A slot that nothing will read raises an alert from this size on."""
+
+
+def watch_streams() -> None:
+    """Observe the slot of every stream, and compare every running stream with the clock."""
+    for stream in Stream.objects.select_related("pipeline").order_by("pk"):
+        _watch_lag(stream)
+        if name := slot_of(stream):
+            _watch_slot(stream, name)
+
+
+def slot_of(stream: Stream) -> str:
+    """Return the name of the stream's slot, "" before its first load."""
+    return str(json.loads(stream.counted)["slot"]) if stream.counted else ""
+
+
+def is_unused(stream: Stream) -> bool:
+    """Return whether nothing will read the slot, unless a person changes that."""
+    pipeline = stream.pipeline
+    return not pipeline.enabled or pipeline.archived_at is not None
+
+
+def lag_of(stream: Stream) -> float | None:
+    """Return by how many seconds the target is behind its source at most; None before the first load."""
+    if stream.current_to is None:
+        return None
+    return max(0.0, (timezone.now() - stream.current_to).total_seconds())
+
+
+# --- lag --------------------------------------------------------------------------------------------------------
+
+
+def _watch_lag(stream: Stream) -> None:
+    if stream.state != StreamState.RUNNING or is_unused(stream) or not _is_late(stream):
+        resolve_by("stream.caught_up", pipeline_id=stream.pipeline_id)
+        return
+    lag = lag_of(stream)
+    behind = "has not loaded anything yet" if lag is None else f"is {duration_text(lag)} behind its source"
+    why, next_step = _why(stream)
+    raise_alert(
+        "stream.lagging",
+        "error" if stream.failing_since else "warning",
+        f"The stream of {stream.pipeline} {behind}. {why}",
+        next_step,
+        pipeline=stream.pipeline,
+    )
+
+
+def _is_late(stream: Stream) -> bool:
+    lag = lag_of(stream)
+    if lag is not None:
+        return lag > LAGGING_SECONDS
+    # The first load takes as long as the table needs; only a stream that does not begin is late.
+    is_waiting = stream.failing_since is not None or not count_alive(STREAM_WORKER)
+    return is_waiting and stream.changed_at < timezone.now() - timedelta(seconds=LAGGING_SECONDS)
+
+
+def _why(stream: Stream) -> tuple[str, str]:
+    if stream.failing_code:
+        text = f"Windows fail: {stream.failing_code}: {stream.failing_message}"
+        return text, "Correct the cause. The stream tries again by itself."
+    if not count_alive(STREAM_WORKER):
+        return "No worker for streams is running.", "Start one: `flow up` does if FLOW_STREAMING_ENABLED is on."
+    return "", "The source may change faster than rows are loaded, or all workers for streams are busy: add one."
+
+
+# --- slots ------------------------------------------------------------------------------------------------------
+
+
+def _watch_slot(stream: Stream, name: str) -> None:
+    try:
+        facts = observe_slot(source_connection(stream), name)
+    except FlowError as error:
+        logger.info("The slot of %s was not observed: %s", stream.pipeline, error.code)
+        return
+    observed: dict[str, Any] = {"name": name, **(asdict(facts) if facts else {"status": "missing"})}
+    Stream.objects.filter(pk=stream.pk).update(slot=observed, slot_seen_at=Now())
+    if facts is not None and facts.is_lost:
+        _report_lost(stream, name)
+    elif facts is not None:
+        resolve_by("slot.ready", pipeline_id=stream.pipeline_id)
+    if risk := _risk_of(stream, name, facts):
+        step = (
+            "Drop the slot on the page Streams, or enable the pipeline again."
+            if is_unused(stream)
+            else "Let the stream catch up or resume it. A slot that is lost needs a new snapshot."
+        )
+        raise_alert("slot.at_risk", "warning", risk, step, pipeline=stream.pipeline)
+    else:
+        resolve_by("slot.safe", pipeline_id=stream.pipeline_id)
+
+
+def _report_lost(stream: Stream, name: str) -> None:
+    raise_alert(
+        "slot.lost",
+        "error",
+        f"The server has removed log that the slot {name} of {stream.pipeline} needs. The stream cannot continue.",
+        "Approve a new snapshot on the page Streams. Raise max_slot_wal_keep_size, so that it does not happen again.",
+        pipeline=stream.pipeline,
+    )
+
+
+def _risk_of(stream: Stream, name: str, facts: SlotFacts | None) -> str:
+    """Return why the slot is at risk, or endangers the disk of the source; "" if it does not."""
+    if facts is None or facts.is_lost:
+        return ""
+    held = facts.retained_bytes or 0
+    pipeline = stream.pipeline
+    if is_unused(stream):
+        what = "archived" if pipeline.archived_at else "disabled"
+        text = f"The slot {name} of the {what} pipeline {pipeline} holds {size_text(held)} of log on its source's disk."
+        return text if held >= UNUSED_BYTES else ""
+    if facts.safe_bytes is None:
+        text = f"The slot {name} holds {size_text(held)} of log, and its server has no limit: its disk may fill up."
+        return text if held >= UNLIMITED_BYTES and facts.status != "unreserved" else ""
+    if facts.status == "unreserved" or facts.safe_bytes < LEFT_SHARE * (facts.safe_bytes + held):
+        left = size_text(max(facts.safe_bytes, 0))
+        return f"The slot {name} holds {size_text(held)} of log, and is lost after another {left}."
+    return ""
+
+
+def source_connection(stream: Stream) -> Connection:
+    """Return the connection of the stream's source. Raises FlowError."""
+    version = PipelineVersion.objects.get(pipeline=stream.pipeline, number=stream.pipeline.latest_number)
+    document = read_document(version.document)
+    followed = {target.cdc_source for target in document.targets()}
+    source = next(node for node in document.nodes if isinstance(node, Source) and node.id in followed)
+    return resolve_connections(stream.workspace, document)[source.connection or ""]
+
+
+def drop_slot(stream: Stream, by: str, reason: str) -> None:
+    """Drop the slot of a stream that does not run, so that its server can remove the log. The stream then needs a new
+    snapshot. Raises FlowError `stream.slot_in_use`, and `Failure` if the server refuses."""
+    is_active = Run.counted.filter(pipeline=stream.pipeline, state__in=ACTIVE).exists()
+    if is_active or (stream.state == StreamState.RUNNING and not is_unused(stream)):
+        raise FlowError(
+            "stream.slot_in_use",
+            f"The stream of {stream.pipeline.slug!r} still needs its slot.",
+            hint="Pause the stream or disable the pipeline, and wait until its run has ended.",
+        )
+    drop_unread_slot(source_connection(stream), slot_of(stream))
+    StreamChange.objects.create(
+        workspace_id=stream.workspace_id,
+        stream=stream,
+        action=StreamAction.SLOT_DROPPED,
+        by=by[:300],
+        reason=reason[:2000],
+    )
+    Stream.objects.filter(pk=stream.pk).update(slot={"name": slot_of(stream), "status": "missing"}, slot_seen_at=Now())
+    for event in ("slot.safe", "slot.ready"):
+        resolve_by(event, pipeline_id=stream.pipeline_id)
+
+
+def watch_if_enabled() -> None:
+    if settings.FLOW_STREAMING_ENABLED:
+        watch_streams()

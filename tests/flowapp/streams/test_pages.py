@@ -1,0 +1,155 @@
+"""Pages, API and commands of streams, for streams in each state."""
+
+from __future__ import annotations
+
+import json
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from executors.api import SlotFacts
+from flowapp.alerts.models import Alert
+from flowapp.pipelines.services import set_archived, set_enabled
+from flowapp.runs.models import Run, RunKind, State, Trigger
+from flowapp.runs.services import queue_run
+from flowapp.streams.models import Stream, StreamChange, StreamHour, StreamState
+from flowapp.streams.services import start_due, start_streams
+from flowapp.streams.watching import _risk_of, watch_streams
+from tests.flowapp.reading import words
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("sent")]
+
+
+@pytest.fixture
+def sent(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    from flowapp.celery import app
+
+    names: list[str] = []
+    monkeypatch.setattr(app, "send_task", lambda name, args: names.append(name))
+    return names
+
+
+HERE = {"X-Flow-Workspace": "alices-team"}
+SLOT = {"name": "flow_x", "status": "reserved", "retained_bytes": 5_000_000, "behind_bytes": 10, "safe_bytes": 10**9}
+
+
+@pytest.fixture
+def stream(mirrored: Any) -> Stream:
+    """A stream with a run, that has loaded some changes."""
+    queue_run(mirrored, Trigger.MANUAL)
+    stream = Stream.objects.get()
+    hour = timezone.now().replace(minute=0, second=0, microsecond=0)
+    for i in (0, 3):
+        StreamHour.objects.create(
+            workspace=stream.workspace,
+            stream=stream,
+            hour=hour - timedelta(hours=i),
+            windows=2,
+            rows=100 * (i + 1),
+            inserted=90,
+            deleted=1,
+            worst_lag=1.5,
+        )
+    window = {"at": timezone.now().isoformat(), "rows": 7, "inserted": 6, "updated": 0, "deleted": 1, "rejected": 0}
+    Stream.objects.update(slot=SLOT, slot_seen_at=timezone.now(), current_to=timezone.now(), window=window)
+    stream.refresh_from_db()
+    return stream
+
+
+def end(state: State, code: str = "", message: str = "") -> None:
+    Run.objects.update(state=state, error_code=code, error_message=message, ended_at=timezone.now())
+
+
+def test_the_pages_show_a_stream_in_each_state(as_, stream):
+    browser = as_("editor")
+    listing, page = "/w/alices-team/streams/", "/w/alices-team/streams/mirror/"
+    assert "starting" in words(browser.get(listing))
+    Run.objects.update(state=State.RUNNING)
+    text = words(browser.get(page))
+    assert "running" in text
+    assert "500 changes in 4 windows" in text
+    assert "4.8 MiB held" in text
+    browser.post(f"{page}pause/", {"reason": "maintenance"})
+    end(State.SUCCEEDED)
+    assert "Paused" in words(browser.get(page))
+    assert "maintenance" in words(browser.get(listing))
+    browser.post(f"{page}resume/")
+    assert Stream.objects.get().state == StreamState.RUNNING
+    end(State.FAILED, "cdc.slot_lost", "It is lost.")
+    Stream.objects.update(state=StreamState.STOPPED, code="cdc.slot_lost", reason="It is lost.")
+    assert "Approve a new snapshot" in words(browser.get(listing))
+    assert "Only a new snapshot can continue" in words(browser.get(page))
+    browser.post(f"{page}resnapshot/")
+    run = Run.objects.order_by("-number").first()
+    assert (run.kind, run.state) == (RunKind.STREAM, State.QUEUED)
+    assert list(StreamChange.objects.order_by("pk").values_list("action", flat=True)) == [
+        "started",
+        "paused",
+        "resumed",
+        "resnapshot",
+    ]
+    assert "No streams" not in words(browser.get(listing))
+
+
+def test_viewers_see_streams_and_change_nothing(as_, stream):
+    browser = as_("viewer")
+    page = "/w/alices-team/streams/mirror/"
+    assert "Pause the stream" not in words(browser.get(page))
+    for action in ("pause", "resume", "resnapshot", "drop-slot"):
+        assert browser.post(f"{page}{action}/", {"reason": "x"}).status_code == 403
+    assert Stream.objects.get().state == StreamState.RUNNING
+
+
+def test_without_streams_the_page_says_how_to_get_one(as_, settings):
+    assert "No streams yet" in words(as_("viewer").get("/w/alices-team/streams/"))
+    settings.FLOW_STREAMING_ENABLED = False
+    assert "FLOW_STREAMING_ENABLED=true" in words(as_("viewer").get("/w/alices-team/streams/"))
+
+
+def test_a_stream_is_started_by_its_schedule_and_again_after_its_run_has_ended(mirrored, sent):
+    assert list(start_due([mirrored.pk])) == [mirrored.pk]
+    assert (start_streams(), start_streams()) == (1, 0)
+    end(State.SUCCEEDED)
+    assert start_streams() == 1
+    end(State.SUCCEEDED)
+    set_enabled(mirrored, False)
+    assert start_streams() == 0
+
+
+def test_a_late_stream_raises_an_alert_that_resolves(stream):
+    Stream.objects.update(current_to=timezone.now() - timedelta(minutes=5), counted="")
+    watch_streams()
+    alert = Alert.objects.get(kind="stream.lagging")
+    assert "5 min" in alert.message
+    Stream.objects.update(current_to=timezone.now())
+    watch_streams()
+    assert Alert.objects.get(kind="stream.lagging").state == "resolved"
+
+
+def test_slots_at_risk_are_named(stream, mirrored):
+    few = SlotFacts("extended", 10 << 20, False, 1 << 30, 0)
+    assert "lost after another 10.0 MiB" in _risk_of(stream, "flow_x", few)
+    assert _risk_of(stream, "flow_x", SlotFacts("reserved", 1 << 40, False, 1 << 30, 0)) == ""
+    assert "no limit" in _risk_of(stream, "flow_x", SlotFacts("reserved", None, False, 20 << 30, 0))
+    end(State.SUCCEEDED)
+    set_archived(mirrored, True)
+    stream.refresh_from_db()
+    stream = Stream.objects.select_related("pipeline").get()
+    assert "archived pipeline" in _risk_of(stream, "flow_x", SlotFacts("reserved", None, False, 1 << 30, 0))
+
+
+def test_the_api_shows_and_changes_streams(as_, stream):
+    api = "/api/streams/"
+    browser = as_("editor")
+    (shown,) = browser.get(api, headers=HERE).json()
+    assert (shown["pipeline"], shown["status"], shown["slot"]["retainedBytes"]) == ("mirror", "starting", 5_000_000)
+    assert [hour["rows"] for hour in browser.get(f"{api}mirror/hours/", headers=HERE).json()] == [100, 400]
+    done = browser.post(
+        f"{api}mirror/pause/", json.dumps({"reason": "x"}), content_type="application/json", headers=HERE
+    )
+    assert (done.status_code, done.json()["status"]) == (202, "paused")
+    again = browser.post(f"{api}mirror/pause/", content_type="application/json", headers=HERE)
+    assert (again.status_code, again.json()["code"]) == (409, "stream.not_running")
+    assert browser.get(f"{api}other/", headers=HERE).status_code == 404
