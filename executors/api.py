@@ -51,6 +51,7 @@ from executors.singer.catalogs import Stream
 from executors.singer.environments import Tap, TapFolder
 from executors.singer.installing import TapRequest, allow_settings, install_tap, remove_tap
 from executors.singer.reading import find_streams
+from executors.sources.http_sample import sample_records
 from executors.sources.peek import peek_columns, peek_files, peek_head, peek_member
 from executors.sources.spooled import sweep_spools
 from executors.spark.address import server_name
@@ -145,6 +146,7 @@ __all__ = [
     "require_replayable",
     "rerun_hook",
     "run",
+    "sample_records",
     "server_name",
     "sign_webhook",
     "spark_answers",

@@ -1,4 +1,5 @@
-"""Compare the detected settings of a source's newest file with the draft, and propose changes."""
+"""Compare the detected settings of a source's newest file, or the columns of the first records of a web service, with
+the draft, and propose changes."""
 
 from __future__ import annotations
 
@@ -6,19 +7,34 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from executors.api import DetectedColumn, Detection, GivenSettings, Problem
+from executors.api import (
+    LOOKED_AT_BYTES,
+    DetectedColumn,
+    Detection,
+    GivenSettings,
+    Problem,
+    detect_file,
+    sample_records,
+)
 from flowapp.accounts.models import Workspace
+from flowapp.editor.streams import store_of
 from flowapp.pipelines.edits import find_node, require_node
 from flowapp.uploads.heads import newest_head
+from ir.connectors import check_settings
 from ir.errors import FlowError
 from ir.formats import FORMATS
 from ir.json_edits import write_json
 from ir.nodes import Source
-from ir.pointers import Pointer
+from ir.pointers import ROOT, Pointer
+from ir.words import counted
 
 Node = dict[str, Any]
 Patch = list[dict[str, Any]]
 ABSENT = "–"
+JSONL = GivenSettings(type="jsonl")
+SAMPLED_RECORDS, SAMPLE_SECONDS = 500, 20.0
+"""How many records of a web service are read, and how long that may take while the page waits."""
+_READ = ("connector", "connection", "config")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,9 +64,13 @@ class Detected:
 def detect_source(workspace: Workspace, document: Any, node_id: str) -> Detected:
     """Detect the settings of the newest file that a source of a draft would read. Raises FlowError."""
     at, node = find_node(document, node_id)
-    path, detection = _detect_newest(workspace, node)
-    old_format = _dict(_dict(node.get("config")).get("format"))
-    new_format = _merge_format(old_format, detection.format.to_document())
+    if node.get("connector") == "http_api":
+        path, detection = _detect_records(workspace, node)
+        old_format = new_format = {}
+    else:
+        path, detection = _detect_newest(workspace, node)
+        old_format = _dict(_dict(node.get("config")).get("format"))
+        new_format = _merge_format(old_format, detection.format.to_document())
     old_columns = [column for column in node.get("columns") or () if isinstance(column, dict)]
     new_columns = _merge_columns(old_columns, detection)
     known = {column.name for column in detection.columns}
@@ -85,6 +105,25 @@ def _detect_newest(workspace: Workspace, node: Mapping[str, Any]) -> tuple[str, 
             hint="Choose the folder and the file names, and upload a file to the folder.",
         )
     return head.path, head.detect(GivenSettings())
+
+
+def _detect_records(workspace: Workspace, node: Mapping[str, Any]) -> tuple[str, Detection]:
+    """Return the URL of a web service, and the columns of its first records. A web service has no format."""
+    config = _dict(node.get("config"))
+    if faults := check_settings("http_api", config, ROOT)[1]:
+        raise FlowError("detection.no_source", faults[0].message, hint=faults[0].hint)
+    source = Source.read({"id": "source", **{name: node[name] for name in _READ if name in node}, "kind": "source"})
+    found = sample_records(source, store_of(workspace, node), SAMPLED_RECORDS, SAMPLE_SECONDS)
+    if not found.strip():
+        raise FlowError(
+            "detection.no_records",
+            "The web service returned no records.",
+            hint="Check the URL, the parameters, the start value and the path of the records.",
+        )
+    name = f"{config['url']} (first {counted(len(found.splitlines()), 'record')})"
+    return name, detect_file(
+        found[:LOOKED_AT_BYTES], "records.jsonl", is_whole=len(found) <= LOOKED_AT_BYTES, given=JSONL
+    )
 
 
 def _dict(value: Any) -> Node:

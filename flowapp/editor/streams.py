@@ -48,7 +48,7 @@ def list_offers(workspace: Workspace, document: Any, node_id: str) -> tuple[list
         tap_folder(),
         str(config.get("tap", "")),
         _object(config.get("settings")),
-        _connection(workspace, node),
+        store_of(workspace, node),
         SECONDS,
         (settings.FILES_ROOT / workspace.slug,),
     )
@@ -56,12 +56,13 @@ def list_offers(workspace: Workspace, document: Any, node_id: str) -> tuple[list
     return offers, len(streams) - len(offers)
 
 
-def _connection(workspace: Workspace, node: Mapping[str, Any]) -> StoreConnection | None:
+def store_of(workspace: Workspace, node: Mapping[str, Any]) -> StoreConnection | None:
+    """Return the decrypted connection of a source of a draft, None if it names none. Raises FlowError."""
     name = node.get("connection")
     if not isinstance(name, str):
         return None
     connection = get_connection(workspace, name)
-    needed = CONNECTORS["singer"].connection_kind
+    needed = CONNECTORS[str(node.get("connector"))].connection_kind
     if connection.kind != needed:
         raise FlowError(
             "connection.wrong_kind",

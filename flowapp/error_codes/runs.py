@@ -18,6 +18,18 @@ CODES = (
         status=404,
     ),
     ErrorCode(
+        "detection.no_records",
+        "A web service returned no records to detect columns from.",
+        "Check the URL, the parameters, the start value and the path of the records.",
+        status=404,
+    ),
+    ErrorCode(
+        "detection.no_source",
+        "The settings of a source are not valid, so no sample can be read.",
+        "Correct the settings of the source first.",
+        status=422,
+    ),
+    ErrorCode(
         "detection.no_file",
         "A source has no file to detect settings from.",
         "Choose the folder and the file names, and upload a file to the folder.",

@@ -142,6 +142,13 @@ class NodePanel:
         return connector is not None and connector.reads == "files" and connector.config is not None
 
     @property
+    def offers_detection(self) -> str:
+        """Return what can be detected from a sample: of files settings and columns, of web services columns."""
+        if self.reads_files:
+            return "Detect settings"
+        return "Detect columns" if self.kind == "source" and self.node.get("connector") == "http_api" else ""
+
+    @property
     def lists_streams(self) -> bool:
         """Return whether the source can list what it may read."""
         connector = _connector_of(self.node)

@@ -9,7 +9,10 @@ from html import unescape
 import pytest
 from django.urls import reverse
 
-from flowapp.pipelines.drafts import open_draft
+from flowapp.connections.services import add_connection
+from flowapp.connections.store_fields import StoreFields
+from flowapp.pipelines.drafts import open_draft, replace_text
+from tests.connectors.http_api.service import Service, serving
 from tests.flowapp.reading import HOSTILE, assert_harmless, words
 
 pytestmark = pytest.mark.django_db
@@ -90,7 +93,7 @@ def test_a_source_that_is_right_has_nothing_to_apply(web, url, root):
 def test_columns_that_the_file_lacks_are_named_and_stay(web, url, root, pipeline, editor):
     (root / "a.csv").write_text("number\n1\n")
     answer = web.get(url("detect"), headers=HTMX)
-    assert "The file has no column id." in words(answer)
+    assert "The sample has no column id." in words(answer)
     web.post(url("fix"), {"patch": buttons_of(answer)["Apply"]}, headers=HTMX)
     assert [column["name"] for column in source_of(pipeline, editor)["columns"]] == ["number", "id"]
 
@@ -111,3 +114,51 @@ def test_a_viewer_may_not(sign_in, person, url):
 def test_texts_of_the_file_are_escaped(web, url, root):
     (root / "a.csv").write_text(f'id,"{HOSTILE.replace(chr(34), chr(34) * 2)}"\n1,x\n2,y\n')
     assert_harmless(web.get(url("detect"), headers=HTMX))
+
+
+@pytest.fixture
+def service(workspace):
+    """A web service on this machine, which only a connection allows."""
+    with serving(Service()) as found:
+        add_connection(workspace, "service", StoreFields("http", {"url": found.url}))
+        yield found
+
+
+@pytest.fixture
+def read_from(pipeline, editor, document):
+    """Make the source of the draft read a web service."""
+
+    def make(url: str) -> None:
+        made = document()
+        read = {"connector": "http_api", "connection": "service", "config": {"url": url, "records": "$"}}
+        made["nodes"][0] = {"id": "files", "kind": "source", **read}
+        replace_text(open_draft(pipeline, editor), json.dumps(made))
+
+    return make
+
+
+def test_columns_of_a_web_service_are_proposed_from_its_first_records(web, url, service, read_from, pipeline, editor):
+    service.records = [{"id": i, "paid": f"2026-03-0{i}", "total": 1.5 * i, "note": "x"} for i in range(1, 4)]
+    read_from(f"{service.url}all")
+    assert "Detect columns" in words(web.get(url("panel")))
+    before = source_of(pipeline, editor)
+    answer = web.get(url("detect"), headers=HTMX)
+    assert "(first 3 records)" in words(answer)
+    assert "column paid – date" in words(answer)
+    assert source_of(pipeline, editor) == before
+
+    patch = buttons_of(answer)["Apply"]
+    assert web.post(url("fix"), {"patch": patch}, headers=HTMX).status_code == 200
+    columns = {column["name"]: column["type"] for column in source_of(pipeline, editor)["columns"]}
+    assert columns.keys() == {"id", "paid", "total", "note"}
+    assert (columns["paid"], columns["note"]) == ("date", "string")
+
+
+def test_a_web_service_without_records_says_so(web, url, service, read_from):
+    read_from(f"{service.url}all")
+    assert "The web service returned no records." in words(web.get(url("detect"), headers=HTMX))
+
+
+def test_without_a_url_no_request_is_sent(web, url, read_from):
+    read_from("")
+    assert "Detected from" not in words(web.get(url("detect"), headers=HTMX))
