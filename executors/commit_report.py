@@ -36,6 +36,7 @@ def add_commit(report: RunReport, commit: LoadCommit) -> list[NodeReport]:
             *known_warnings(commit.node, counts.differing, counts.doubtful),
             *ahead_warnings(commit.node, counts.ahead),
             *below_warnings(commit.node, counts.below_bound, commit.files_done),
+            *removed_warnings(commit.node, counts.removed),
             *_restore_warnings(commit),
             *change_warnings(commit.node, record.schema_changes),
         ],
@@ -118,6 +119,14 @@ def below_warnings(node: str, below: int, units: Sequence[str]) -> list[RunWarni
             "and load the files again. A watermarkLag lets later loads include late rows.",
         )
     ]
+
+
+def removed_warnings(node: str, removed: int) -> list[RunWarning]:
+    """Warn of rows that a load of all rows has deleted, because their source does not have them."""
+    if not removed:
+        return []
+    text = f"The source does not have {counted(removed, 'row')} that the table had; the load of all rows deleted them."
+    return [RunWarning("rows.removed", node, text)]
 
 
 def known_warnings(node: str, differing: int, doubtful: int) -> list[RunWarning]:

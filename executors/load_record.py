@@ -78,7 +78,8 @@ class LoadCounts:
     inserted + updated + unchanged`, and below the watermark are `below_bound + read_again`. Of the `suppressed` rows,
     `older` were not loaded because the table has newer ones; a trigger prevented the others. `ahead` of the inserted
     rows are dated after the database's clock, infinite or NaN. `SkippedRows` explains `differing` and `doubtful`.
-    `deleted` rows of the table were deleted, because their source has deleted them; they are among those staged."""
+    `deleted` rows of the table were deleted, because their source has deleted them; they are among those staged.
+    `removed` rows were not among all rows of the source, and were deleted too."""
 
     staged: int = 0
     inserted: int = 0
@@ -93,6 +94,7 @@ class LoadCounts:
     ahead: int = 0
     differing: int = 0
     doubtful: int = 0
+    removed: int = 0
     quarantine_rows: int = 0
     quarantine_entries: int = 0
 

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import psycopg
 
@@ -70,6 +71,12 @@ class LogicalServer:
     @property
     def connection(self) -> Connection:
         return Connection("source", LOOPBACK, self.port, "postgres", _USER, _PASSWORD)
+
+    @property
+    def login(self) -> dict[str, Any]:
+        """The arguments of `psycopg.connect`."""
+        c = self.connection
+        return {"host": c.host, "port": c.port, "dbname": c.database, "user": c.user, "password": c.password}
 
     def _run(self, program: str, *arguments: object) -> None:
         command = [self._bin / program, *map(str, arguments)]

@@ -140,6 +140,11 @@ WARNING_CODES = warnings_of(
     ),
     WarningCode("source.missed", "No file was found.", "Check whether the sender has stopped."),
     WarningCode(
+        "rows.removed",
+        "A mirror had rows that the source does not have, and its load of all rows deleted them.",
+        "See whether something else writes to the table. The backup of an earlier load has the rows, if there is one.",
+    ),
+    WarningCode(
         "source.newer_snapshot",
         "The targets of a run were loaded from different moments of a source.",
         "Run again where they have to agree.",

@@ -196,4 +196,5 @@ def _reconciled(conn: Conn, plan: LoadPlan, done: ModeCounts) -> LoadCounts:
         ahead=done.ahead,
         differing=plan.skipped.differing,
         doubtful=plan.skipped.doubtful,
+        removed=done.removed,
     )

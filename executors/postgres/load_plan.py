@@ -127,7 +127,8 @@ def _is_made_for(name: str, column: DestinationColumn) -> bool:
 class ModeCounts:
     """The results of a load mode, as counted by the database, and the watermark of an incremental load. `older` rows
     were not loaded because the table has newer ones; `ahead` rows were loaded, but the watermark does not follow
-    them. `deleted` rows of the table were deleted; `absent` deletions found no row."""
+    them. `deleted` rows of the table were deleted; `absent` deletions found no row. `removed` rows were not among all
+    rows of the source."""
 
     inserted: int = 0
     updated: int = 0
@@ -138,6 +139,7 @@ class ModeCounts:
     ahead: int = 0
     deleted: int = 0
     absent: int = 0
+    removed: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -51,6 +51,7 @@ TABLES = {
             "rows_ahead": "bigint NOT NULL",
             "rows_differing": "bigint NOT NULL",
             "rows_doubtful": "bigint NOT NULL",
+            "rows_removed": "bigint NOT NULL",
             "quarantine_rows": "bigint NOT NULL",
             "quarantine_entries": "bigint NOT NULL",
             "watermark_column": "text",

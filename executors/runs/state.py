@@ -298,7 +298,7 @@ class LoadState:
         return 0 < self.rows_rejected == self.rows_unfiltered
 
     @property
-    def _beside_rows(self) -> int:
+    def beside_rows(self) -> int:
         """The changes of a followed table that are not rows of the pass: deletions, and changes before later ones."""
         changes = self.load.reading.changes
         return changes.beside_rows if changes else 0
@@ -308,8 +308,8 @@ class LoadState:
         """The counts of the target before its load, under the names of `NodeReport`."""
         rejected_here = self.result.at_nodes("dropped_at")[self.target.id]
         return {
-            "rows_in": self.result.total("rows_staged") + rejected_here + self._beside_rows,
-            "rows_read": self.rows_read + self._beside_rows,
+            "rows_in": self.result.total("rows_staged") + rejected_here + self.beside_rows,
+            "rows_read": self.rows_read,
             "rows_exploded": self.rows_exploded,
             "rows_filtered": self.rows_filtered,
             "rows_elsewhere": self.rows_elsewhere,

@@ -10,6 +10,7 @@ TERMS = {
     "rowsLoaded": "loaded",
     "rowsRejected": "rejected",
     "rowsFiltered": "filtered",
+    "rowsDeleted": "deleted",
     "rowsElsewhere": "to other branches",
     "rowsGrouped": "grouped into these",
     "rowsReplaced": "replaced",

@@ -43,6 +43,7 @@ EXCLUDED = {
     "rows_elsewhere": "sent to other branches",
     "rows_grouped": "made into groups with other rows; a group is searched by the columns that it is grouped by",
     "rows_replaced": "replaced by later rows of the same key",
+    "rows_deleted": "deleted, because their source has deleted them",
     "rows_behind_mark": "below the watermark",
     "rows_suppressed": "older than the table's row, or suppressed by a trigger",
     "rows_rejected": "rejected",

@@ -39,9 +39,11 @@ def _apply(conn: Conn, plan: LoadPlan) -> ModeCounts:
     if followed.truncates:
         # No CASCADE: a load must not empty other tables that refer to this one.
         conn.execute(sql.SQL("TRUNCATE TABLE {}").format(own_rows_of(plan.target, plan.dest.kind)))
-    deleted = _delete_others(conn, plan, key) if followed.is_snapshot else _delete(conn, plan, followed, key)
-    written = _write(conn, plan)
-    return replace(written, deleted=deleted, absent=0 if followed.is_snapshot else followed.deleted - deleted)
+    if followed.is_snapshot:
+        removed = _delete_others(conn, plan, key)
+        return replace(_write(conn, plan), removed=removed)
+    deleted = _delete(conn, plan, followed, key)
+    return replace(_write(conn, plan), deleted=deleted, absent=followed.deleted - deleted)
 
 
 def _followed(plan: LoadPlan) -> ChangesRead:

@@ -67,6 +67,8 @@ def log_commit(events: Events, commit: LoadCommit) -> None:
         f"Committed to {commit.table.schema}.{commit.table.table}: {counts.inserted:,} inserted, {counts.updated:,} "
         f"updated, {counts.unchanged:,} unchanged"
     )
+    if counts.deleted or counts.removed:
+        text += f", {counts.deleted + counts.removed:,} deleted"
     if counts.quarantine_rows:
         text += f"; {counted(counts.quarantine_rows, 'row')} in quarantine ({', '.join(commit.reject_tables)})"
     events.log("info", f"{text}.", commit.node)

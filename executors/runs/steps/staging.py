@@ -87,4 +87,4 @@ def require_all_arrived(state: LoadState) -> LoadState:
         )
         for head in load.heads
     ]
-    return replace(state, rows_read=sum(read))
+    return replace(state, rows_read=sum(read) + state.beside_rows)

@@ -339,12 +339,13 @@ def reconciles(report: RunReport) -> bool:
         + t.rows_behind_mark
         + t.rows_suppressed
         + t.rows_loaded
+        + (t.rows_deleted or 0)
     )
     return t.rows_read == taken and t.rows_loaded == t.rows_inserted + t.rows_updated + t.rows_unchanged
 
 
 def _adds_up(node: NodeReport) -> bool:
     """Return whether each row that came in is either passed on or counted as removed."""
-    own = (node.rows_replaced, node.rows_behind_mark, node.rows_suppressed)
+    own = (node.rows_replaced, node.rows_deleted, node.rows_behind_mark, node.rows_suppressed)
     here = (node.rows_rejected_here, *(own if node.kind == "target" else (node.rows_filtered, node.rows_grouped)))
     return node.rows_in == node.rows_out + sum(rows or 0 for rows in here)

@@ -12,7 +12,7 @@ from executors.model import Connection, RunJob
 from executors.report import NodeReport, RunReport
 from ir.parse import parsePipelineIR
 from tests.databases import connect_to
-from tests.executors.conformance.world import World, target_of
+from tests.executors.conformance.world import World, reconciles, target_of
 
 
 @dataclass
@@ -60,7 +60,9 @@ class Mirror(World):
 
     def follow(self, document: Mapping[str, Any] | None = None) -> NodeReport:
         """Run once and return the counts of the target."""
-        return target_of(self.run(document or self.pipeline()))
+        report = self.run(document or self.pipeline())
+        assert reconciles(report)
+        return target_of(report)
 
     def run_once(self, document: Mapping[str, Any] | None = None) -> RunReport:
         return self.run(document or self.pipeline())

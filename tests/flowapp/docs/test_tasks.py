@@ -30,6 +30,7 @@ from tests.connectors.sftp.storage import SftpStorage
 from tests.flowapp.cli.conftest import Flow
 from tests.flowapp.docs.examples import Block, is_printed, list_tasks, read_blocks
 from tests.flowapp.quarantine.keeping import connect_to
+from tests.logical_server import logical_server
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.spark]
 
@@ -37,6 +38,7 @@ ORDERS = ("load-a-csv", "find-a-row", "fix-rejected-rows", "schedule-a-pipeline"
 """Pages that continue the example of the page before."""
 ALONE = (
     "keep-two-tables-in-step",
+    "follow-a-table",
     "follow-changes-of-a-source",
     "branch-rows",
     "load-arrays",
@@ -69,6 +71,8 @@ class Reader:
     flow: Flow
     values: dict[str, str] = field(default_factory=dict)
     """What stands for the values of the page in the arguments of commands."""
+    databases: dict[str, Connection] = field(default_factory=dict)
+    """The databases of SQL that is not for the warehouse, by the names that its blocks have."""
 
     def follow(self, page: str) -> None:
         for block in read_blocks(page):
@@ -78,7 +82,8 @@ class Reader:
                 case "json" if block.file:
                     self._write(self.folder / block.file, self._in_schema(block.text))
                 case "sql":
-                    with connect(self.warehouse, autocommit=True) as conn:
+                    database = self.databases[block.file] if block.file else self.warehouse
+                    with connect(database, autocommit=True) as conn:
                         conn.execute(self._in_schema(block.text))
                 case "console":
                     self._run(block)
@@ -114,8 +119,13 @@ def follow(settings, tmp_path, monkeypatch, warehouse, schema, flow) -> Callable
     connect_to(ensure_workspace("default"), warehouse)
     reader = Reader(tmp_path, settings.FILES_ROOT / "default", schema, warehouse, flow)
 
-    def call(*pages: str, values: Mapping[str, str] = MappingProxyType({})) -> Reader:
+    def call(
+        *pages: str,
+        values: Mapping[str, str] = MappingProxyType({}),
+        databases: Mapping[str, Connection] = MappingProxyType({}),
+    ) -> Reader:
         reader.values.update(values)
+        reader.databases.update(databases)
         for page in pages:
             reader.follow(page)
         return reader
@@ -238,6 +248,25 @@ def test_a_table_of_a_warehouse_is_declared(follow, monkeypatch):
 def _at(in_schema: Callable[[Reader, str], str], address: str, other: str) -> Callable[[Reader, str], str]:
     """Put another address in place of that of the page."""
     return lambda reader, text: in_schema(reader, text).replace(address, other)
+
+
+@pytest.mark.slow
+def test_a_mirror_follows_a_table_of_another_server(follow, settings, schema, monkeypatch):
+    settings.FLOW_STREAMING_ENABLED = True
+    with logical_server(18) as server:
+        shop = server.connection
+        with connect(shop, autocommit=True) as conn:
+            conn.execute(f"CREATE SCHEMA {schema}")
+        monkeypatch.setenv("FLOW_CONNECTION_PASSWORD", shop.password)
+        there = f"postgresql://{shop.user}@{shop.host}:{shop.port}/{shop.database}?sslmode=prefer"
+        address = "postgresql://flow@shop-db.example.com:5432/shop?sslmode=require"
+        reader = follow("follow-a-table", values={address: there}, databases={"shop": shop})
+
+    assert reader.query("SELECT id, total, channel FROM public.orders_mirror ORDER BY id") == [
+        (2, Decimal("8.50"), None),
+        (3, Decimal("5.00"), None),
+        (4, Decimal("12.00"), "web"),
+    ]
 
 
 def test_orders_get_the_names_of_their_customers(follow):

@@ -1,0 +1,78 @@
+"""A process that follows a table and dies at a point: `python -m tests.executors.postgres_cdc.killed_follow`, with its
+arguments as JSON on standard input."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from executors.model import Connection
+from executors.postgres import load
+from executors.postgres_cdc import net_effect, replication
+from executors.sources import postgres_cdc
+from tests.executors.postgres_cdc.mirror import Mirror
+
+POINTS = ("slot", "pass", "reading", "reduced", "load", "marker", "committed", "confirm")
+"""After the slot is made; before the rows are staged; after some messages; with the files of a window; before the
+transaction of the load, before its marker, after its commit; before the slot is confirmed."""
+
+
+def die(*_: Any) -> Any:
+    os.killpg(os.getpid(), signal.SIGKILL)
+
+
+def before(owner: Any, name: str, act: Callable[..., Any] = die, *, after: bool = False) -> None:
+    inner = getattr(owner, name)
+
+    def wrapped(*args: Any, **more: Any) -> Any:
+        if not after:
+            act()
+        result = inner(*args, **more)
+        if after:
+            act()
+        return result
+
+    setattr(owner, name, wrapped)
+
+
+def arm(point: str, mirror: Mirror) -> None:
+    if point in ("pass", "load"):
+        mirror.memory.on_step = lambda step, node: die() if step == point else None
+    elif point == "slot":
+        before(replication.ReplicationSession, "create_slot", after=True)
+    elif point == "reading":
+        left = iter(range(20))
+        before(net_effect.Changes, "set_row", lambda: next(left, None) is None and die())
+    elif point == "reduced":
+        before(net_effect.Changes, "reduce", after=True)
+    elif point == "marker":
+        before(load, "write_commit")
+    elif point == "committed":
+        mirror.memory.on_committed = die
+    elif point == "confirm":
+        before(postgres_cdc.PostgresCdc, "loaded")
+    else:
+        raise ValueError(point)
+
+
+def main() -> None:
+    given = json.load(sys.stdin)
+    mirror = Mirror(
+        Path(given["folder"]),
+        Connection(**given["warehouse"]),
+        given["schema"],
+        tenant=given["tenant"],
+        source=Connection(**given["source"]),
+    )
+    if given["point"]:
+        arm(given["point"], mirror)
+    mirror.run(mirror.pipeline(), run_id=given["run"], attempt=given["attempt"], token=given["token"])
+
+
+if __name__ == "__main__":
+    main()
