@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import signal
 import sqlite3
+import subprocess
+import sys
 import threading
 import time
 from contextlib import ExitStack
@@ -166,3 +168,23 @@ def test_large_rows_arrive_in_batches_of_bounded_size(folder: Path) -> None:
         batches = list(session.rows("SELECT range::varchar, repeat('x', 500000) FROM range(40)", session.columns(text)))
     assert sum(batch.size for batch in batches) == 40
     assert max(sum(array.nbytes for array in batch.arrays) for batch in batches) < 3 << 20
+
+
+def test_an_engine_is_killed_with_its_reader_and_its_files_are_deleted_by_the_next(folder: Path) -> None:
+    code = (
+        "import sys, time\nfrom pathlib import Path\n"
+        "from executors.database_files.session import EngineCall, open_file\n"
+        "with open_file(EngineCall('sqlite', Path(sys.argv[1]), 60)) as session:\n"
+        "    print(session._process._popen.pid, flush=True); time.sleep(60)"
+    )
+    with subprocess.Popen([sys.executable, "-c", code, str(folder / "shop.sqlite")], stdout=subprocess.PIPE) as reader:
+        assert reader.stdout
+        pid = int(reader.stdout.readline())
+        private = Path(os.readlink(f"/proc/{pid}/cwd"))
+        reader.kill()
+    deadline = time.monotonic() + 10
+    while (status := Path(f"/proc/{pid}/stat")).exists() and status.read_text().rpartition(")")[2].split()[0] != "Z":
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    with open_file(call(folder, "sqlite")):
+        assert not private.exists()
