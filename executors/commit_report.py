@@ -39,6 +39,7 @@ def add_commit(report: RunReport, commit: LoadCommit) -> list[NodeReport]:
             *removed_warnings(commit.node, counts.removed),
             *_restore_warnings(commit),
             *change_warnings(commit.node, record.schema_changes),
+            *_replaced_warnings(commit),
         ],
     )
     if commit.kind is LoadKind.REPLAY:
@@ -57,6 +58,14 @@ def change_warnings(node: str, changes: Iterable[SchemaChange], *, is_planned: b
         )
         for change in changes
     ]
+
+
+def _replaced_warnings(commit: LoadCommit) -> list[RunWarning]:
+    gone = commit.record.range_replaced
+    if gone is None:
+        return []
+    text = f"{counted(gone, 'row')} of the range were replaced by {commit.counts.inserted:,} that the source has now."
+    return [RunWarning("backfill.range_replaced", commit.node, text)]
 
 
 def put_counts(report: RunReport, target: str, target_count: TargetCounts) -> None:

@@ -204,7 +204,9 @@ class UndoRecord:
 class LoadRecord:
     """The content of a commit marker beside its columns: all that a later attempt needs to report the load as its own.
     `statements` are the statements of the load; `row_results` counts the rows of a replay by result. `schema_changes`
-    are the changes of columns that the load has followed."""
+    are the changes of columns that the load has followed. `range_replaced` is the number of rows that a chunk of a
+    rewind has replaced by its own, None for other loads. `is_part` marks chunks of a history, after which a source has
+    no state."""
 
     input: InputCounts = field(default_factory=InputCounts)
     nodes: tuple[NodeReport, ...] = ()
@@ -219,6 +221,8 @@ class LoadRecord:
     undo: UndoRecord | None = None
     sources: tuple[LoadedSource, ...] = ()
     schema_changes: tuple[SchemaChange, ...] = ()
+    range_replaced: int | None = None
+    is_part: bool = False
 
     def to_json(self) -> dict[str, Any]:
         """Return the record with its version."""

@@ -106,12 +106,11 @@ class RateBudget(Protocol):
         """Wait until so many requests may be sent. Raises `Cancelled` or `LeaseLost` if the run must end."""
 
 
-class WriteBudget(Protocol):
-    """Limits the rows that tasks write, over all tasks of all runs of a pipeline. It is pickled and sent to tasks, so
-    it holds plain data and no plain-text secret, and its class is one of `executors`."""
+@dataclass(frozen=True, slots=True)
+class WriteBudget:
+    """The highest number of rows per second that a run may write: its share of what all runs of a pipeline may."""
 
-    def take(self, rows: int) -> None:
-        """Wait until so many rows may be written."""
+    rows_per_second: float
 
 
 class StreamControl(Protocol):

@@ -67,6 +67,7 @@ class _View:
         yield from self._check_requests(hint)
         if hint.is_parallel:
             yield from self._check_column()
+            yield from self._check_start()
         if self.target.backup_before_load:
             message = "The chunks of a backfill are not backed up; the loads after it are."
             yield diagnose("backfill.not_backed_up", self.at / "backupBeforeLoad", message)
@@ -96,6 +97,13 @@ class _View:
         if limit is not None and rate is not None and rate > limit:
             message = f"The rate budget is {rate:g} requests per minute, but {self.source.id} sends at most {limit}."
             yield diagnose("backfill.rate_contradicts", _AT / "rateBudget", message)
+
+    def _check_start(self) -> Iterator[Diagnostic]:
+        """Check that a service whose history is divided says where it begins."""
+        incremental = getattr(_config_of(self.source), "incremental", None)
+        if incremental is not None and incremental.until is not None and incremental.start is None:
+            message = f"Nothing says where the history of {self.source.id} begins."
+            yield diagnose("backfill.start_required", _AT, message)
 
     def _check_column(self) -> Iterator[Diagnostic]:
         column = self.spec.column or self.target.watermark_column

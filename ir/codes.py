@@ -247,6 +247,7 @@ _BACKFILLS = (
     _error("backfill.rate_malformed", "Write a number, a slash, and sec, min or hour."),
     _error("backfill.schedule_required", "Add a schedule, or remove maxChunksPerTick."),
     _error("backfill.start_malformed", "Write a value of the type of the column, such as 2020-01-31 or 1000."),
+    _error("backfill.start_required", "Set start in incremental of the source, such as 2020-01-01T00:00:00Z."),
     _error("backfill.window_mismatch", "Use a duration for dates and times, and a number for numbers."),
     _warning("backfill.not_backed_up", "Remove backupBeforeLoad, or back the table up before the backfill."),
     _warning("backfill.reads_everything", "Use incremental_watermark if rows are only added to the source."),

@@ -25,6 +25,11 @@ class Chunk:
     is_null: bool = False
 
     @property
+    def is_whole(self) -> bool:
+        """Whether the chunk has all rows of its source."""
+        return self.lower is None and self.upper is None and not self.partition and not self.is_null
+
+    @property
     def predicate(self) -> str:
         """The rows of the chunk in the form of a condition, for display only."""
         parts = [_equals(name, value) for name, value in self.partition.items()]
@@ -52,8 +57,8 @@ class ChunkPlan:
 
     `mark` is the highest value that was seen, at most the clock of the target's database if the cursor is a time. A
     target with a watermark continues there, and reads again from the cut on: the `mark` minus its lag. Both are None
-    for a source without values. `type` is the type of the cursor in the words of the source. `estimated_rows` is None
-    if the source has no estimate.
+    for a source without values. `type` is the type of the cursor in the words of PostgreSQL, `kind` in those of
+    documents. `estimated_rows` is None if the source has no estimate.
     """
 
     cursor_kind: CursorKind
@@ -64,6 +69,7 @@ class ChunkPlan:
     chunks: tuple[Chunk, ...]
     parallelism: int = 1
     estimated_rows: int | None = None
+    kind: str = ""
 
 
 @dataclass(frozen=True, slots=True)

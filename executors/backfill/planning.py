@@ -26,8 +26,8 @@ ROWS_OF_CHUNK = 500_000
 @dataclass(frozen=True, slots=True)
 class Wanted:
     """What a backfill is to load: by which column of the source, values up to which time, and whether rows with NULL
-    there too. `lag` is how far below the mark the target reads again. A `range` is that of a rewind. `type` is the type
-    that the column must have, None for any."""
+    there too. `lag` is how far below the mark the target reads again. A `range` is that of a rewind, which ends at the
+    `bound` at the latest. `type` is the type that the column must have, None for any."""
 
     spec: Backfill
     hint: BackfillHint
@@ -37,6 +37,7 @@ class Wanted:
     lag: Lag | None = None
     type: str | None = None
     range: ChunkRange | None = None
+    bound: str | None = None
 
 
 def plan_chunks(source: SnapshotSource, wanted: Wanted) -> ChunkPlan:
@@ -50,7 +51,7 @@ def plan_chunks(source: SnapshotSource, wanted: Wanted) -> ChunkPlan:
     if cut is not None:
         parts = [PartitionExtent({}, extent.lowest)]
         if partition_by:
-            parts = source.find_partitions(cursor, partition_by, start, cut, MOST_CHUNKS + 1)
+            parts = source.find_partitions(cursor, partition_by, start, cut, MOST_CHUNKS + 1) or parts
     chunks = tuple(_chunks(extent, axis, wanted, parts, start, cut))
     return ChunkPlan(
         "partitioned-monotonic" if partition_by else "monotonic",
@@ -61,6 +62,7 @@ def plan_chunks(source: SnapshotSource, wanted: Wanted) -> ChunkPlan:
         chunks,
         wanted.spec.parallelism or 1,
         extent.estimated_rows,
+        str(cursor.kind),
     )
 
 
@@ -79,7 +81,8 @@ def _range(extent: Extent, axis: Axis, wanted: Wanted) -> tuple[str | None, str 
     load."""
     if wanted.range is not None:
         lower, upper = (_value(axis, text, "range") for text in (wanted.range.lower, wanted.range.upper))
-        return lower, upper if upper is not None else extent.highest, None
+        ends = [text for text in (upper, wanted.bound) if text is not None] or [extent.highest or ""]
+        return lower, min(ends, key=axis.position) if extent.highest is not None else None, None
     start = _value(axis, wanted.spec.start_from, "startFrom")
     if extent.highest is None:
         return start, None, None
@@ -90,9 +93,11 @@ def _range(extent: Extent, axis: Axis, wanted: Wanted) -> tuple[str | None, str 
             "loaded.",
             hint="Correct startFrom.",
         )
-    cut = axis.minus(extent.highest, wanted.lag)
+    # Values may be finer than those of the target, so that the mark is rounded down.
+    mark = axis.text(axis.position(extent.highest))
+    cut = axis.minus(mark, wanted.lag)
     if start is None or axis.position(start) < axis.position(cut):
-        return start, cut, extent.highest
+        return start, cut, mark
     # The target must not go back behind the start, so its mark is as far above it as the lag is long.
     lag = axis.step(wanted.lag) if wanted.lag is not None else 0
     return start, start, axis.text(axis.position(start) + lag)

@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 
 from psycopg import sql
 
 from executors.database_files.base import Column
 from executors.reading import Bound
+from executors.sources.statement_chunks import Compared, CursorDialect
 from ir.kinds import KindTable
 
 _WHOLE = re.compile(r"-?[0-9]{1,18}")
@@ -42,6 +44,7 @@ class FileDatabase:
     describes_queries: bool
     compared: Mapping[tuple[str, str], _Compared]
     """By the type of the column and the declared type of the watermark."""
+    cursors: CursorDialect
 
     def columns_of(self, rows: sql.Composable) -> str:
         """Return the statement that has the columns of a table, or of a query in parentheses."""
@@ -67,6 +70,9 @@ _SQLITE = FileDatabase(
     described="SELECT * FROM {} AS q",
     describes_queries=True,
     compared={("bigint", "integer"): _SQLITE_WHOLE, ("bigint", "bigint"): _SQLITE_WHOLE},
+    cursors=CursorDialect(
+        partial(sql.Identifier, "q"), "CAST({} AS TEXT)", {"bigint": Compared("{}", "typeof({}) = 'integer'")}
+    ),
 )
 _DUCKDB = FileDatabase(
     title="DuckDB",
@@ -85,5 +91,15 @@ _DUCKDB = FileDatabase(
             "({0} >= TIMESTAMP '{1}' OR {0} IS NULL)",
         ),
     },
+    cursors=CursorDialect(
+        partial(sql.Identifier, "q"),
+        "CAST({} AS VARCHAR)",
+        {
+            **dict.fromkeys(("integer", "bigint", "decimal"), Compared("{}", "1 = 1")),
+            "date": Compared("DATE '{}'", "isfinite({})"),
+            "timestamp": Compared("TIMESTAMP '{}'", "isfinite({})"),
+            "timestamptz": Compared("TIMESTAMPTZ '{}'", "isfinite({})"),
+        },
+    ),
 )
 FILE_DATABASES: KindTable[FileDatabase] = KindTable("database file", (("sqlite", _SQLITE), ("duckdb", _DUCKDB)))

@@ -85,11 +85,12 @@ class Capabilities:
 class BackfillTarget:
     """What a backfill must know of its target: `latest`, the latest time that a watermark may have, by the clock of the
     destination, and the column that the target follows with its type, None if it follows none. The type is None while
-    it is unknown."""
+    it is unknown. A rewind must end at the `bound`, from which the next load reads again."""
 
     latest: datetime
     column: str | None = None
     type: str | None = None
+    bound: str | None = None
 
 
 class StageWriter(Protocol):
@@ -303,10 +304,10 @@ class DestinationHandler(ABC):
         raise self.unsupported("backfills")
 
     def finish_backfill(
-        self, context: RunContext, target: TargetRun, mark: BackfillMark, state: SourceState | None, source: str
+        self, context: RunContext, target: TargetRun, mark: BackfillMark, state: SourceState | None
     ) -> LoadCommit:
-        """Let the target continue at the mark, or the source at a state, and write the returned marker in one
-        transaction. It happens at most once. No chunk can commit afterwards."""
+        """Let the target continue at the mark, or the source at a state, to which the columns of all chunks are added,
+        and write the returned marker in one transaction. It happens at most once. No chunk can commit afterwards."""
         raise self.unsupported("backfills")
 
     # --- undo -------------------------------------------------------------------------------------------------

@@ -11,6 +11,17 @@ CODES = (
         "Divide the backfill by the column that becomes the watermark, and pass it on unchanged.",
     ),
     ErrorCode("backfill.column_unknown", "The source does not have the column.", "Use a column of the source."),
+    ErrorCode("backfill.not_ended", "The target has no watermark yet.", "Let the backfill end first."),
+    ErrorCode(
+        "backfill.range_unknown",
+        "The rows of a range cannot be told from those of others.",
+        "Add the column _flow_run uuid before the first load, or use upsert.",
+    ),
+    ErrorCode(
+        "backfill.rows_survived",
+        "A trigger or a rule prevents that rows of a range are replaced.",
+        "Check the DELETE triggers and rules of the table.",
+    ),
     ErrorCode("backfill.start_after_end", "No row of the source is at or above startFrom.", "Correct startFrom."),
     ErrorCode(
         "backfill.target_filled",

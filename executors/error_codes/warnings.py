@@ -6,6 +6,11 @@ from ir.error_codes import WarningCode, warnings_of
 
 WARNING_CODES = warnings_of(
     WarningCode(
+        "backfill.range_replaced",
+        "A rewind replaced the rows of a range.",
+        "Compare the numbers. Rows that the source has deleted since are gone from the target too.",
+    ),
+    WarningCode(
         "backfill.rows_added",
         "Rows came into a part of the source that a backfill had already read.",
         "Run the chunks that the message names again. Divide the backfill by a column whose values only grow.",

@@ -158,6 +158,11 @@ class IncrementalProgress:
         return parse_value(text) or earlier, text
 
 
+def overlap_of(incremental: Incremental) -> timedelta:
+    """Return how far a load goes back behind a time."""
+    return _duration(parse_lag(incremental.overlap) if incremental.overlap is not None else None)
+
+
 def _duration(overlap: Lag | None) -> timedelta:
     """A number is an overlap in seconds."""
     if isinstance(overlap, Decimal):

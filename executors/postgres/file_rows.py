@@ -131,7 +131,7 @@ def count_file_rows(conn: Conn, owner: Owner, table: TableName, sha256: str, und
     commits = _commits(conn, file)
     _require_appended(table, commits)
     _require_columns(conn, table)
-    _require_no_cascade(conn, table)
+    require_no_cascade(conn, table)
     # A policy would hide rows; with this setting it raises an error.
     conn.execute("SET LOCAL row_security = off")
     _require_own_rows(conn, file)
@@ -250,7 +250,8 @@ def _require_columns(conn: Conn, table: TableName) -> None:
         )
 
 
-def _require_no_cascade(conn: Conn, table: TableName) -> None:
+def require_no_cascade(conn: Conn, table: TableName) -> None:
+    """Refuse a table of which deleted rows would change others, by foreign keys."""
     found = conn.execute(f"{_PARTS}{_CASCADES}", [identifier_of(table).as_string(conn)]).fetchall()
     if found:
         keys = ", ".join(

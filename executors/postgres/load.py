@@ -19,6 +19,7 @@ from executors.postgres.load_plan import LoadFile, LoadPlan, ModeCounts, RejectC
 from executors.postgres.meta import find_commit, table_identity, write_commit
 from executors.postgres.quarantine import close_not_loaded, write_rejects
 from executors.postgres.recording import recorded
+from executors.postgres.replacing import delete_range
 from executors.postgres.samples import keep_samples
 from executors.postgres.staging import require_rejected, require_staging
 from executors.postgres.superseding import Superseded, supersede_read_again, supersede_replaced
@@ -59,13 +60,16 @@ def _load(conn: Conn, plan: LoadPlan) -> LoadCounts:
         # Before the table is locked against readers, because superseding many rows takes time.
         superseded = _supersede(conn, plan)
         with recorded(conn) as statements:
+            gone = delete_range(conn, plan.run, plan.dest, plan.replaced) if plan.replaced is not None else None
             done, backup = _run_mode(conn, plan)
         keep_samples(conn, plan)
         counts = _reconciled(conn, plan, done)
         rejects = (plan.after_load or _keep_rejects)(conn, plan, counts)
         carry_fixes(conn, plan.run, superseded, plan.quarantine.values(), plan.files, plan.united)
         counts = replace(counts, quarantine_rows=rejects.rows, quarantine_entries=rejects.entries)
-        write_commit(conn, plan.run, _marker(conn, plan, _Done(counts, done, rejects, superseded, statements, backup)))
+        write_commit(
+            conn, plan.run, _marker(conn, plan, _Done(counts, done, rejects, superseded, statements, backup, gone))
+        )
     return counts
 
 
@@ -79,6 +83,7 @@ class _Done:
     superseded: Superseded
     statements: Sequence[str]
     backup: Backup | None
+    range_replaced: int | None
 
 
 def _keep_rejects(conn: Conn, plan: LoadPlan, counts: LoadCounts) -> RejectCounts:
@@ -147,6 +152,8 @@ def _marker(conn: Conn, plan: LoadPlan, done: _Done) -> LoadCommit:
             row_results=row_results or {},
             sources=findings.sources,
             schema_changes=tuple(plan.changes),
+            range_replaced=done.range_replaced,
+            is_part=plan.is_part,
         ),
         files_done=tuple(f.sha256 for f in plan.files if f.is_unit),
     )

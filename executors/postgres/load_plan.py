@@ -21,6 +21,7 @@ from executors.model import Destination, DestinationColumn, StageColumn
 from executors.postgres.ddl import Conn
 from executors.postgres.incremental_range import IncrementalRange
 from executors.postgres.plan import FILLED, FLOW_RUN, SOURCE_FILE_HASH, SOURCE_RECORD
+from executors.postgres.replacing import ReplacedRange
 from executors.postgres.staging import FILE, RECORD, StagingTables, is_winner, list_task_tables, task_table
 from executors.rejected_rows import RowPosition
 from executors.rejects import INPUT
@@ -60,7 +61,8 @@ class LoadPlan:
     the storage of rejects. `may_replace` lists the only staged rows that may update rows of the table; None means all.
     Refused rows are stored in the form `row_form`. `united` are the source nodes of the target if it has several.
     `dest` is the table after the `changes` of its columns, which the load makes in its transaction. `followed` are the
-    changes of a followed table, of which the staged rows are a part.
+    changes of a followed table, of which the staged rows are a part. `replaced` are rows that are deleted before others
+    are added. `is_part` marks chunks of a history.
     """
 
     run: RunRef
@@ -92,6 +94,8 @@ class LoadPlan:
     united: Sequence[str] = ()
     changes: Sequence[SchemaChange] = ()
     followed: ChangesRead | None = None
+    replaced: ReplacedRange | None = None
+    is_part: bool = False
 
     @property
     def target(self) -> TableName:

@@ -161,13 +161,15 @@ def last_state(
     conn: Conn, tenant: str, pipeline: str, node: str, source: str, table: tuple[str, str]
 ) -> tuple[int, SourceState] | None:
     """Return the token of the newest load of this node from a source that no restore has undone, and the state of the
-    source after it. Return None if there is none, or if a new table of the same name has not the rows of that load."""
+    source after it. Chunks of a history do not count. Return None if there is none, or if a new table of the same
+    name has not the rows of that load."""
     if not exists(conn, META, "load_commits"):
         return None
     with conn.transaction(), conn.cursor(row_factory=dict_row) as cursor:
         row = cursor.execute(
             "SELECT * FROM flow_meta.load_commits WHERE tenant = %s AND pipeline = %s AND node = %s"
             " AND undone_by IS NULL AND kind = 'load' AND record -> 'sources' @> %s"
+            " AND NOT coalesce((record ->> 'is_part')::boolean, false)"
             " ORDER BY token DESC, committed_at DESC LIMIT 1",
             [tenant, pipeline, node, Jsonb([{"source": source}])],
         ).fetchone()
@@ -179,6 +181,19 @@ def last_state(
         return None
     state = next((one.state for one in commit.record.sources if one.source == source), None)
     return (commit.token, state) if state is not None else None
+
+
+def columns_read(conn: Conn, run: RunRef) -> tuple[tuple[str, str], ...]:
+    """Return the names and types of the columns that loads of this node have read, in the caller's transaction. Of
+    several types of a column, the newest is returned."""
+    rows = conn.execute(
+        "SELECT DISTINCT ON (f ->> 0) f ->> 0, f ->> 1 FROM flow_meta.load_commits AS c"
+        " CROSS JOIN jsonb_array_elements(c.source_fields) AS f"
+        " WHERE c.tenant = %s AND c.pipeline = %s AND c.node = %s AND c.kind = 'load' AND c.undone_by IS NULL"
+        " ORDER BY f ->> 0, c.token DESC",
+        [run.tenant, run.pipeline, run.node],
+    ).fetchall()
+    return tuple((str(name), str(kind)) for name, kind in rows)
 
 
 @translate()

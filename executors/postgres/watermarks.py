@@ -189,7 +189,7 @@ def set_watermark(
         lock_table(conn, key.table)
         old = find_watermark(conn, key, lock=True)
         _require_unchanged(old, key, expected)
-        _delete_boundary_rows(conn, old)
+        delete_boundary_rows(conn, old)
         write_watermark(conn, key, column.name, kind, new)
         note_change(conn, key, "set", column.name, old.value if old else None, new, reason=reason, by=by)
 
@@ -204,7 +204,7 @@ def reset_watermark(conn: Conn, key: WatermarkKey, *, by: str | None, reason: st
         _require_unchanged(old, key, expected)
         if old is None:
             return False
-        _delete_boundary_rows(conn, old)
+        delete_boundary_rows(conn, old)
         conn.execute("DELETE FROM flow_meta.pipeline_watermarks WHERE id = %s", [old.id])
         note_change(conn, key, "reset", old.column, old.value, None, reason=reason, by=by)
     return True
@@ -222,7 +222,8 @@ def _require_unchanged(now: StoredWatermark | None, key: WatermarkKey, expected:
     )
 
 
-def _delete_boundary_rows(conn: Conn, watermark: StoredWatermark | None) -> None:
+def delete_boundary_rows(conn: Conn, watermark: StoredWatermark | None) -> None:
+    """Forget which rows at a watermark are known, in the caller's transaction: the next load reads the table."""
     if watermark is not None:
         conn.execute("DELETE FROM flow_meta.watermark_boundary_rows WHERE watermark = %s", [watermark.id])
 

@@ -9,7 +9,7 @@ from executors.backfill.planning import Wanted, plan_chunks
 from executors.commit_report import add_warnings
 from executors.destinations.base import BackfillTarget
 from executors.errors import Terminal, of_node
-from executors.model import BackfillMark, ChunkChange, RunJob
+from executors.model import BackfillMark, Chunk, ChunkChange, ChunkPlan, RunJob, SourceState
 from executors.ports import Ports
 from executors.pushdown import source_column
 from executors.report import RunReport, RunWarning
@@ -57,35 +57,55 @@ def plan_each(run: Run) -> Run:
     context, (target,) = run.context, run.targets
     job, node = context.job, target.path.target
     known = target.handler.open_backfill(context, target, is_rewind=job.chunk_range is not None)
-    source = _open_source(context, target.path.source)
-    with of_node(target.path.source.id):
-        context.report.plan = plan = plan_chunks(source, _wanted(job, target, known))
-    text = f"{counted(len(plan.chunks), 'chunk')} below {plan.column} {plan.cut}." if plan.chunks else "No chunks."
+    hint = _hint(target.path.source)
+    if hint.is_parallel:
+        source = _open_source(context, target.path.source)
+        with of_node(target.path.source.id):
+            plan = plan_chunks(source, _wanted(job, target, known, hint, source.cursor_column))
+    else:
+        plan = _undivided(job, target.path.source)
+    context.report.plan = plan
+    below = f" below {plan.column} {plan.cut}" if plan.cut is not None else ""
+    text = f"{counted(len(plan.chunks), 'chunk')}{below}."
     context.log(text, node)
     return run
 
 
-def _wanted(job: RunJob, target: TargetRun, known: BackfillTarget) -> Wanted:
-    node, source, spec = target.path.target, target.path.source, job.pipeline.backfill or Backfill()
-    column = _cursor_column(spec, target, known)
+def _undivided(job: RunJob, source: Source) -> ChunkPlan:
+    """Return the plan for a source that can only be read from its beginning to its end: one chunk, which is loaded as a
+    whole or not at all. Raises Terminal `backfill.not_supported` for a range."""
+    if job.chunk_range is not None:
+        raise Terminal(
+            "backfill.not_supported",
+            f"{source.id} cannot be read from one value to another.",
+            node=source.id,
+            hint="Load everything again, with a reason. A web service may have a parameter for until in incremental.",
+        )
+    return ChunkPlan("opaque-token", "", "", None, None, (Chunk(1, ""),))
+
+
+def _wanted(job: RunJob, target: TargetRun, known: BackfillTarget, hint: BackfillHint, default: str | None) -> Wanted:
+    node, spec = target.path.target, job.pipeline.backfill or Backfill()
+    column = _cursor_column(spec, target, known, default)
     lag = parse_lag(node.watermark_lag) if known.column is not None and node.watermark_lag is not None else None
     return Wanted(
         spec,
-        _hint(source),
+        hint,
         column,
         known.latest,
         takes_nulls=known.column is None,
         lag=lag,
         type=known.type,
         range=job.chunk_range,
+        bound=known.bound,
     )
 
 
-def _cursor_column(spec: Backfill, target: TargetRun, known: BackfillTarget) -> str:
+def _cursor_column(spec: Backfill, target: TargetRun, known: BackfillTarget, default: str | None) -> str:
     """Return the column of the source by which the chunks are divided. A target with a watermark continues where they
     end, so it must follow the same values."""
     followed = source_column(target.path, known.column) if known.column is not None else None
-    column = spec.column or followed or known.column
+    column = spec.column or followed or known.column or default
     if column is None:
         raise Terminal(
             "backfill.column_required",
@@ -151,13 +171,23 @@ def end_target(run: Run, target: TargetRun) -> TargetRun:
         raise ValueError("the run has no mark")
     commit = target.commit
     if commit is None:
-        enter(COUNT, context.ports, target.path.target.id)
-        _compare(context, target, mark)
-        enter(LOAD, context.ports, target.path.target.id)
-        source = target.path.source.id
-        commit = target.handler.finish_backfill(context, target, mark, None, source)
+        node, source = target.path.target.id, target.path.source
+        enter(COUNT, context.ports, node)
+        handler = load_snapshot_source(source, SourceContext.of(context.job, source))
+        if handler.can_count:
+            _compare(context, target, mark)
+        enter(LOAD, context.ports, node)
+        commit = target.handler.finish_backfill(context, target, mark, _state(context, target, handler, mark))
     report_commit(context, commit)
     return replace(target, loaded=commit)
+
+
+def _state(context: RunContext, target: TargetRun, source: SnapshotSource, mark: BackfillMark) -> SourceState | None:
+    """Return where the next load of the source begins: at the cut, or where the only chunk has ended."""
+    if mark.cut is not None and mark.mark is not None:
+        return source.state_at(mark.cut)
+    found = target.handler.find_state(context.job, target, target.path.source.id)
+    return found[1] if found is not None else None
 
 
 def _compare(context: RunContext, target: TargetRun, mark: BackfillMark) -> None:

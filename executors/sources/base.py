@@ -274,6 +274,20 @@ class SnapshotSource(ABC):
 
     # --- backfills: an open source describes its history. A context with a chunk restricts all readings to it ----
 
+    @property
+    def cursor_column(self) -> str | None:
+        """The column by which the source itself divides its history; None if any may be chosen."""
+        return None
+
+    @property
+    def can_count(self) -> bool:
+        """Whether the rows of chunks can be counted again."""
+        return False
+
+    def state_at(self, cut: str) -> SourceState | None:
+        """Return the state of the source after all chunks below a cut were loaded; None if it has no states."""
+        return None
+
     def find_extent(self, column: str, latest: datetime) -> Extent:
         """Return the extent of a cursor, up to a time if its values are times. Raises Terminal `backfill.…`."""
         raise self._cannot_be_divided()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 
 from psycopg import sql
@@ -19,12 +19,13 @@ from executors.reading import Bound
 from executors.sources.base import SourceContext
 from executors.sources.local_fs import inside
 from executors.sources.one_statement import OneStatementSource
+from executors.sources.statement_chunks import CursorDialect, FetchedRow
 from ir.connectors import config_of
 from ir.connectors.database_file import DatabaseFileConfig
 from ir.file_queries import read_query
 from ir.nodes import Source
 from ir.queries import QueryRefused
-from ir.types import ColumnType
+from ir.types import STRING, ColumnType
 
 _ONE = Column(SourceField("one", ColumnType("integer"), as_text=True))
 
@@ -100,6 +101,16 @@ class DatabaseFile(OneStatementSource[Column]):
 
     def _compared(self, column: Column, bound: Bound) -> sql.Composable | None:
         return self._database.past(column, bound)
+
+    @property
+    def _cursors(self) -> CursorDialect:
+        return self._database.cursors
+
+    def _fetch(self, statement: sql.Composable, columns: int) -> Sequence[FetchedRow]:
+        texts = [Column(SourceField(f"c{number}", STRING, as_text=True)) for number in range(columns)]
+        with self._connected() as session:
+            found = [rows.arrays for rows in session.rows(statement.as_string(), texts)]
+        return [row for arrays in found for row in zip(*(array.to_pylist() for array in arrays), strict=True)]
 
     def _is_empty(self) -> bool:
         first = sql.SQL("SELECT 1 AS one FROM {} AS q LIMIT 1").format(self.rows).as_string()

@@ -6,15 +6,19 @@ import hashlib
 import json
 import time
 from collections.abc import Iterator, Mapping, Sequence, Set
+from datetime import datetime
 from urllib.parse import urlencode
 
+from executors.backfill.extents import Extent
 from executors.errors import Terminal, of_node
+from executors.http_api.chunks import ChunkRecords, extent_of, state_at
 from executors.http_api.client import ApiClient, Page
 from executors.http_api.incremental import IncrementalProgress
 from executors.http_api.last_pages import doubt_of_only_page, require_last
 from executors.http_api.paging import Progress, first_parameters, is_numbered, next_page
 from executors.http_api.responses import has_error, records_of, value_at
 from executors.http_api.totals import Total
+from executors.model import SourceState
 from executors.report import RunWarning
 from executors.sources.base import SourceContext
 from executors.sources.spooled import Fetched, Spool, SpooledSource
@@ -63,6 +67,21 @@ class HttpApi(SpooledSource):
     def warnings(self) -> Sequence[RunWarning]:
         return list(self._noted.values())
 
+    @property
+    def cursor_column(self) -> str | None:
+        incremental = self._config.incremental
+        return incremental.field if incremental is not None else None
+
+    def find_extent(self, column: str, latest: datetime) -> Extent:
+        incremental = self._config.incremental
+        if incremental is None or incremental.until is None:
+            raise self._cannot_be_divided()
+        return extent_of(incremental, self.node, latest)
+
+    def state_at(self, cut: str) -> SourceState | None:
+        incremental = self._config.incremental
+        return SourceState(self.state_settings, state_at(incremental, cut)) if incremental is not None else None
+
     def _note_ahead(self, field: str, records: int) -> None:
         text = (
             f"Later than this machine's clock in {field!r}: {counted(records, 'record')}. The next load "
@@ -83,13 +102,16 @@ class HttpApi(SpooledSource):
             self._http = None  # closes its connections, because reading the rows may take hours
 
     def _fetch(self, state: str | None, spool: Spool) -> Fetched:
-        incremental = self._config.incremental
+        incremental, chunk = self._config.incremental, self.context.chunk
+        if incremental is not None and chunk is not None and not chunk.chunk.is_whole:
+            return self._fetch_chunk(ChunkRecords(incremental, chunk.chunk), spool)
         shift = is_numbered(self._config.pages)
         since = IncrementalProgress(incremental, self.node, state, shift=shift) if incremental is not None else None
         count, total = 0, Total(self._config.total, self.name)
         begins = ", ".join(f"{name}={value}" for name, value in self._since(since).items())
         deadline = time.monotonic() + (self.context.most_seconds or float("inf"))
-        for number, (page, records) in enumerate(self._pages(since), 1):
+        reads_all = since is None or since.value is None
+        for number, (page, records) in enumerate(self._pages(self._since(since), reads_all=reads_all), 1):
             self._note = f"{counted(number, 'page')} of {self.name}, {f'from {begins}' if begins else 'all records'}"
             total.add(page, has_records=bool(records))
             if since is not None:
@@ -102,6 +124,19 @@ class HttpApi(SpooledSource):
                 return Fetched()  # a preview needs no more
         total.require(count)
         return self._fetched(since, count)
+
+    def _fetch_chunk(self, chunk: ChunkRecords, spool: Spool) -> Fetched:
+        """Write the records of a chunk. They have no state: the end of the backfill has one."""
+        count, total = 0, Total(self._config.total, self.name)
+        for page, records in self._pages(chunk.parameters):
+            total.add(page, has_records=bool(records))
+            count += len(records)
+            for record in filter(chunk.has, records):
+                spool.write(record)
+        total.require(count)
+        if chunk.outside:
+            self.context.log(f"Outside of the chunk, and left out: {counted(chunk.outside, 'record')}.")
+        return Fetched()
 
     def _fetched(self, since: IncrementalProgress | None, count: int) -> Fetched:
         if since is None:
@@ -117,13 +152,15 @@ class HttpApi(SpooledSource):
 
     # --- pages ------------------------------------------------------------------------------------------------
 
-    def _pages(self, since: IncrementalProgress | None) -> Iterator[tuple[Page, list[str]]]:
+    def _pages(self, asked: Mapping[str, str], *, reads_all: bool = False) -> Iterator[tuple[Page, list[str]]]:
         """Yield all pages with their records. Raises Terminal if the pages do not end."""
         client = self._client()
-        fixed = {**(self._config.parameters or {}), **self._since(since)}
+        fixed = {**(self._config.parameters or {}), **asked}
         url: str | None = self._url({**fixed, **first_parameters(self._config.pages)})
-        seen, read, before, reads_all = set[bytes](), 0, "", since is None or since.value is None
+        seen, read, before = set[bytes](), 0, ""
         while url is not None:
+            if self.context.rate is not None:
+                self.context.rate.take()
             page = client.page(url)
             seen.add(_digest(url))
             value = self._value(page)

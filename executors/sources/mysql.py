@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 
@@ -19,6 +19,7 @@ from executors.reading import Bound
 from executors.secrets import encrypt
 from executors.sources.base import SourceContext
 from executors.sources.one_statement import OneStatementSource
+from executors.sources.statement_chunks import Compared, CursorDialect, FetchedRow
 from ir.connectors import config_of
 from ir.connectors.mysql import MysqlConfig
 from ir.mysql_queries import read_query
@@ -50,6 +51,20 @@ _COMPARED = {
     ),
 }
 """By the type of a watermark in PostgreSQL: those whose values MySQL compares in the same way."""
+
+
+_OF_NUMBERS = Compared("{}", "1 = 1")
+_OF_TIMES = Compared("TIMESTAMP'{}'", "{} >= TIMESTAMP'0001-01-01 00:00:00'", has_zones=False)
+_CURSORS = CursorDialect(
+    column=lambda name: Name("q", name),
+    text="CAST({} AS CHAR)",
+    compared={
+        **dict.fromkeys(("integer", "bigint", "decimal"), _OF_NUMBERS),
+        **dict.fromkeys(("timestamp", "timestamptz"), _OF_TIMES),
+        "date": Compared("DATE'{}'", "{} >= DATE'0001-01-01'"),
+    },
+)
+"""The zero date is below all others. The time zone of sessions is UTC."""
 
 
 class MysqlSource(OneStatementSource[Column]):
@@ -108,6 +123,15 @@ class MysqlSource(OneStatementSource[Column]):
             return None
         name, value = Name("q", column.field.name), sql.SQL(known.literal.format(bound.value))
         return sql.SQL("({} >= {} OR {})").format(name, value, sql.SQL(known.unknown).format(name))
+
+    @property
+    def _cursors(self) -> CursorDialect:
+        return _CURSORS
+
+    def _fetch(self, statement: sql.Composable, columns: int) -> Sequence[FetchedRow]:
+        with self._session() as session:
+            found = session.rows(self._text(statement))
+        return [[None if value is None else value.decode() for value in row] for row in found]
 
     def _is_empty(self) -> bool:
         with self._session() as session:

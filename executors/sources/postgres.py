@@ -272,6 +272,10 @@ class PostgresSource(SnapshotSource):
 
     # --- backfills -------------------------------------------------------------------------------------------
 
+    @property
+    def can_count(self) -> bool:
+        return True
+
     def find_extent(self, column: str, latest: datetime) -> Extent:
         with as_source(self.node), translate():
             return self._history.extent(column, latest)

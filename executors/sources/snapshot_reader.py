@@ -58,9 +58,10 @@ class SnapshotSourceReader:
 
     def _state_for(self, source: Source, handler: SnapshotSource, target_run: TargetRun) -> SourceState | None:
         """Return the state of the source that the target has loaded. Return None if the target needs all rows: it has
-        another table now, or a person asked to load everything again."""
+        another table now, or a person asked to load everything again. A chunk has bounds of
+        its own."""
         settings = handler.state_settings
-        if not settings or not target_run.table_exists:
+        if not settings or not target_run.table_exists or self._job.chunk is not None:
             return None
         if load_mode(target_run.path.target.load_mode).replaces_all_rows:
             return None

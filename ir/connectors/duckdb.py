@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 from pydantic import ConfigDict, Field
 
+from ir.backfill import BackfillHint
 from ir.connectors.base import Connector
 from ir.connectors.database_file import DatabaseFileConfig, FileTable
 from ir.diagnostics import Diagnostic, diagnose
@@ -72,4 +73,5 @@ CONNECTOR = Connector(
     keeps_empty=True,
     starts_with={"path": "", "table": {"schema": "main", "name": ""}},
     table_settings=_table_settings,
+    backfill=BackfillHint("monotonic", natural_window="30d"),
 )

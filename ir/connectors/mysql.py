@@ -7,6 +7,7 @@ from typing import Any
 
 from pydantic import ConfigDict, Field
 
+from ir.backfill import BackfillHint
 from ir.base import Spec, Text
 from ir.connectors.base import Connector
 from ir.connectors.table_or_query import TableOrQueryConfig
@@ -84,4 +85,5 @@ CONNECTOR = Connector(
     keeps_empty=True,
     starts_with={"table": {"name": ""}},
     table_settings=_table_settings,
+    backfill=BackfillHint("monotonic", natural_window="30d"),
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
@@ -15,11 +16,18 @@ from executors.postgres import meta
 from executors.postgres.client import translate
 from executors.postgres.ddl import Conn, brief_transaction
 from executors.postgres.fences import remove_chunk_fences, require_fence
-from executors.postgres.incremental_range import lag_of, type_of
+from executors.postgres.incremental_range import lag_of, open_range, type_of
 from executors.postgres.inspect import inspect_target
 from executors.postgres.names import identifier_of
+from executors.postgres.replacing import require_replaceable
 from executors.postgres.table_lock import lock_table
-from executors.postgres.watermarks import WatermarkKey, find_watermark, note_change, write_watermark
+from executors.postgres.watermarks import (
+    WatermarkKey,
+    delete_boundary_rows,
+    find_watermark,
+    note_change,
+    write_watermark,
+)
 from executors.runs.target_run import TargetRun
 from executors.table_name import TableName
 from executors.types import postgres_type
@@ -42,7 +50,25 @@ def open_backfill(context: RunContext, run: TargetRun, *, is_rewind: bool) -> Ba
             return BackfillTarget(row[0])
         if not is_rewind:
             _refuse_filled(conn, _key(context, target), target, dest)
-        return BackfillTarget(row[0], target.watermark_column, _type_name(target, dest))
+            return BackfillTarget(row[0], target.watermark_column, _type_name(target, dest))
+    bound = _bound_of_rewind(context, conn, target, dest)
+    return BackfillTarget(row[0], target.watermark_column, _type_name(target, dest), bound)
+
+
+def _bound_of_rewind(context: RunContext, conn: Conn, target: Target, dest: Destination | None) -> str:
+    """Return the value from which the next load compares rows with those that it knows: rows from there on cannot be
+    replaced."""
+    rows_range = open_range(conn, context.job.tenant, context.job.pipeline.id, target)
+    if dest is None or rows_range is None or rows_range.stored is None or rows_range.bound is None:
+        raise Terminal(
+            "backfill.not_ended",
+            f"{target.schema_}.{target.table} has no watermark yet, so there is nothing to load again.",
+            node=target.id,
+            hint="Let the backfill end first.",
+        )
+    with translate(target.id), brief_transaction(conn):
+        require_replaceable(conn, dest, target.id)
+    return rows_range.bound
 
 
 def _lead(target: Target) -> timedelta:
@@ -79,9 +105,7 @@ def _refuse_filled(conn: Conn, key: WatermarkKey, target: Target, dest: Destinat
     )
 
 
-def finish_backfill(
-    context: RunContext, run: TargetRun, mark: BackfillMark, state: SourceState | None, source: str
-) -> LoadCommit:
+def finish_backfill(context: RunContext, run: TargetRun, mark: BackfillMark, state: SourceState | None) -> LoadCommit:
     """See `DestinationHandler.finish_backfill`."""
     target, conn = run.path.target, run.connection
     ref = context.run_ref(target)
@@ -93,6 +117,8 @@ def finish_backfill(
         lock_table(conn, table, target.id, in_turn=True)
         remove_chunk_fences(conn, ref)
         watermark = _set_mark(conn, context, target, mark)
+        if state is not None:
+            state = replace(state, columns=meta.columns_read(conn, ref))
         commit = LoadCommit(
             run_id=ref.run_id,
             node=ref.node,
@@ -103,7 +129,7 @@ def finish_backfill(
             watermark=watermark,
             record=LoadRecord(
                 input=InputCounts(rows_read=0, rows_filtered=0, rows_rejected=0, rows_warned=0),
-                sources=(LoadedSource(source, state=state),),
+                sources=(LoadedSource(run.path.source.id, state=state),),
             ),
         )
         meta.write_commit(conn, ref, commit)
@@ -124,6 +150,7 @@ def _set_mark(conn: Conn, context: RunContext, target: Target, mark: BackfillMar
         )
     kind = type_of(target, dest)
     old = find_watermark(conn, key, lock=True)
+    delete_boundary_rows(conn, old)
     value = _canonical(conn, kind.of(sql.Literal(mark.mark)))
     write_watermark(conn, key, str(target.watermark_column), kind, value)
     reason, column = "the backfill has ended", str(target.watermark_column)

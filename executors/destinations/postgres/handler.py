@@ -246,9 +246,9 @@ class PostgresDestination(DestinationHandler):
         return backfill.open_backfill(context, target, is_rewind=is_rewind)
 
     def finish_backfill(
-        self, context: RunContext, target: TargetRun, mark: BackfillMark, state: SourceState | None, source: str
+        self, context: RunContext, target: TargetRun, mark: BackfillMark, state: SourceState | None
     ) -> LoadCommit:
-        return backfill.finish_backfill(context, target, mark, state, source)
+        return backfill.finish_backfill(context, target, mark, state)
 
     # --- undo -------------------------------------------------------------------------------------------------
 

@@ -7,9 +7,12 @@ from dataclasses import replace
 
 from executors import accounting
 from executors.destinations.postgres.staging import tables_of
+from executors.errors import Terminal
 from executors.load_record import InputCounts, LoadedSource, LoadFindings
 from executors.postgres.client import charset_of
 from executors.postgres.load import LoadFile, LoadPlan
+from executors.postgres.replacing import ReplacedRange
+from executors.pushdown import source_column
 from executors.rejects import GROUP, INPUT
 from executors.runs.state import LoadState
 from ir.load_modes import load_mode
@@ -54,6 +57,8 @@ def load_plan(state: LoadState) -> LoadPlan:
         settings=load.hooks.settings(),
         hooks_ran=load.hooks.ran_before,
         changes=load.changes,
+        replaced=_replaced(state),
+        is_part=(job := load.context.job.chunk) is not None and not job.chunk.is_whole,
         followed=load.reading.changes,
     )
 
@@ -83,6 +88,27 @@ def _sources_of(state: LoadState) -> Iterator[LoadedSource]:
         stored = tuple((field.name, str(field.type), field.as_text) for field in fields.get(source, ()))
         after = next((origin.state for origin in origins if origin.source == source), None)
         yield LoadedSource(source, files, stored, after) if load.is_united else LoadedSource(source, state=after)
+
+
+def _replaced(state: LoadState) -> ReplacedRange | None:
+    """Return the rows that the chunk of a rewind replaces. A load mode with keys replaces rows by their keys."""
+    job, target = state.load.context.job.chunk, state.target
+    if job is None or not job.replaces or load_mode(target.load_mode).needs_key or target.watermark_column is None:
+        return None
+    partition = {}
+    for name, text in job.chunk.partition.items():
+        found = (c.name for c in state.load.columns if source_column(state.load.path, c.name) == name)
+        column = next(found, None)
+        if column is None:
+            raise Terminal(
+                "backfill.range_unknown",
+                f"{name!r}, which partitions the source, does not arrive unchanged at {target.id}, so its rows cannot "
+                "be replaced by partition.",
+                node=target.id,
+                hint="Pass the column on unchanged, or use upsert.",
+            )
+        partition[column] = text
+    return ReplacedRange(target.watermark_column, job.chunk.lower, job.chunk.upper, partition)
 
 
 def _order_by(target: Target) -> str | None:

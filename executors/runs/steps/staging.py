@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from executors import accounting
+from executors.backfill.pacing import PacedStagingArea
 from executors.errors import ExpressionFailed
 from executors.model import PassResult, RulePlan
 from executors.runs.state import Head, Load, LoadState
@@ -60,7 +61,10 @@ def _stage(load: Load, head: Head) -> PassResult:
         now=load.now,
         is_united=load.is_united,
     )
-    result = run_pass(load.context.session, plan, load.handler.staging_area(load))
+    area, writes = load.handler.staging_area(load), load.context.ports.writes
+    if writes is not None:
+        area = PacedStagingArea(area, writes.rows_per_second / max(len(head.reading.parts), 1))
+    result = run_pass(load.context.session, plan, area)
     return replace(result, tasks=tuple(replace(task, source=source) for task in result.tasks))
 
 

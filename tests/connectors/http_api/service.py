@@ -39,7 +39,8 @@ class Service:
             return self.replies.popleft()
         if self.token and self.headers.get("authorization") != f"Bearer {self.token}":
             return 401, {}, "{}"
-        found = [r for r in self.records if r.get("updated_at", "") >= query.get("updated_since", "")]
+        low, high = query.get("updated_since", ""), query.get("updated_before", "~")
+        found = [r for r in self.records if low <= r.get("updated_at", "") <= high]
         style = {"orders": "cursor"}.get(name := path.rpartition("/")[2], name)
         size = min(int(query.get("limit", self.page_size)), self.page_size)
         start = self._start(style, query, size)

@@ -19,37 +19,33 @@ class Filling:
 
     world: World
     document: Mapping[str, Any]
+    range: ChunkRange | None = None
     plan: ChunkPlan = field(init=False)
     loaded: list[LoadedChunk] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        report = plan_backfill(self.world.job(self.document), self.world.memory.ports())
+        report = plan_backfill(self.world.job(self.document, chunk_range=self.range), self.world.memory.ports())
         assert report.plan is not None
         self.plan = report.plan
 
     def job(self, chunk: Chunk, *, run_id: str | None = None, attempt: int = 1, replaces: bool = False) -> Any:
-        of_chunk = ChunkJob(chunk, f"1.{chunk.ordinal}", self.plan.type, replaces)
+        of_chunk = ChunkJob(chunk, f"{1 if self.range is None else 2}.{chunk.ordinal}", self.plan.type, replaces)
         return self.world.job(self.document, run_id, attempt, chunk=of_chunk)
 
-    def load(self, chunk: Chunk, *, run_id: str | None = None, attempt: int = 1) -> RunReport:
-        report = load_chunk(self.job(chunk, run_id=run_id, attempt=attempt), self.world.memory.ports())
+    def load(self, chunk: Chunk, *, run_id: str | None = None, attempt: int = 1, replaces: bool = False) -> RunReport:
+        job = self.job(chunk, run_id=run_id, attempt=attempt, replaces=replaces)
+        report = load_chunk(job, self.world.memory.ports())
         self.loaded.append(LoadedChunk(chunk, target_of(report).rows_read or 0))
         return report
 
-    def load_all(self, chunks: Iterable[Chunk] | None = None) -> list[RunReport]:
-        return [self.load(chunk) for chunk in (self.plan.chunks if chunks is None else chunks)]
+    def load_all(self, chunks: Iterable[Chunk] | None = None, *, replaces: bool = False) -> list[RunReport]:
+        return [self.load(chunk, replaces=replaces) for chunk in (self.plan.chunks if chunks is None else chunks)]
 
     def finish(self, *, run_id: str | None = None, attempt: int = 1) -> RunReport:
         plan = self.plan
         mark = BackfillMark(plan.column, plan.type, plan.cut, plan.mark, tuple(self.loaded))
         job = self.world.job(self.document, run_id or str(uuid.uuid4()), attempt, backfill_mark=mark)
         return finish_backfill(job, self.world.memory.ports())
-
-
-def rewind(world: World, document: Mapping[str, Any], lower: str | None, upper: str | None) -> ChunkPlan:
-    report = plan_backfill(world.job(document, chunk_range=ChunkRange(lower, upper)), world.memory.ports())
-    assert report.plan is not None
-    return report.plan
 
 
 def filled(world: World, document: Mapping[str, Any]) -> Filling:

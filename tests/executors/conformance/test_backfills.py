@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 import uuid
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -10,6 +11,9 @@ from typing import Any
 import pytest
 
 from executors.errors import LeaseLost, Terminal
+from executors.model import ChunkRange
+from executors.ports import WriteBudget
+from executors.report import RunReport
 from executors.runs.backfill import load_chunk
 from executors.runs.load import run_pipeline
 from tests.executors.conformance.backfills import Filling, filled
@@ -406,3 +410,126 @@ def test_rejected_rows_of_one_chunk_stay_open_when_others_load(world: World) -> 
         (True, "open"),
         (True, "open"),
     ]
+
+
+# --- rewinds ----------------------------------------------------------------------------------------------------
+
+
+def rewound(world: World, chosen: dict[str, Any], lower: str | None, upper: str | None) -> list[RunReport]:
+    """Load a range again, with its end, and return the reports of its chunks."""
+    again = Filling(world, chosen, ChunkRange(lower, upper))
+    reports = again.load_all(replaces=True)
+    again.finish()
+    return reports
+
+
+@pytest.mark.parametrize("mode", ["incremental_watermark", "upsert"])
+def test_a_rewind_brings_the_rows_that_the_source_has_now(world: World, mode: str) -> None:
+    days(world)
+    chosen = document(world, mode)
+    filled(world, chosen)
+    world.run(chosen)
+    world.sql("update s set repo = 'corrected' where id between 4 and 9")
+    world.sql("insert into s values (95, '2024-01-05', 'late')")
+    world.sql("insert into t values (96, '2024-01-04 01:00', 'by a user')")
+
+    reports = rewound(world, chosen, "2024-01-03", "2024-01-06")
+    after = world.run(chosen)
+
+    assert all(map(reconciles, reports))
+    assert column(world) == sorted([*column(world, table="s"), 96])
+    assert world.sql("select count(*) from t where repo = 'corrected'") == [(6,)]
+    assert target_of(after).rows_inserted == 0
+    if mode == "incremental_watermark":
+        assert [w.message for report in reports for w in report.warnings] == [
+            "6 rows of the range were replaced by 7 that the source has now."
+        ]
+
+
+def test_a_rewind_ends_where_the_next_load_begins(world: World) -> None:
+    days(world)
+    chosen = document(world)
+    chosen["nodes"][-1]["watermarkLag"] = "2d"
+    filled(world, chosen)
+    world.run(chosen)
+
+    rewound(world, chosen, "2024-01-07", None)
+    after = world.run(chosen)
+
+    assert target_of(after).rows_inserted == 0
+    assert column(world) == column(world, table="s")
+
+
+def test_a_rewind_of_one_partition_leaves_the_others(world: World) -> None:
+    days(world)
+    chosen = document(world, partitionBy=["repo"])
+    filled(world, chosen)
+    world.run(chosen)
+    again = Filling(world, chosen, ChunkRange("2024-01-02", "2024-01-04"))
+
+    again.load(next(c for c in again.plan.chunks if c.partition == {"repo": "r1"}), replaces=True)
+
+    assert column(world) == column(world, table="s")
+    assert world.sql("select count(distinct _flow_run) from t where repo = 'r1' and at < '2024-01-05'") == [(2,)]
+
+
+def test_rows_of_unknown_runs_cannot_be_replaced(world: World) -> None:
+    days(world)
+    world.sql("create table t (id bigint, at timestamp, repo text)")
+    chosen = document(world)
+    with pytest.raises(Terminal) as before_the_end:
+        Filling(world, chosen, ChunkRange(None, "2024-01-04"))
+    filled(world, chosen)
+
+    with pytest.raises(Terminal) as refused:
+        Filling(world, chosen, ChunkRange(None, "2024-01-04"))
+
+    assert before_the_end.value.code == "backfill.not_ended"
+    assert refused.value.code == "backfill.range_unknown"
+
+
+def test_a_trigger_that_protects_rows_stops_a_rewind(world: World) -> None:
+    days(world)
+    chosen = document(world)
+    filled(world, chosen)
+    world.sql("create function protect() returns trigger language plpgsql as 'begin return null; end'")
+    world.sql("create trigger protects before delete on t for each row execute function protect()")
+
+    with pytest.raises(Terminal) as refused:
+        rewound(world, chosen, "2024-01-02", "2024-01-04")
+
+    assert refused.value.code == "backfill.rows_survived"
+    assert column(world) == column(world, table="s")[:-1]
+
+
+def test_rows_are_written_at_the_pace_of_the_run(world: World) -> None:
+    days(world)
+    filling = Filling(world, document(world, window="100d"))
+    world.memory.writes = WriteBudget(rows_per_second=6)
+    began = time.monotonic()
+
+    report = filling.load(filling.plan.chunks[0])
+
+    assert target_of(report).rows_inserted == 18
+    assert time.monotonic() - began >= 3
+
+
+def test_each_statement_that_reads_takes_from_the_budget_of_requests(world: World) -> None:
+    days(world)
+    filling = Filling(world, document(world))
+    taken: list[int] = []
+    world.memory.rate = Rates(taken)
+
+    filling.load_all()
+
+    assert taken == [1, 1]
+
+
+class Rates:
+    """A budget of requests that only counts them."""
+
+    def __init__(self, taken: list[int]) -> None:
+        self._taken = taken
+
+    def take(self, requests: int = 1) -> None:
+        self._taken.append(requests)

@@ -20,7 +20,7 @@ import pyarrow.parquet as pq
 from executors.errors import Failure
 from executors.load_record import LoadCommit
 from executors.model import Connection, NewestFile, RunJob, SourceFile, StoreConnection
-from executors.ports import Ports
+from executors.ports import Ports, RateBudget, WriteBudget
 from executors.report import NodeReport, RunReport
 from executors.runs.load import run_pipeline
 from executors.runs.preview import preview_pipeline
@@ -88,11 +88,16 @@ class Memory:
     newest: NewestFile | None = None
     on_step: Callable[[str, str | None], None] = lambda step, node: None
     on_committed: Callable[[LoadCommit], None] = lambda commit: None
+    rate: RateBudget | None = None
+    writes: WriteBudget | None = None
     stop: Failure | None = None
     interrupt: Callable[[], None] | None = None
 
     def ports(self) -> Ports:
-        return Ports(self, self, self, lambda node: self.commits[node].run_id if node in self.commits else None)
+        def last(node: str) -> str | None:
+            return self.commits[node].run_id if node in self.commits else None
+
+        return Ports(self, self, self, last, self.rate, self.writes)
 
     def step(self, name: str, node: str | None = None) -> None:
         self.steps.append((name, node))
