@@ -37,7 +37,7 @@ from executors.load_record import LoadCommit, LoadKind
 from executors.model import MODULE_BYTES, BackupRef, ModuleFacts, RunJob
 from executors.node_preview.model import LONGEST_VALUE, SAMPLE_KINDS, NodePreview, NodePreviewJob, SampleKind
 from executors.ports import Cancellation, Ports, RateBudget, WriteBudget
-from executors.postgres_cdc.observing import SlotFacts, drop_unread_slot, observe_slot
+from executors.postgres_cdc.observing import SlotFacts, drop_unread_slot, observe_slot, slot_of_source
 from executors.processes.private_folder import sweep_private_folders
 from executors.report import HookReport, RunReport, RunWarning
 from executors.runs.kinds import RUNS, STEPS
@@ -149,6 +149,7 @@ __all__ = [
     "sample_records",
     "server_name",
     "sign_webhook",
+    "slot_of_source",
     "spark_answers",
     "spark_is_started",
     "sweep_private_folders",

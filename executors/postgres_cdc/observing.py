@@ -7,7 +7,10 @@ from dataclasses import dataclass
 from executors.errors import Terminal
 from executors.model import Connection
 from executors.postgres.client import connect, translate
-from executors.postgres_cdc.slots import drop_slot, find_slot
+from executors.postgres_cdc.slots import drop_slot, find_slot, name_of
+from ir.connectors import config_of
+from ir.connectors.postgres_cdc import PostgresCdcConfig
+from ir.nodes import Source
 
 _SECONDS = 5
 _FACTS = """
@@ -31,6 +34,11 @@ class SlotFacts:
     @property
     def is_lost(self) -> bool:
         return self.status == "lost"
+
+
+def slot_of_source(tenant: str, pipeline: str, source: Source) -> str:
+    """Return the name of the slot that a source node reads, whether it exists or not."""
+    return config_of(source, PostgresCdcConfig).slot or name_of(tenant, pipeline, source.id)
 
 
 def observe_slot(connection: Connection, name: str) -> SlotFacts | None:

@@ -18,9 +18,22 @@ CODES = (
         status=409,
     ),
     ErrorCode(
+        "stream.slot_exists",
+        "The replication slot of the pipeline exists, and its server would retain log for it without an end.",
+        "Pause the stream, drop its slot on the page Streams or by `flow stream drop-slot PIPELINE`, then delete the "
+        "pipeline.",
+        status=409,
+    ),
+    ErrorCode(
         "stream.slot_in_use",
         "The replication slot is still needed.",
         "Archive or disable the pipeline first, and wait until its run has ended.",
+        status=409,
+    ),
+    ErrorCode(
+        "stream.source_unknown",
+        "No document or run of the pipeline names the source that its stream follows.",
+        "Drop its replication slot in the source.",
         status=409,
     ),
     ErrorCode(

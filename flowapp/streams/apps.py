@@ -14,6 +14,7 @@ class StreamsConfig(Registers, AppConfig):
     name = "flowapp.streams"
 
     def register(self) -> None:
+        from flowapp.pipelines import deletion
         from flowapp.processes import periodic, retention
         from flowapp.runs import events, run_kinds
         from flowapp.streams import services, watching
@@ -26,6 +27,7 @@ class StreamsConfig(Registers, AppConfig):
         events.schedules_due.register(services.start_due)
         events.load_committed.register(count_window)
         events.run_ended.register(services.note_end)
+        deletion.before_deletion.register(watching.refuse_deletion)
         retention.register(
             retention.Retention("Counts of streams by the hour", StreamHour, "hour", 90),
             retention.Retention("Changes of streams", StreamChange, "at", 730),

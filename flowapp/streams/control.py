@@ -75,12 +75,16 @@ class StreamEvents:
         """The counts of nodes are added up when the window commits."""
 
     def log(self, level: Literal["info", "warning", "error"], message: str, node: str | None = None) -> None:
-        """Store warnings and errors, a limited number per hour."""
+        """Store warnings and errors, a limited number per hour. The last one says that more are left out."""
+        if level == "info":
+            return
         hour = int(time.time() // 3600)
         self._lines = self._lines + 1 if hour == self._hour else 1
         self._hour = hour
-        if level != "info" and self._lines <= LINES_PER_HOUR:
+        if self._lines < LINES_PER_HOUR:
             self._events.log(level, message, node)
+        elif self._lines == LINES_PER_HOUR:
+            self._events.log(level, f"{message} Further lines of this hour are left out.", node)
 
 
 class StreamControl:

@@ -14,7 +14,7 @@ from flowapp.pipelines.models import Pipeline
 from flowapp.pipelines.selectors import get_pipeline
 from flowapp.runs.models import ACTIVE, Run, RunKind
 from flowapp.streams.models import Stream, StreamChange, StreamHour, StreamState
-from flowapp.streams.watching import is_unused, lag_of
+from flowapp.streams.watching import is_unused, lag_of, why_unused
 from ir.errors import FlowError
 
 CHART_HOURS = 24
@@ -44,6 +44,10 @@ class StreamView:
         if stream.failing_since is not None:
             return "retrying"
         return "running" if self.run is not None and self.run.state == "running" else "starting"
+
+    @property
+    def why_unused(self) -> str:
+        return why_unused(self.stream)
 
     @property
     def lag(self) -> float | None:

@@ -11,18 +11,21 @@ from typing import Any
 from django.conf import settings
 from django.utils import timezone
 
-from executors.api import SlotFacts, drop_unread_slot, observe_slot
+from executors.api import SlotFacts, drop_unread_slot, observe_slot, slot_of_source
 from executors.model import Connection
 from flowapp.alerts.services import raise_alert, resolve_by
 from flowapp.clock import Now
 from flowapp.connections.services import resolve_connections
 from flowapp.pipelines.documents import read_document
+from flowapp.pipelines.models import Pipeline as PipelineModel
 from flowapp.pipelines.models import PipelineVersion
 from flowapp.processes.heartbeats import STREAM_WORKER, count_alive
-from flowapp.runs.models import ACTIVE, Run
+from flowapp.runs.models import ACTIVE, Run, RunKind
 from flowapp.streams.models import Stream, StreamAction, StreamChange, StreamState
+from flowapp.streams.services import FOLLOWING
 from ir.errors import FlowError
 from ir.nodes import Source
+from ir.pipeline import Pipeline
 from ir.words import duration_text, size_text
 
 logger = logging.getLogger(__name__)
@@ -32,6 +35,8 @@ LEFT_SHARE = 0.25
 """A slot is at risk when less than this share of the log that the server retains for it is left."""
 UNLIMITED_BYTES = 10 << 30
 """Without a limit of the server, a slot that retains this much endangers its disk."""
+FRESH = timedelta(minutes=10)
+"""An older observation of a slot does not count: its source may be gone."""
 UNUSED_BYTES = 64 << 20
 """A slot that nothing will read raises an alert from this size on."""
 
@@ -40,19 +45,32 @@ def watch_streams() -> None:
     """Observe the slot of every stream, and compare every running stream with the clock."""
     for stream in Stream.objects.select_related("pipeline").order_by("pk"):
         _watch_lag(stream)
-        if name := slot_of(stream):
-            _watch_slot(stream, name)
+        _watch_slot(stream)
 
 
 def slot_of(stream: Stream) -> str:
-    """Return the name of the stream's slot, "" before its first load."""
-    return str(json.loads(stream.counted)["slot"]) if stream.counted else ""
+    """Return the name of the stream's slot. Before the first load has committed, it is that of the slot which this load
+    creates: it exists and retains log even if the load fails. Raises FlowError `stream.source_unknown`."""
+    if stream.counted:
+        return str(json.loads(stream.counted)["slot"])
+    document, source = _followed_source(stream)
+    return slot_of_source(str(stream.workspace_id), document.id, source)
+
+
+def why_unused(stream: Stream) -> str:
+    """Return why nothing will read the slot unless a person changes that: the pipeline is `archived` or `disabled`, or
+    its document was `changed` and follows no stream; "" for a stream in use."""
+    pipeline = stream.pipeline
+    if pipeline.archived_at is not None:
+        return "archived"
+    if not pipeline.enabled:
+        return "disabled"
+    return "" if pipeline.load_mode in FOLLOWING else "changed"
 
 
 def is_unused(stream: Stream) -> bool:
     """Return whether nothing will read the slot, unless a person changes that."""
-    pipeline = stream.pipeline
-    return not pipeline.enabled or pipeline.archived_at is not None
+    return bool(why_unused(stream))
 
 
 def lag_of(stream: Stream) -> float | None:
@@ -102,12 +120,15 @@ def _why(stream: Stream) -> tuple[str, str]:
 # --- slots ------------------------------------------------------------------------------------------------------
 
 
-def _watch_slot(stream: Stream, name: str) -> None:
+def _watch_slot(stream: Stream) -> None:
     try:
+        name = slot_of(stream)
         facts = observe_slot(source_connection(stream), name)
     except FlowError as error:
         logger.info("The slot of %s was not observed: %s", stream.pipeline, error.code)
         return
+    if facts is None and not stream.counted:
+        return  # the first load has not created it yet
     observed: dict[str, Any] = {"name": name, **(asdict(facts) if facts else {"status": "missing"})}
     Stream.objects.filter(pk=stream.pk).update(slot=observed, slot_seen_at=Now())
     if facts is not None and facts.is_lost:
@@ -116,7 +137,7 @@ def _watch_slot(stream: Stream, name: str) -> None:
         resolve_by("slot.ready", pipeline_id=stream.pipeline_id)
     if risk := _risk_of(stream, name, facts):
         step = (
-            "Drop the slot on the page Streams, or enable the pipeline again."
+            "Drop the slot on the page Streams, or let the pipeline follow its source again."
             if is_unused(stream)
             else "Let the stream catch up or resume it. A slot that is lost needs a new snapshot."
         )
@@ -141,8 +162,7 @@ def _risk_of(stream: Stream, name: str, facts: SlotFacts | None) -> str:
         return ""
     held = facts.retained_bytes or 0
     pipeline = stream.pipeline
-    if is_unused(stream):
-        what = "archived" if pipeline.archived_at else "disabled"
+    if what := why_unused(stream):
         text = f"The slot {name} of the {what} pipeline {pipeline} holds {size_text(held)} of log on its source's disk."
         return text if held >= UNUSED_BYTES else ""
     if facts.safe_bytes is None:
@@ -156,11 +176,27 @@ def _risk_of(stream: Stream, name: str, facts: SlotFacts | None) -> str:
 
 def source_connection(stream: Stream) -> Connection:
     """Return the connection of the stream's source. Raises FlowError."""
-    version = PipelineVersion.objects.get(pipeline=stream.pipeline, number=stream.pipeline.latest_number)
-    document = read_document(version.document)
-    followed = {target.cdc_source for target in document.targets()}
-    source = next(node for node in document.nodes if isinstance(node, Source) and node.id in followed)
+    document, source = _followed_source(stream)
     return resolve_connections(stream.workspace, document)[source.connection or ""]
+
+
+def _followed_source(stream: Stream) -> tuple[Pipeline, Source]:
+    """Return the source that the newest document follows, or that the newest run of the stream has followed. Raises
+    FlowError `stream.source_unknown`."""
+    pipeline = stream.pipeline
+    newest = PipelineVersion.objects.filter(pipeline=pipeline, number=pipeline.latest_number)
+    runs = Run.objects.filter(pipeline=pipeline, kind=RunKind.STREAM, version__isnull=False).order_by("-number")
+    for text in (*newest.values_list("document", flat=True), *runs.values_list("version__document", flat=True)[:1]):
+        document = read_document(text)
+        followed = {target.cdc_source for target in document.targets()}
+        for node in document.nodes:
+            if isinstance(node, Source) and node.id in followed:
+                return document, node
+    raise FlowError(
+        "stream.source_unknown",
+        f"No document or run of {pipeline.slug!r} names the source that its stream follows.",
+        hint="Drop its replication slot in the source: SELECT slot_name FROM pg_replication_slots lists all slots.",
+    )
 
 
 def drop_slot(stream: Stream, by: str, reason: str) -> None:
@@ -184,6 +220,19 @@ def drop_slot(stream: Stream, by: str, reason: str) -> None:
     Stream.objects.filter(pk=stream.pk).update(slot={"name": slot_of(stream), "status": "missing"}, slot_seen_at=Now())
     for event in ("slot.safe", "slot.ready"):
         resolve_by(event, pipeline_id=stream.pipeline_id)
+
+
+def refuse_deletion(pipeline: PipelineModel) -> None:
+    """Refuse to delete a pipeline while its slot exists: nothing would watch it any more. Raises FlowError
+    `stream.slot_exists`."""
+    stream = Stream.objects.filter(pipeline=pipeline, slot_seen_at__gt=timezone.now() - FRESH).first()
+    if stream is not None and stream.slot.get("status") not in (None, "missing"):
+        raise FlowError(
+            "stream.slot_exists",
+            f"The replication slot {stream.slot['name']} of {pipeline.slug!r} exists, and its server would retain log "
+            "for it without an end.",
+            hint="Pause the stream and drop its slot on the page Streams, then delete the pipeline.",
+        )
 
 
 def watch_if_enabled() -> None:

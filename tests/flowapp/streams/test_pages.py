@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from datetime import timedelta
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -11,13 +12,18 @@ from django.utils import timezone
 
 from executors.api import SlotFacts
 from flowapp.alerts.models import Alert
-from flowapp.pipelines.services import set_archived, set_enabled
+from flowapp.pipelines.deletion import delete_pipeline
+from flowapp.pipelines.services import save_version, set_archived, set_enabled
 from flowapp.runs.models import Run, RunKind, State, Trigger
 from flowapp.runs.services import queue_run
+from flowapp.streams.control import LINES_PER_HOUR, StreamEvents
 from flowapp.streams.models import Stream, StreamChange, StreamHour, StreamState
 from flowapp.streams.services import start_due, start_streams
-from flowapp.streams.watching import _risk_of, watch_streams
+from flowapp.streams.watching import _risk_of, drop_slot, slot_of, watch_streams, why_unused
+from ir.errors import FlowError
+from tests.databases import connect_to
 from tests.flowapp.reading import words
+from tests.flowapp.streams.conftest import following
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("sent")]
 
@@ -56,6 +62,17 @@ def stream(mirrored: Any) -> Stream:
     Stream.objects.update(slot=SLOT, slot_seen_at=timezone.now(), current_to=timezone.now(), window=window)
     stream.refresh_from_db()
     return stream
+
+
+@pytest.fixture
+def followed_by_none(mirrored: Any, schema: str) -> Any:
+    """The pipeline after its document has got another load mode."""
+    document = following(schema)
+    source, target = document["nodes"]
+    source |= {"connector": "postgres", "connection": "warehouse"}
+    target["loadMode"] = "append"
+    del target["cdcSource"]
+    return save_version(mirrored.workspace, json.dumps(document)).pipeline
 
 
 def end(state: State, code: str = "", message: str = "") -> None:
@@ -138,6 +155,59 @@ def test_slots_at_risk_are_named(stream, mirrored):
     stream.refresh_from_db()
     stream = Stream.objects.select_related("pipeline").get()
     assert "archived pipeline" in _risk_of(stream, "flow_x", SlotFacts("reserved", None, False, 1 << 30, 0))
+
+
+def test_a_stream_whose_document_follows_no_source_any_more_does_not_end_the_watch_of_others(stream, followed_by_none):
+    Stream.objects.update(current_to=timezone.now() - timedelta(minutes=5))
+    watch_streams()
+    stream = Stream.objects.select_related("pipeline").get()
+    assert why_unused(stream) == "changed"
+    assert not Alert.objects.filter(kind="stream.lagging").exists()
+    assert "changed pipeline" in _risk_of(stream, "flow_x", SlotFacts("reserved", None, False, 1 << 30, 0))
+
+
+def test_the_slot_of_a_first_load_that_did_not_end_is_watched_and_can_be_dropped(followed, source):
+    queue_run(followed, Trigger.MANUAL)
+    stream = Stream.objects.select_related("pipeline").get()
+    watch_streams()
+    assert Stream.objects.get().slot == {}
+    with connect_to(source) as connection:
+        connection.execute("select pg_create_logical_replication_slot(%s, 'pgoutput')", [slot_of(stream)])
+        watch_streams()
+        assert Stream.objects.get().slot["status"] == "reserved"
+        end(State.FAILED)
+        set_enabled(followed, False)
+        stream = Stream.objects.select_related("pipeline").get()
+        assert slot_of(stream) == stream.slot["name"]
+        drop_slot(stream, "a person", "It is not needed.")
+        assert connection.execute("select count(*) from pg_replication_slots").fetchone() == (0,)
+
+
+def test_a_pipeline_is_not_deleted_while_its_slot_exists(stream, mirrored):
+    end(State.SUCCEEDED)
+    with pytest.raises(FlowError) as refused:
+        delete_pipeline(mirrored)
+    assert refused.value.code == "stream.slot_exists"
+    Stream.objects.update(slot={"name": "flow_x", "status": "missing"})
+    delete_pipeline(mirrored)
+    assert not Stream.objects.exists()
+
+
+def test_warnings_of_a_stream_are_stored_however_many_other_lines_there_are():
+    stored: list[tuple[str, str]] = []
+    events = SimpleNamespace(
+        log=lambda level, message, node: stored.append((level, message)),
+        **dict.fromkeys(("step_rows", "step_note", "committed", "alert")),
+    )
+    log = StreamEvents(events, None).log
+    for _ in range(3 * LINES_PER_HOUR):
+        log("info", "A window.")
+    log("warning", "One is bad.")
+    assert stored == [("warning", "One is bad.")]
+    for _ in range(3 * LINES_PER_HOUR):
+        log("error", "More are bad.")
+    assert len(stored) <= 2 * LINES_PER_HOUR  # the hour may change meanwhile
+    assert "are left out" in stored[LINES_PER_HOUR - 1][1]
 
 
 def test_the_api_shows_and_changes_streams(as_, stream):
