@@ -141,8 +141,8 @@ class Backfill(Spec):
         except ValueError as error:
             yield diagnose("duration.malformed", at, f"{error}.")
             return
-        if isinstance(size, Decimal) and size <= 0:
-            yield diagnose("value.out_of_range", at, f"{self.window} must be above 0.")
+        if isinstance(size, Decimal) and not (size.is_finite() and size > 0):
+            yield diagnose("value.out_of_range", at, f"{self.window} must be finite and above 0.")
 
 
 def parse_window(written: str | float) -> timedelta | Decimal:

@@ -33,14 +33,16 @@ class Windows:
 
     def __iter__(self) -> Iterator[Window]:
         lower = self.start
-        for number in range(1, len(self)):
+        for number in range(1, self.number):
             upper = self.axis.text(self._first + number * self._step)
             yield Window(lower, upper)
             lower = upper
-        if len(self):
+        if self.number:
             yield Window(lower, self.cut)
 
-    def __len__(self) -> int:
+    @property
+    def number(self) -> int:
+        """How many windows there are. It may be more than a list could have."""
         end = self.axis.position(self.cut)
         if self.start is not None and self.axis.position(self.start) >= end:
             return 0

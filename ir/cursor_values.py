@@ -19,6 +19,8 @@ T = TypeVar("T", date, datetime)
 
 _EXACT = Context(prec=200_000)
 """Numbers of databases have at most 147,455 digits."""
+_MOST_DIGITS = (131_072, 16_383)
+"""Those before and those after the point."""
 
 _EPOCH = datetime(1970, 1, 1)
 _DAY = timedelta(days=1)
@@ -75,8 +77,13 @@ class NumberAxis(Axis):
             raise ValueError(f"{text!r} is not a number") from None
         if not value.is_finite():
             raise ValueError(f"{text!r} is not finite")
+        before, after = _MOST_DIGITS
+        if value.adjusted() >= before or int(value.as_tuple().exponent) < -after:
+            raise ValueError(f"{text!r} has more digits than a number of a database can have")
         if self.lowest is not None and value != value.to_integral_value():
             raise ValueError(f"{text!r} is not a whole number")
+        if self.lowest is not None and not self.lowest <= value < -self.lowest:
+            raise ValueError(f"{text!r} is not between {self.lowest} and {-self.lowest - 1}")
         return Fraction(value)
 
     def text(self, position: Fraction) -> str:
@@ -111,7 +118,10 @@ class TimeAxis(Axis):
         if moment.tzinfo is not None:
             if not self.zoned:
                 raise ValueError(f"{text!r} has a time zone, but the cursor has none")
-            moment = moment.astimezone(UTC).replace(tzinfo=None)
+            try:
+                moment = moment.astimezone(UTC).replace(tzinfo=None)
+            except OverflowError:
+                raise ValueError(f"{text!r} is not within the years 1 to 9999 of UTC") from None
         return Fraction((moment - _EPOCH) // _MICROSECOND)
 
     def text(self, position: Fraction) -> str:

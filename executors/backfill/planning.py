@@ -156,7 +156,7 @@ def _size(extent: Extent, axis: Axis, wanted: Wanted, windows: Windows) -> Lag:
 
 
 def _require_few(all_windows: Sequence[tuple[PartitionExtent, Windows]], axis: Axis, cut: str) -> None:
-    number = sum(len(windows) for _, windows in all_windows)
+    number = sum(windows.number for _, windows in all_windows)
     if number <= MOST_CHUNKS:
         return
     partitions = len(all_windows)

@@ -62,7 +62,7 @@ def test_windows_partition_the_values_below_the_cut(drawn: tuple[Axis, list[str]
 
     windows = list(made := Windows(axis, size, cut, lowest, start))
 
-    assert len(windows) == len(made)
+    assert len(windows) == made.number
     bounds = [(None if w.lower is None else axis.position(w.lower), axis.position(w.upper)) for w in windows]
     for text in texts:
         at = axis.position(text)
@@ -99,8 +99,8 @@ def test_a_range_that_is_too_long_is_counted_without_making_its_windows() -> Non
     axis = axis_of(ColumnType.parse("bigint"))
     assert axis is not None
 
-    assert len(Windows(axis, Decimal(1), str(2**62), "0")) == 2**62
-    assert len(Windows(axis, Decimal(1), "5", "0", start="5")) == 0
+    assert Windows(axis, Decimal(1), str(2**63 - 1), str(-(2**63))).number == 2**64 - 1
+    assert Windows(axis, Decimal(1), "5", "0", start="5").number == 0
 
 
 def test_a_watermark_goes_back_by_its_lag_as_in_the_target() -> None:
@@ -117,3 +117,25 @@ def test_a_watermark_goes_back_by_its_lag_as_in_the_target() -> None:
 @pytest.mark.parametrize("kind", ["float", "string", "boolean", "time", "pg:uuid"])
 def test_values_without_an_order_or_a_distance_have_no_axis(kind: str) -> None:
     assert axis_of(ColumnType.parse(kind)) is None
+
+
+@pytest.mark.parametrize(
+    ("kind", "text"),
+    [
+        ("bigint", "9223372036854775808"),
+        ("bigint", "-9223372036854775809"),
+        ("pg:smallint", "32768"),
+        ("bigint", "1e999999999"),
+        ("decimal(10,2)", "1e999999999"),
+        ("decimal(10,2)", "1e-999999999"),
+        ("timestamptz", "0001-01-01T00:00:00+14:00"),
+        ("timestamptz", "9999-12-31T23:00:00-10:00"),
+        ("date", "10000-01-01"),
+    ],
+)
+def test_values_that_a_type_does_not_have_are_refused_at_once(kind: str, text: str) -> None:
+    axis = axis_of(ColumnType.parse(kind))
+    assert axis is not None
+
+    with pytest.raises(ValueError, match=r"is not|has more digits"):
+        axis.position(text)
