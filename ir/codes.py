@@ -176,6 +176,7 @@ _MODES = (
         "Use operations that only change columns of a row: cast, custom, derive, drop, fillNull, flatten, jsonPath, "
         "regexExtract, rename, select, trim.",
     ),
+    _error("cdc.no_hold", "Remove hold. Rules and checks can stop a load."),
     _error("cdc.slot_name", "Use 1 to 63 lower-case letters, digits and underscores."),
     _error("target.not_loadable", "Load a table that can be written."),
     _error("target.loaded_twice", "Load the table from one target, or use append or upsert in all of them."),

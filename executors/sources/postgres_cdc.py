@@ -141,12 +141,16 @@ class PostgresCdc(SnapshotSource):
     def reading(self, *, is_last: bool = False, state: SourceState | None = None) -> Reading:
         if self.context.read_only and self._rows is not None:
             return self._rows.reading(is_last=is_last)
-        with as_source(self.node), translate():
-            self._guarded = require_server(self._conn)
-            table = self._find_table()
-            if state is None:
-                return self._first(table)
-            return self._window(table, LogState.from_text(state.value), state)
+        try:
+            with as_source(self.node), translate():
+                self._guarded = require_server(self._conn)
+                table = self._find_table()
+                if state is None:
+                    return self._first(table)
+                return self._window(table, LogState.from_text(state.value), state)
+        except Failure:
+            self._check()  # an interruption ends statements with other errors
+            raise
 
     def _find_table(self) -> FollowedTable:
         table = find_table(self._conn, self._config.table, self._named_key)
@@ -272,9 +276,6 @@ class PostgresCdc(SnapshotSource):
                 session.start(before.slot, before.publication, before.lsn)
                 reader = WindowReader(table, changes, lambda columns: self._types(table, columns), self._check)
                 return reader.read(session, before.lsn, bounds)
-            except Failure:
-                self._check()
-                raise
             finally:
                 self._session = None
 

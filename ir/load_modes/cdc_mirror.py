@@ -11,6 +11,10 @@ def check(view: TargetView) -> Findings:
     if view.target.cdc_source is None:
         yield diagnose("cdc.source_required", view.at / "cdcSource", "cdc_mirror needs a cdcSource.")
     yield from _check_gates(view)
+    if view.target.hold is not None:
+        message = "Changes cannot wait for an approval: later ones depend on them, and the source retains its log."
+        fix = [[{"op": "remove", "path": str(view.at / "hold")}]]
+        yield diagnose("cdc.no_hold", view.at / "hold", message, fixes=fix)
     yield from check_repeated(view.target.upsert_key or (), view.at / "upsertKey")
 
 

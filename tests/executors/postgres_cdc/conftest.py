@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 import uuid
 from collections.abc import Iterator
 from dataclasses import replace
@@ -16,8 +17,8 @@ from tests.logical_server import LogicalServer, logical_server
 
 @pytest.fixture(scope="session")
 def logical() -> Iterator[LogicalServer]:
-    """A server of version 18 with a logical log."""
-    with logical_server(18) as server:
+    """A server with a logical log, of version 18 or FLOW_TEST_LOGICAL."""
+    with logical_server(int(os.environ.get("FLOW_TEST_LOGICAL", "18"))) as server:
         yield server
 
 

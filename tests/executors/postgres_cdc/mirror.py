@@ -9,6 +9,7 @@ from typing import Any
 import psycopg
 
 from executors.model import Connection, RunJob
+from executors.postgres.names import quoted
 from executors.report import NodeReport, RunReport
 from ir.parse import parsePipelineIR
 from tests.databases import connect_to
@@ -29,6 +30,13 @@ class Mirror(World):
 
     def session(self) -> psycopg.Connection[Any]:
         return connect_to(self.source)
+
+    def confirmed(self) -> int:
+        """The position up to which the source may forget its log; 0 without a slot."""
+        query = "select confirmed_flush_lsn - '0/0' from pg_replication_slots where database = current_database()"
+        with self.session() as connection:
+            row = connection.execute(query).fetchone()
+        return int(row[0]) if row else 0
 
     def pipeline(
         self,
@@ -72,7 +80,7 @@ class Mirror(World):
         if columns == "*":
             with self.session() as connection:
                 described = connection.execute(f"select * from public.{source} where false").description or ()
-            columns = ", ".join(f'"{column.name}"' for column in described)
+            columns = ", ".join(quoted(column.name) for column in described)
         theirs = self._texts(self.session(), f"public.{source}", columns)
         ours = self._texts(self.connect(), "t", columns)
         return sorted(theirs.symmetric_difference(ours))
