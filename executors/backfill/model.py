@@ -95,10 +95,12 @@ class ChunkRange:
 
 @dataclass(frozen=True, slots=True)
 class LoadedChunk:
-    """A chunk that is done, and the number of rows that its run read from the source."""
+    """A chunk that is done, the number of rows that its run read from the source, and the id of that run, None if it is
+    not known any more."""
 
     chunk: Chunk
     rows_read: int
+    run_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

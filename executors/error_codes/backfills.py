@@ -10,6 +10,11 @@ CODES = (
         "The target follows another column than the backfill.",
         "Divide the backfill by the column that becomes the watermark, and pass it on unchanged.",
     ),
+    ErrorCode(
+        "backfill.chunks_lost",
+        "The table does not have the rows of all chunks any more.",
+        "Plan everything again. For a target with a watermark, empty the table and reset the watermark first.",
+    ),
     ErrorCode("backfill.column_unknown", "The source does not have the column.", "Use a column of the source."),
     ErrorCode("backfill.not_ended", "The target has no watermark yet.", "Let the backfill end first."),
     ErrorCode(
@@ -27,6 +32,11 @@ CODES = (
         "backfill.target_filled",
         "The table has rows or a watermark already.",
         "Empty the table and reset its watermark, remove backfill from the pipeline, or use upsert.",
+    ),
+    ErrorCode(
+        "backfill.target_followed",
+        "The table has got a watermark while chunks were missing.",
+        "Remove backfill from the pipeline, or empty the table, reset its watermark and plan everything again.",
     ),
     ErrorCode("backfill.too_many_chunks", "The backfill would have too many chunks.", "Use a larger window."),
     ErrorCode(

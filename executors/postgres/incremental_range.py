@@ -67,7 +67,7 @@ def open_range(conn: Conn, tenant: str, pipeline: str, target: Target) -> Increm
             if stored is not None
             else first_watermark(conn, own_rows_of(key.table, dest.kind), column, kind)
         )
-        bound, is_known = _bound(conn, kind, watermark, lag, stored.known_from if stored is not None else None)
+        bound, is_known = _bound(conn, kind, watermark, lag, stored)
         may_miss_rows = not is_known and _has_row_security(conn, key.table)
         is_ahead = stored is not None and _is_ahead(conn, kind, stored.value)
     return IncrementalRange(key, column, kind, lag, stored, watermark, bound, is_known, may_miss_rows, is_ahead)
@@ -123,16 +123,20 @@ def _is_ahead(conn: Conn, kind: WatermarkType, watermark: str) -> bool:
 
 
 def _bound(
-    conn: Conn, kind: WatermarkType, watermark: str | None, lag: Lag | None, known_from: str | None
+    conn: Conn, kind: WatermarkType, watermark: str | None, lag: Lag | None, stored: StoredWatermark | None
 ) -> tuple[str | None, bool]:
-    """Return the bound of a watermark, and whether it is at or above `known_from`."""
+    """Return the bound of a watermark, and whether hashes of the rows from there on are stored. Rows from the cut of a
+    backfill on are not loaded yet, so the bound is not above it."""
     if watermark is None:
         return None, False
-    query = sql.SQL("SELECT b.bound::text, coalesce(b.bound >= {}, false) FROM (SELECT {} AS bound) AS b").format(
-        kind.literal(known_from), kind.minus(kind.literal(watermark), lag)
-    )
-    row = conn.execute(query).fetchone()
-    return row or (None, False)
+    known_from = stored.known_from if stored is not None else None
+    query = sql.SQL("SELECT b.bound::text, coalesce(b.bound >= {0}, false), least(b.bound, {0})::text").format(
+        kind.literal(known_from)
+    ) + sql.SQL(" FROM (SELECT {} AS bound) AS b").format(kind.minus(kind.literal(watermark), lag))
+    bound, is_known, at_most_cut = conn.execute(query).fetchone() or (None, False, None)
+    if stored is not None and stored.hashed is None:
+        return at_most_cut, False
+    return bound, is_known
 
 
 def type_of(target: Target, dest: Destination) -> WatermarkType:

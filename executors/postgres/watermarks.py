@@ -47,7 +47,8 @@ class WatermarkKey:
 @dataclass(frozen=True, slots=True)
 class StoredWatermark:
     """A stored watermark. `hashed` are the columns, with their types, over which the rows from `known_from` on are
-    hashed; None if a user set the watermark, so that known rows come from the table itself."""
+    hashed; None if a user or a backfill set the watermark, so that known rows come from the table itself. A backfill
+    stores its cut as `known_from`: rows from there on are not loaded yet."""
 
     id: int
     column: str

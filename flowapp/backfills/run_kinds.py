@@ -45,9 +45,13 @@ def _chunk_key(run: Run) -> str:
 def _add_mark(run: Run, job: RunJob) -> RunJob:
     backfill = Backfill.objects.get(finished_by=run)
     done = backfill.chunks.filter(status__in=COMPLETE).select_related("backfill").order_by("ordinal")
-    loaded = tuple(LoadedChunk(chunk.planned, chunk.rows_read or 0) for chunk in done)
+    loaded = tuple(LoadedChunk(chunk.planned, chunk.rows_read or 0, _text(chunk.run_id)) for chunk in done)
     mark = None if backfill.is_rewind else backfill.mark
     return replace(job, backfill_mark=BackfillMark(backfill.column, backfill.type, backfill.cut, mark, loaded))
+
+
+def _text(key: UUID | None) -> str | None:
+    return None if key is None else str(key)
 
 
 def _limit_requests(run: Run, ports: Ports) -> Ports:

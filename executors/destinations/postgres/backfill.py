@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from psycopg import sql
 
 from executors.destinations.base import BackfillTarget
+from executors.destinations.postgres.chunks import refuse_lost
 from executors.errors import Terminal
 from executors.load_record import InputCounts, LoadCommit, LoadedSource, LoadRecord, WatermarkValue
 from executors.model import BackfillMark, Destination, SourceState
@@ -116,6 +117,7 @@ def finish_backfill(context: RunContext, run: TargetRun, mark: BackfillMark, sta
         table = TableName(target.schema_, target.table)
         lock_table(conn, table, target.id, in_turn=True)
         remove_chunk_fences(conn, ref)
+        refuse_lost(conn, ref, table, mark.chunks)
         watermark = _set_mark(conn, context, target, mark)
         if state is not None:
             state = replace(state, columns=meta.columns_read(conn, ref))
@@ -137,7 +139,8 @@ def finish_backfill(context: RunContext, run: TargetRun, mark: BackfillMark, sta
 
 
 def _set_mark(conn: Conn, context: RunContext, target: Target, mark: BackfillMark) -> WatermarkValue | None:
-    """Store the watermark of a target that has one. Rows from its bound on are compared with those of the table."""
+    """Store the watermark of a target that has one. The next load begins at the cut at the latest, even if its lag is
+    shorter now than that of the plan, and compares rows from there on with those of the table."""
     if mark.mark is None or not load_mode(target.load_mode).keeps_watermark:
         return None
     key, dest = _key(context, target), inspect_target(conn, target.schema_, target.table)
@@ -151,8 +154,8 @@ def _set_mark(conn: Conn, context: RunContext, target: Target, mark: BackfillMar
     kind = type_of(target, dest)
     old = find_watermark(conn, key, lock=True)
     delete_boundary_rows(conn, old)
-    value = _canonical(conn, kind.of(sql.Literal(mark.mark)))
-    write_watermark(conn, key, str(target.watermark_column), kind, value)
+    value, cut = (_canonical(conn, kind.of(sql.Literal(text))) for text in (mark.mark, mark.cut or mark.mark))
+    write_watermark(conn, key, str(target.watermark_column), kind, value, known_from=cut)
     reason, column = "the backfill has ended", str(target.watermark_column)
     note_change(conn, key, "run", column, old.value if old else None, value, reason=reason, run_id=context.job.run_id)
     return WatermarkValue(column, kind.name, value)

@@ -35,7 +35,7 @@ class Filling:
     def load(self, chunk: Chunk, *, run_id: str | None = None, attempt: int = 1, replaces: bool = False) -> RunReport:
         job = self.job(chunk, run_id=run_id, attempt=attempt, replaces=replaces)
         report = load_chunk(job, self.world.memory.ports())
-        self.loaded.append(LoadedChunk(chunk, target_of(report).rows_read or 0))
+        self.loaded.append(LoadedChunk(chunk, target_of(report).rows_read or 0, job.run_id))
         return report
 
     def load_all(self, chunks: Iterable[Chunk] | None = None, *, replaces: bool = False) -> list[RunReport]:

@@ -1,0 +1,64 @@
+"""Whether a table still is as the chunks of a backfill must find it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from executors.errors import Terminal
+from executors.load_record import RunRef
+from executors.model import LoadedChunk, RunJob
+from executors.postgres.client import translate
+from executors.postgres.ddl import Conn, brief_transaction
+from executors.postgres.meta import table_identity
+from executors.postgres.watermarks import WatermarkKey, find_watermark
+from executors.table_name import TableName
+from ir.load_modes import load_mode
+from ir.nodes import Target
+from ir.words import counted
+
+MOST_NAMED = 10
+
+
+def refuse_followed(conn: Conn, job: RunJob, target: Target) -> None:
+    """Refuse to add the rows of a chunk to a table with a watermark: a load that came in between, without the backfill,
+    has loaded them. A load that begins later raises the fence of the node, so that this chunk cannot commit."""
+    if job.chunk is None or job.chunk.replaces or not load_mode(target.load_mode).adds_rows:
+        return
+    table = TableName(target.schema_, target.table)
+    with translate(target.id), brief_transaction(conn):
+        stored = find_watermark(conn, WatermarkKey(job.tenant, job.pipeline.id, table))
+    if stored is None:
+        return
+    raise Terminal(
+        "backfill.target_followed",
+        f"{table} has got a watermark ({stored.column} {stored.value}) since the chunks were planned: loads continue "
+        "there. The chunk would add rows that they have loaded.",
+        node=target.id,
+        hint="Remove backfill from the pipeline. To load the history in chunks after all, empty the table, reset the "
+        "watermark, and plan everything again.",
+    )
+
+
+def refuse_lost(conn: Conn, run: RunRef, table: TableName, chunks: Sequence[LoadedChunk]) -> None:
+    """Refuse the end of a backfill, in its transaction, if the table does not have the rows of all chunks any more: it
+    was restored, or another one has taken its place."""
+    expected = {loaded.run_id: loaded.chunk.ordinal for loaded in chunks if loaded.rows_read and loaded.run_id}
+    now = table_identity(conn, table.schema, table.table)
+    found = conn.execute(
+        "SELECT run_id FROM flow_meta.load_commits WHERE run_id = ANY(%s) AND node = %s AND undone_by IS NULL"
+        " AND target_oid IS NOT DISTINCT FROM %s",
+        [list(expected), run.node, now.oid],
+    ).fetchall()
+    present = {run_id for (run_id,) in found}
+    lost = sorted(ordinal for run_id, ordinal in expected.items() if run_id not in present)
+    if not lost:
+        return
+    more = f" and {len(lost) - MOST_NAMED:,} others" if len(lost) > MOST_NAMED else ""
+    raise Terminal(
+        "backfill.chunks_lost",
+        f"{table} does not have the rows of {counted(len(lost), 'chunk')} any more: it was restored to an older state, "
+        f"or another table has taken its place. Missing: {', '.join(map(str, lost[:MOST_NAMED]))}{more}.",
+        node=run.node,
+        hint="Plan everything again: `flow backfill rewind` without a range. For a target with a watermark, empty the "
+        "table and reset the watermark first.",
+    )
