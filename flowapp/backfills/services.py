@@ -118,7 +118,9 @@ def _refuse_rewind(old: Backfill, lower: str | None, upper: str | None) -> None:
             f"The range from {lower} to {upper} is empty.",
             hint="Give the lower value first. The upper one is not part of the range.",
         )
-    if old.phase != Phase.STREAMING and (lower is not None or upper is not None):
+    # A range that could not be planned, perhaps because it is mistyped, leaves the loaded history as it was.
+    is_loaded = old.phase == Phase.STREAMING or (old.is_rewind and old.planned_at is None)
+    if not is_loaded and (lower is not None or upper is not None):
         raise FlowError(
             "backfill.range_of_unfinished",
             f"The history of {old.pipeline.slug!r} is not loaded yet, so no range of it can be loaded again.",

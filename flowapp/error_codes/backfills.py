@@ -30,7 +30,7 @@ CODES = (
     ),
     ErrorCode(
         "backfill.outdated",
-        "The source or the target of the pipeline has changed since the chunks were planned.",
+        "The source, the target or the startFrom of the pipeline has changed since the chunks were planned.",
         "Restore the former version, or plan all chunks again: rewind without a range.",
         status=409,
     ),

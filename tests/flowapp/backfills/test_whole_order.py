@@ -208,6 +208,20 @@ def test_a_range_cannot_be_loaded_again_before_the_history_is_loaded(history, en
     assert (busy.value.code, unfinished.value.code) == ("run.busy", "backfill.range_of_unfinished")
 
 
+def test_a_range_that_could_not_be_planned_can_be_corrected(history, engine):
+    start(history, engine)
+    execute_all(history, engine)
+    engine.failure = Terminal("backfill.value_malformed", "'1O' is not a number.")
+    rewind(history, "1O", None, ANN, "a reason")
+    execute_all(history, engine)
+    assert newest_backfill(history).phase == Phase.PLANNING
+    engine.failure, engine.chunks = None, 1
+    rewind(history, "10", None, ANN, "a reason")
+    execute_all(history, engine)
+    assert (newest_backfill(history).phase, engine.mark.mark) == (Phase.STREAMING, None)
+    assert list(Backfill.objects.order_by("number").values_list("lower", flat=True)) == [None, "1O", "10"]
+
+
 def test_an_empty_range_is_refused(history, engine):
     start(history, engine)
     execute_all(history, engine)
@@ -227,15 +241,19 @@ def test_everything_can_be_planned_again(history, engine):
     assert Chunk.objects.filter(status=ChunkStatus.SUPERSEDED).count() == 3
 
 
-def test_a_changed_source_refuses_the_chunks_of_the_former_one(history, make, engine):
+@pytest.mark.parametrize("start_from", [None, "2024-01-01"])
+def test_a_changed_source_or_start_refuses_the_chunks_of_the_former_one(history, make, engine, start_from):
     engine.failing = {1}
     start(history, engine)
     execute_all(history, engine)
     from tests.flowapp.backfills.conftest import history_document
 
-    nodes = history_document(schema=history.target.split(".")[0])["nodes"]
-    nodes[0]["config"]["table"]["name"] = "others"
-    make(nodes=nodes)
+    changed = history_document(schema=history.target.split(".")[0])
+    if start_from is None:
+        changed["nodes"][0]["config"]["table"]["name"] = "others"
+    else:
+        changed["backfill"]["startFrom"] = start_from
+    make(nodes=changed["nodes"], backfill=changed["backfill"])
     with pytest.raises(FlowError) as outdated:
         retry_failed(history, ANN)
     assert outdated.value.code == "backfill.outdated"
