@@ -79,11 +79,12 @@ def _require_type(cursor: Cursor, wanted: Wanted) -> None:
 def _range(extent: Extent, axis: Axis, wanted: Wanted) -> tuple[str | None, str | None, str | None]:
     """Return the lowest value to load, the cut, below which chunks load, and the mark; no cut if there is nothing to
     load."""
+    start = _value(axis, wanted.spec.start_from, "startFrom")
     if wanted.range is not None:
         lower, upper = (_value(axis, text, "range") for text in (wanted.range.lower, wanted.range.upper))
+        lower = lower if lower is not None else start  # the history begins at the start, also when it is loaded again
         ends = [text for text in (upper, wanted.bound) if text is not None] or [extent.highest or ""]
         return lower, min(ends, key=axis.position) if extent.highest is not None else None, None
-    start = _value(axis, wanted.spec.start_from, "startFrom")
     if extent.highest is None:
         return start, None, None
     if start is not None and axis.position(start) > axis.position(extent.highest):
