@@ -19,7 +19,7 @@ from executors.formats.closing import closed_after
 from executors.model import PassResult, TaskCount
 from executors.node_preview.model import LONGEST_VALUE
 from executors.spark.compiled import Compiled, Working
-from executors.spark.one_pass import MOST_TASKS, PassPlan, Sink, collect_pass
+from executors.spark.one_pass import PassPlan, Sink, collect_pass, tasks_for
 from executors.spark.session import RunSession
 from executors.spark.sink import Evaluation, decode_counts, encode_counts, task_number
 from executors.spark.steps import Fill, Program, Step, Trim, flags_of, run_programs
@@ -62,7 +62,7 @@ def node_rows(session: RunSession, plan: PassPlan, *, failing_only: bool, most: 
     """Evaluate all rows of the plan's reading, and return at most `most` of each task, or fewer if they are large. If
     `failing_only` is true, the rows violate a rule of the observed node; at most `most` rejected rows and `most` rows
     with a warning are returned. Long values are truncated. Raises the errors of `collect_pass`."""
-    each = MOST_BYTES // min(len(plan.reading.parts) or 1, MOST_TASKS)
+    each = MOST_BYTES // min(len(plan.reading.parts) or 1, tasks_for(plan.reading))
 
     def make_task(evaluation: Evaluation, compiled: Compiled) -> NodeRowsTask:
         return NodeRowsTask(evaluation, _Looks.of(compiled), failing_only, most, each)

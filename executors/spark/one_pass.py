@@ -19,6 +19,7 @@ from pyspark.sql.types import BinaryType, BooleanType, IntegerType, LongType, St
 from executors.charsets import UTF8, Charset
 from executors.destinations.base import StagingArea
 from executors.errors import ExpressionFailed, Terminal, Transient
+from executors.formats.files import SPLIT_BYTES
 from executors.model import PassResult, RulePlan, StageColumn
 from executors.reading import Reading
 from executors.spark.aggregates import add_groups
@@ -56,6 +57,9 @@ from ir.pipeline import Path
 
 MOST_TASKS = 16
 """The largest number of tasks of a pass, and so of connections to a target, whatever the size of the cluster."""
+ROWS_PER_TASK = 250_000
+"""A task and its connection cost more than some thousand small files, so files with fewer rows share a task. Their bytes
+count too, because rows may be long; compressed ones have many rows in few bytes."""
 
 
 Way = Literal["fused", "through_spark"]
@@ -141,8 +145,15 @@ def _result_of(rows: Iterable[dict[str, Any]], plan: PassPlan) -> PassResult:
 
 
 def _reader(plan: PassPlan) -> ReadTask:
-    groups = group_parts(plan.reading.parts, MOST_TASKS)
+    groups = group_parts(plan.reading.parts, tasks_for(plan.reading))
     return ReadTask(plan.reading.reader, groups, plan.compiled.source, plan.compiled.read)
+
+
+def tasks_for(reading: Reading) -> int:
+    """Return the largest number of tasks that read a source."""
+    if reading.size is None or reading.records is None:
+        return MOST_TASKS
+    return min(MOST_TASKS, 1 + max(reading.size // SPLIT_BYTES, reading.records // ROWS_PER_TASK))
 
 
 def _taker(plan: PassPlan, sink: Sink) -> Task:
@@ -323,7 +334,7 @@ def _in_order(frame: DataFrame, tasks: int) -> DataFrame:
 def reference_frame(spark: SparkSession, reference: Reference) -> DataFrame:
     """Return the rows of a reference with the columns that a join uses."""
     compiled, reading = reference.compiled, reference.reading
-    reader = ReadTask(reading.reader, group_parts(reading.parts, MOST_TASKS), compiled.source, compiled.read)
+    reader = ReadTask(reading.reader, group_parts(reading.parts, tasks_for(reading)), compiled.source, compiled.read)
     task, schema = reference_task(reference), reference_schema(reference)
     numbers, stages = frame_of_numbers(spark, len(reader.groups)), computable(compiled)
     if stages is not None:

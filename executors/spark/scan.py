@@ -25,7 +25,7 @@ from ir.nodes import Source, SourceColumn
 from ir.types import ColumnType
 
 MOST_TASKS = 64
-BYTES_PER_TASK = 4 << 20
+BYTES_PER_TASK = 16 << 20
 """A task costs more than the scan of a small file, so small files share a task. Every run scans all files that
 match."""
 
