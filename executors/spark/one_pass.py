@@ -58,8 +58,8 @@ from ir.pipeline import Path
 MOST_TASKS = 16
 """The largest number of tasks of a pass, and so of connections to a target, whatever the size of the cluster."""
 ROWS_PER_TASK = 250_000
-"""A task and its connection cost more than some thousand small files, so files with fewer rows share a task. Their bytes
-count too, because rows may be long; compressed ones have many rows in few bytes."""
+"""A task and its connection cost more than some hundred small files, so files with fewer rows share a task. Their bytes
+count too, because rows may be long; compressed files have many rows in few bytes."""
 
 
 Way = Literal["fused", "through_spark"]

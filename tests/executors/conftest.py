@@ -53,8 +53,9 @@ def run_session(spark: SparkSession) -> Iterator[RunSession]:
 
 @pytest.fixture(scope="session")
 def spark(encryption_keys: str) -> Iterator[SparkSession]:
-    """The application's session, warm."""
-    from executors.spark import session
+    """The application's session, warm. Each file of a test has a task of its own, as large files have."""
+    from executors.spark import one_pass, session
 
+    one_pass.ROWS_PER_TASK = 1
     yield session.get_session("inline")
     session.stop_session()

@@ -14,10 +14,11 @@ import pytest
 from executors.destinations.postgres.staging import PostgresStagingArea
 from executors.errors import Terminal
 from executors.formats import csv
-from executors.formats.files import LOCAL_FILES
+from executors.formats.files import LOCAL_FILES, SPLIT_BYTES
 from executors.model import Connection, StageColumn
 from executors.postgres.staging import StagingTables
 from executors.reading import read_files
+from executors.spark import one_pass
 from executors.spark.columns import compile_path
 from executors.spark.one_pass import PassPlan, Way, run_pass
 from executors.spark.session import RunSession
@@ -296,3 +297,12 @@ def test_rows_that_deduplicate_moves_come_back_to_their_batches(
     staged = stage(run_session, warehouse, make_path(*ops), files)
     assert staged.rows == [(str(n % 90), f"b{n}", f"B{n}") for n in range(810, 900)]
     assert (staged.result.total("rows_arrived"), staged.rejects) == (90, [])
+
+
+def test_small_files_share_tasks_and_large_ones_do_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(one_pass, "ROWS_PER_TASK", 100)
+    reading = read_files(make_path().source, (), LOCAL_FILES)
+    sizes = ((50, 0, 1), (5_000, 99, 1), (5_000, 250, 3), (3 * SPLIT_BYTES, 50, 4), (5_000, 10**6, one_pass.MOST_TASKS))
+    for size, records, tasks in sizes:
+        assert one_pass.tasks_for(replace(reading, size=size, records=records)) == tasks
+    assert one_pass.tasks_for(replace(reading, records=None)) == one_pass.MOST_TASKS
