@@ -337,6 +337,13 @@ def large_csv(bench: Bench) -> None:
         )
 
 
+def cdc(bench: Bench) -> None:
+    """Changes of a followed table: a fifth as many as `--rows` in a backlog, all of them in one transaction."""
+    from tests.bench import changes
+
+    changes.report(bench.folder, bench.rows // 5, bench.rows)
+
+
 def rejected_pages(bench: Bench) -> None:
     """Pages of rejected rows in a table with ten times the rows."""
     quarantine.run(bench.warehouse, 10 * bench.rows, times=40)
@@ -388,6 +395,7 @@ CASES: dict[str, Callable[[Bench], None]] = {
         parquet_from_s3,
         small_files,
         large_csv,
+        cdc,
         tools,
     )
 } | WITHOUT_SPARK

@@ -8,7 +8,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-SERVERS = ("weed",)
+SERVERS = ("weed", "postgres")
 """Programs that are no part of the product."""
 
 

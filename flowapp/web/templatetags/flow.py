@@ -159,8 +159,9 @@ def duration(seconds: float | None) -> str:
 
 
 @register.filter
-def byte_size(size: int | None) -> str:
-    return NOTHING if size is None else size_text(size)
+def byte_size(size: int | str | None) -> str:
+    """Format a number of bytes; an unknown or missing one as a dash."""
+    return size_text(size) if isinstance(size, int) else NOTHING
 
 
 @register.filter

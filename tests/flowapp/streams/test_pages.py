@@ -88,6 +88,8 @@ def test_the_pages_show_a_stream_in_each_state(as_, stream):
     assert "running" in text
     assert "500 changes in 4 windows" in text
     assert "4.8 MiB held" in text
+    assert "Worst lag" in words(browser.get(f"/w/alices-team/runs/{Run.objects.get().pk}/"))
+    assert "Stream: running" in words(browser.get("/w/alices-team/pipelines/mirror/"))
     browser.post(f"{page}pause/", {"reason": "maintenance"})
     end(State.SUCCEEDED)
     assert "Paused" in words(browser.get(page))
@@ -95,7 +97,12 @@ def test_the_pages_show_a_stream_in_each_state(as_, stream):
     browser.post(f"{page}resume/")
     assert Stream.objects.get().state == StreamState.RUNNING
     end(State.FAILED, "cdc.slot_lost", "It is lost.")
-    Stream.objects.update(state=StreamState.STOPPED, code="cdc.slot_lost", reason="It is lost.")
+    Stream.objects.update(
+        state=StreamState.STOPPED,
+        code="cdc.slot_lost",
+        reason="It is lost.",
+        slot={"name": "flow_x", "status": "lost", "retained_bytes": None, "safe_bytes": None},
+    )
     assert "Approve a new snapshot" in words(browser.get(listing))
     assert "Only a new snapshot can continue" in words(browser.get(page))
     browser.post(f"{page}resnapshot/")
@@ -108,6 +115,13 @@ def test_the_pages_show_a_stream_in_each_state(as_, stream):
         "resnapshot",
     ]
     assert "No streams" not in words(browser.get(listing))
+
+
+@pytest.mark.parametrize("slot", [{}, {"name": "x", "status": "missing"}, {"name": "x", "status": "reserved"}])
+def test_the_pages_show_a_stream_whose_slot_is_hardly_known(as_, stream, slot):
+    Stream.objects.update(slot=slot, current_to=None, window={})
+    assert "nothing loaded yet" in words(as_("editor").get("/w/alices-team/streams/mirror/"))
+    assert "mirror" in words(as_("editor").get("/w/alices-team/streams/"))
 
 
 def test_viewers_see_streams_and_change_nothing(as_, stream):
