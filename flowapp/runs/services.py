@@ -23,6 +23,8 @@ from ir.errors import FlowError
 
 IfBusy = Literal["wait", "refuse"]
 UNATTENDED_ATTEMPTS, ATTENDED_ATTEMPTS = 3, 1
+STREAM_ATTEMPTS = 100
+"""The maximum number of attempts of a stream without a good window in between."""
 
 
 def queue_run(
@@ -60,7 +62,7 @@ def queue_run(
             kind=kind,
             trigger=trigger,
             requested_by=user,
-            max_attempts=max_attempts(version, trigger),
+            max_attempts=STREAM_ATTEMPTS if kind == RunKind.STREAM else max_attempts(version, trigger),
             may_wait_for_files=may_wait_for_files,
             trigger_name=trigger_name,
         )

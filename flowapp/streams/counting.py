@@ -8,12 +8,12 @@ from datetime import UTC, datetime
 from typing import Any
 
 from django.db.models import F
-from django.db.models.functions import Greatest
+from django.db.models.functions import Coalesce, Greatest
 from django.utils import timezone
 
 from executors.api import LoadCommit
 from executors.model import RuleCount
-from executors.report import NodeReport, RunReport
+from executors.report import NodeReport, RunReport, TargetCounts
 from flowapp.clock import Now
 from flowapp.runs import models as runs
 from flowapp.runs.events import rules_counted
@@ -36,6 +36,8 @@ def count_window(run: Run, commit: LoadCommit) -> None:
     for position, node in enumerate([*commit.record.nodes, commit.node_report]):
         _add_node(run, node, position)
     _add_rules(run, commit.record.rules)
+    stored = Coalesce("quarantine_rows", 0) + commit.counts.quarantine_rows
+    Run.objects.filter(pk=run.pk).update(quarantine_rows=stored, evaluated=True)
     CommitRecord.objects.filter(run=run, node=commit.node).update(committed_at=Now())
     Stream.objects.filter(pk=stream.pk).update(
         counted=state, window=_window(commit, now), **_current_to(stream, json.loads(state))
@@ -129,4 +131,6 @@ def report_of(run: Run) -> RunReport:
         RuleCount(rule.node, rule.rule, rule.type, rule.field, rule.on_fail, rule.violations, evaluated=rule.evaluated)
         for rule in runs.RuleCount.objects.filter(run=run).order_by("position")
     ]
-    return RunReport(nodes=nodes, rules=rules, nothing_new=not nodes)
+    targets = {node.id: TargetCounts(nodes=nodes, rules=rules) for node in nodes if node.kind == "target"}
+    stored = Run.objects.values_list("quarantine_rows", flat=True).get(pk=run.pk) or 0
+    return RunReport(targets, nodes, rules, quarantine_rows=stored, nothing_new=not nodes)
