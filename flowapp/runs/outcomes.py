@@ -242,7 +242,7 @@ def finalize(claim: Claim, run: Run, outcome: State, error: FlowError) -> None:
 def _alert_failed(run: Run, error: FlowError, begins: str = "") -> None:
     """Raise the alert with the state change: a crash in between would leave a failed run without an alert."""
     raise_alert(
-        run_kind_of(run).failed_alert,
+        "stream.stopped" if run_kind_of(run).repeats else "run.failed",
         "error",
         f"{begins}{error.code}: {redact(error.message)}",
         error.hint or "Open the run for details.",

@@ -74,7 +74,6 @@ class RunKindSpec:
     add_to_ports: Callable[[Run, Ports], Ports] = lambda run, ports: ports
     after_success: Callable[[Run, RunReport], bool] = lambda run, report: False
     repeats: bool = False
-    failed_alert: str = "run.failed"
 
     @property
     def counts(self) -> bool:

@@ -29,5 +29,4 @@ STREAM = RunKindSpec(
     own_engine=follow,
     add_to_ports=add_to_ports,
     repeats=True,
-    failed_alert="stream.stopped",
 )

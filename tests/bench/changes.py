@@ -48,27 +48,25 @@ def mirror(folder: Path) -> Iterator[Mirror]:
         yield made
 
 
-def load_backlog(followed: Mirror, changes: int) -> float:
-    """Return the seconds of a run that loads that many changes: a tenth deletions, the others half and half insertions
-    and updates, in transactions of 1,000."""
+def load_backlog(followed: Mirror, changes: int, first: int) -> float:
+    """Return the seconds of a run that loads that many changes in transactions of 1,000: 450 insertions, 450 updates
+    and 100 deletions each. The new keys begin at `first`."""
     statements = []
-    for i in range(changes // 1000):
-        first = 10_000_000 + i * 450
+    for number in range(changes // 1000):
+        new, old = first + number * 450, 1 + number % 200 * 450
         statements.append(
-            f"with a as (insert into s select n, 1, 2, 'new', 'n' || n from generate_series({first}, {first + 449}) n),"
-            f" b as (delete from s where id in (select n - 4500 from generate_series({first}, {first + 99}) n)"
-            f" or id between {i * 100 + 1} and {i * 100 + 100})"
-            f" update s set status = 'paid' where id between {KNOWN // 2 + i % 100 * 450} and"
-            f" {KNOWN // 2 + i % 100 * 450 + 449}"
+            f"with a as (insert into s select i, 1, 2, 'new', 'n' || i from generate_series({new}, {new + 449}) i),"
+            f" b as (delete from s where id between {new - 450} and {new - 351})"
+            f" update s set status = 'paid {number}' where id between {old} and {old + 449}"
         )
     followed.at_source(*statements)
     began = time.perf_counter()
     report = followed.run_once()
     seconds = time.perf_counter() - began
-    read = target_of(report).rows_read or 0
     if followed.difference():
         raise AssertionError("the target differs from its source")
-    return seconds / read * changes
+    read = target_of(report).rows_read or 0
+    return seconds * changes / read
 
 
 def load_transaction(followed: Mirror, changes: int, first: int) -> tuple[float, PeakMemory]:
@@ -144,8 +142,8 @@ def _write(followed: Mirror, control: _Control, made: list[float]) -> None:
 def report(folder: Path, backlog: int, large: int) -> None:
     """Print the figures, each with its aim."""
     with mirror(folder) as followed:
-        load_backlog(followed, 10_000)  # Spark and its workers start
-        seconds = load_backlog(followed, backlog)
+        load_backlog(followed, 10_000, 10_000_000)  # Spark and its workers start
+        seconds = load_backlog(followed, backlog, 12_000_000)
         speed = backlog / seconds
         print(f"a backlog of {backlog:,} changes: {seconds:.1f} s, {speed:,.0f}/s   aim ≥ 20,000/s", flush=True)
         lags, windows, really = follow_steadily(followed)
