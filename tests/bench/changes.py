@@ -101,7 +101,7 @@ class _Control:
 def follow_steadily(followed: Mirror) -> tuple[list[float], int, int]:
     """Return the lags of a stream in seconds, the number of its windows, and that of the changes per second that the
     source really made. A lag is the age of the newest row of the target."""
-    control, made = _Control(), []
+    control, made = _Control(), list[float]()
     job = followed.job(followed.pipeline())
     ports = replace(followed.memory.ports(), stream=control)
     stream = threading.Thread(target=run_stream, args=(job, ports))
