@@ -206,7 +206,7 @@ class LoadRecord:
     `statements` are the statements of the load; `row_results` counts the rows of a replay by result. `schema_changes`
     are the changes of columns that the load has followed. `range_replaced` is the number of rows that a chunk of a
     rewind has replaced by its own, None for other loads. `is_part` marks chunks of a history, after which a source has
-    no state."""
+    no state; `chunk` is the key of the chunk."""
 
     input: InputCounts = field(default_factory=InputCounts)
     nodes: tuple[NodeReport, ...] = ()
@@ -223,6 +223,7 @@ class LoadRecord:
     schema_changes: tuple[SchemaChange, ...] = ()
     range_replaced: int | None = None
     is_part: bool = False
+    chunk: str = ""
 
     def to_json(self) -> dict[str, Any]:
         """Return the record with its version."""

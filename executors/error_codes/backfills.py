@@ -11,6 +11,11 @@ CODES = (
         "Divide the backfill by the column that becomes the watermark, and pass it on unchanged.",
     ),
     ErrorCode(
+        "backfill.chunk_loaded",
+        "The table has the rows of the chunk, though the control database does not know it.",
+        "Empty the table, and plan everything again: rewind without a range.",
+    ),
+    ErrorCode(
         "backfill.chunks_lost",
         "The table does not have the rows of all chunks any more.",
         "Plan everything again. For a target with a watermark, empty the table and reset the watermark first.",

@@ -154,6 +154,7 @@ def _marker(conn: Conn, plan: LoadPlan, done: _Done) -> LoadCommit:
             schema_changes=tuple(plan.changes),
             range_replaced=done.range_replaced,
             is_part=plan.is_part,
+            chunk=plan.run.chunk,
         ),
         files_done=tuple(f.sha256 for f in plan.files if f.is_unit),
     )

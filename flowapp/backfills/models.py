@@ -162,8 +162,8 @@ class Chunk(models.Model):
 
     @property
     def key(self) -> str:
-        """What identifies the chunk in the target, across its runs."""
-        return f"{self.backfill.number}:{self.ordinal}"
+        """What identifies the chunk in the target, across its runs, also if backfills are numbered anew."""
+        return f"{self.backfill_id}:{self.ordinal}"
 
 
 class Action(models.TextChoices):

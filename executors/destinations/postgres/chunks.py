@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from executors.errors import Terminal
 from executors.load_record import RunRef
-from executors.model import LoadedChunk, RunJob
+from executors.model import ChunkJob, LoadedChunk, RunJob
 from executors.postgres.client import translate
 from executors.postgres.ddl import Conn, brief_transaction
 from executors.postgres.meta import table_identity
@@ -19,14 +19,38 @@ from ir.words import counted
 MOST_NAMED = 10
 
 
-def refuse_followed(conn: Conn, job: RunJob, target: Target) -> None:
-    """Refuse to add the rows of a chunk to a table with a watermark: a load that came in between, without the backfill,
-    has loaded them. A load that begins later raises the fence of the node, so that this chunk cannot commit."""
+def refuse_loaded(conn: Conn, job: RunJob, target: Target) -> None:
+    """Refuse to add the rows of a chunk to a table that has them. A load that begins later raises the fence of the
+    chunk or of the node, so that this one cannot commit."""
     if job.chunk is None or job.chunk.replaces or not load_mode(target.load_mode).adds_rows:
         return
-    table = TableName(target.schema_, target.table)
     with translate(target.id), brief_transaction(conn):
-        stored = find_watermark(conn, WatermarkKey(job.tenant, job.pipeline.id, table))
+        _refuse_loaded_by_another_run(conn, job, job.chunk, target)
+        _refuse_followed(conn, job, target)
+
+
+def _refuse_loaded_by_another_run(conn: Conn, job: RunJob, chunk: ChunkJob, target: Target) -> None:
+    """Refuse a chunk that a run has loaded of which the control database knows nothing."""
+    found = conn.execute(
+        "SELECT run_id FROM flow_meta.load_commits WHERE tenant = %s AND pipeline = %s AND node = %s"
+        " AND undone_by IS NULL AND record ->> 'chunk' = %s AND run_id <> %s LIMIT 1",
+        [job.tenant, job.pipeline.id, target.id, chunk.key, job.run_id],
+    ).fetchone()
+    if found is None:
+        return
+    raise Terminal(
+        "backfill.chunk_loaded",
+        f"Run {found[0]} has loaded chunk {chunk.chunk.ordinal} into {target.schema_}.{target.table} already, and the "
+        "control database does not know it: it was probably restored to an older state.",
+        node=target.id,
+        hint="Empty the table, and plan everything again: `flow backfill rewind` without a range.",
+    )
+
+
+def _refuse_followed(conn: Conn, job: RunJob, target: Target) -> None:
+    """Refuse a table with a watermark: a load that came in between, without the backfill, has loaded the rows."""
+    table = TableName(target.schema_, target.table)
+    stored = find_watermark(conn, WatermarkKey(job.tenant, job.pipeline.id, table))
     if stored is None:
         return
     raise Terminal(

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from executors.destinations.base import Access, DestinationHandler
-from executors.destinations.postgres.chunks import refuse_followed
+from executors.destinations.postgres.chunks import refuse_loaded
 from executors.destinations.postgres.tables import refuse_unloadable
 from executors.errors import Terminal
 from executors.model import RunJob
@@ -57,7 +57,7 @@ def _fence(context: RunContext, target: TargetRun) -> TargetRun:
         context.ports.events.committed(commit)
         commit = None
     if commit is None and context.job.chunk is not None:
-        refuse_followed(target.connection, context.job, node)
+        refuse_loaded(target.connection, context.job, node)
     elif commit is None:  # chunks of one backfill take turns with the table
         refuse_busy(target.connection, TableName(node.schema_, node.table), node.id)
     return replace(target, commit=commit)

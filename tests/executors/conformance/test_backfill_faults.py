@@ -55,3 +55,16 @@ def test_the_first_load_begins_at_the_cut_though_the_lag_was_removed_meanwhile(w
     world.run(chosen)
 
     assert column(world) == column(world, table="s")
+
+
+def test_a_chunk_that_a_forgotten_run_has_loaded_is_not_added_again(world: World) -> None:
+    days(world)
+    filling = Filling(world, document(world))
+    filling.load(filling.plan.chunks[0])
+    world.memory.commits.clear()  # the control database is an older one
+
+    with pytest.raises(Terminal) as refused:
+        filling.load(filling.plan.chunks[0])
+
+    assert refused.value.code == "backfill.chunk_loaded"
+    assert len(column(world)) == len(set(column(world)))
