@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from decimal import Decimal
+from fractions import Fraction
 
 from executors.backfill.extents import Cursor, Extent, PartitionExtent
 from executors.backfill.model import Chunk, ChunkPlan, ChunkRange
@@ -15,7 +16,7 @@ from executors.errors import Terminal
 from executors.sources.base import SnapshotSource
 from ir.backfill import MOST_CHUNKS, Backfill, BackfillHint, parse_window
 from ir.cursor_ranges import Window, Windows
-from ir.cursor_values import Axis
+from ir.cursor_values import Axis, NumberAxis
 from ir.durations import parse_duration
 from ir.watermarks import Lag
 
@@ -83,8 +84,11 @@ def _range(extent: Extent, axis: Axis, wanted: Wanted) -> tuple[str | None, str 
     if wanted.range is not None:
         lower, upper = (_value(axis, text, "range") for text in (wanted.range.lower, wanted.range.upper))
         lower = lower if lower is not None else start  # the history begins at the start, also when it is loaded again
-        ends = [text for text in (upper, wanted.bound) if text is not None] or [extent.highest or ""]
-        return lower, min(ends, key=axis.position) if extent.highest is not None else None, None
+        if extent.highest is None:
+            return lower, None, None
+        # Without an end, the range has the highest value too.
+        ends = [text for text in (upper, wanted.bound) if text is not None] or [_above(axis, extent.highest)]
+        return lower, min(ends, key=axis.position), None
     if extent.highest is None:
         return start, None, None
     if start is not None and axis.position(start) > axis.position(extent.highest):
@@ -102,6 +106,13 @@ def _range(extent: Extent, axis: Axis, wanted: Wanted) -> tuple[str | None, str 
     # The target must not go back behind the start, so its mark is as far above it as the lag is long.
     lag = axis.step(wanted.lag) if wanted.lag is not None else 0
     return start, start, axis.text(axis.position(start) + lag)
+
+
+def _above(axis: Axis, text: str) -> str:
+    """Return a value above this one, or this one if it is the highest of its type."""
+    above = math.floor(axis.position(text)) + Fraction(1)
+    lowest = axis.lowest if isinstance(axis, NumberAxis) else None
+    return axis.text(above) if lowest is None or above < -lowest else text
 
 
 def _value(axis: Axis, written: str | float | None, field: str) -> str | None:

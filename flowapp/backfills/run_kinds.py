@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 from uuid import UUID
 
-from executors.api import Ports
+from executors.api import Ports, WriteBudget
 from executors.api import run as run_attempt
 from executors.model import BackfillMark, ChunkJob, ChunkRange, LoadedChunk, RunJob
 from executors.report import RunReport
@@ -62,6 +62,16 @@ def _limit_requests(run: Run, ports: Ports) -> Ports:
     return replace(ports, rate=SharedRate(str(run.pipeline_id), rate, ports.cancellation))
 
 
+def _limit_chunk(run: Run, ports: Ports) -> Ports:
+    """Add the limits of a chunk: all chunks that may run at once share the rows per second equally."""
+    ports, backfill = _limit_requests(run, ports), read_document(run.document).backfill
+    rows = backfill.destination_writes_per_sec if backfill is not None else None
+    if rows is None:
+        return ports
+    parallelism = Chunk.objects.values_list("backfill__parallelism", flat=True).get(run=run)
+    return replace(ports, writes=WriteBudget(rows / parallelism))
+
+
 def _page_context(request: HtmxRequest, run: Run) -> dict[str, Any]:
     backfill = Backfill.objects.filter(run=run).first()
     chunk = Chunk.objects.select_related("backfill").filter(run=run).first()
@@ -90,7 +100,7 @@ CHUNK = RunKindSpec(
     again="Run the pipeline",
     chunk_key=_chunk_key,
     add_to_job=_add_chunk,
-    add_to_ports=_limit_requests,
+    add_to_ports=_limit_chunk,
     page_context=_page_context,
 )
 FINISH_BACKFILL = RunKindSpec(

@@ -150,3 +150,16 @@ def test_a_backfill_killed_at_chunk_247_resumes_there(make, engine, settings):
     for _ in range(3):
         execute(Run.objects.filter(kind=RunKind.CHUNK, state__in=CLAIMABLE).get(), engine)
     assert [job.chunk.chunk.ordinal for job in engine.jobs] == [247, 248, 249]
+
+
+def test_parallel_chunks_share_the_rows_per_second(make, engine):
+    limited = {"window": "30d", "parallelism": 2, "destinationWritesPerSec": 1000}
+    run = execute(queue_run(make(backfill=limited), Trigger.MANUAL), engine)
+    budgets = []
+
+    def note(job, ports):
+        budgets.append(ports.writes and ports.writes.rows_per_second)
+        return engine(job, ports)
+
+    execute(Run.objects.filter(parent=run, kind=RunKind.CHUNK).first(), note)
+    assert budgets == [500]
