@@ -15,7 +15,7 @@ from flowapp.backfills.counts import sum_chunk_runs
 from flowapp.backfills.dispatch import fill_slots
 from flowapp.backfills.models import COMPLETE, Backfill, ChunkStatus
 from flowapp.backfills.phases import Event, Phase
-from flowapp.backfills.transitions import move
+from flowapp.backfills.transitions import lock_backfill, move
 from flowapp.clock import Now
 from flowapp.runs.models import LOADED, Run, RunKind, State, Trigger
 from flowapp.runs.outcomes import end_parked
@@ -59,10 +59,14 @@ def _end_if_due(key: UUID, *, send: bool = True) -> bool:
         if statuses[ChunkStatus.RUNNING]:
             return backfill.paused
         if backfill.paused:
+            if not lock_backfill(backfill):
+                return False  # a person has just resumed it
             _stop(run, State.CANCELLED, _paused_error(statuses))
         elif statuses[ChunkStatus.PENDING]:
             return False
         elif statuses[ChunkStatus.FAILED]:
+            if not lock_backfill(backfill) or count_statuses(backfill) != statuses:
+                return False  # a person has just paused it, or lets it try again
             loaded = any(statuses[status] for status in COMPLETE)
             _stop(run, State.PARTIALLY_LOADED if loaded else State.FAILED, _failed_error(statuses))
         else:

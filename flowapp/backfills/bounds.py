@@ -22,6 +22,7 @@ def is_below(lower: str | None, upper: str | None) -> bool:
 
 def _number(text: str) -> Decimal | None:
     try:
-        return Decimal(text)
+        number = Decimal(text)
     except InvalidOperation:
         return None
+    return number if number.is_finite() else None

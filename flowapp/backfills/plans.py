@@ -49,7 +49,7 @@ def _store(backfill: Backfill, plan: ChunkPlan) -> None:
         parallelism=plan.parallelism,
         planned_at=Now(),
     )
-    _supersede(backfill)
+    _supersede(backfill, plan)
     for batch in in_batches(plan.chunks):
         Chunk.objects.bulk_create(
             Chunk(
@@ -67,14 +67,21 @@ def _store(backfill: Backfill, plan: ChunkPlan) -> None:
         )
 
 
-def _supersede(backfill: Backfill) -> None:
-    """Mark the older chunks of the range that is planned again. They stay for audit."""
+def _supersede(backfill: Backfill, plan: ChunkPlan) -> None:
+    """Mark the older chunks whose rows are planned again. They stay for audit."""
     older = Chunk.objects.filter(pipeline=backfill.pipeline_id).exclude(backfill=backfill)
     older = older.exclude(status__in=(ChunkStatus.RUNNING, ChunkStatus.SUPERSEDED))
+    if not backfill.is_rewind:
+        older.update(status=ChunkStatus.SUPERSEDED)
+        return
+    if not plan.chunks:
+        return
+    # The ends that the plan has are written as those of older chunks are, unlike those that a person has written.
+    lower, upper = plan.chunks[0].lower, plan.chunks[-1].upper
     keys = [
         key
-        for key, lower, upper in older.values_list("pk", "lower", "upper")
-        if overlaps(lower, upper, backfill.lower, backfill.upper)
+        for key, older_lower, older_upper in older.filter(is_null=False).values_list("pk", "lower", "upper")
+        if overlaps(older_lower, older_upper, lower, upper)
     ]
     for batch in in_batches(keys):
         Chunk.objects.filter(pk__in=batch).update(status=ChunkStatus.SUPERSEDED)

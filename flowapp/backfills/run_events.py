@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Collection
+from typing import Any
 from uuid import UUID
 
 from django.db import transaction
@@ -57,8 +58,8 @@ def kind_of_load(pipeline: Pipeline, trigger: Trigger, is_again: bool) -> RunKin
 
 
 def attach_run(run: Run) -> None:
-    """Let a new run continue the newest backfill of its pipeline, or begin the first one. Failed chunks are tried
-    again."""
+    """Let a new run continue the newest backfill of its pipeline with the limits of the newest document, or begin the
+    first one. Failed chunks are tried again."""
     if run.kind != RunKind.BACKFILL:
         return
     backfill = newest_backfill(run.pipeline)
@@ -83,14 +84,19 @@ def attach_run(run: Run) -> None:
             done_as=str(run.requested_by or run.get_trigger_display()),
         )
         return
-    Backfill.objects.filter(pk=backfill.pk).update(run=run, finished_by=None, **_allowance(run.pipeline))
+    limits = {**_allowance(run.pipeline), "parallelism": _written(run.pipeline).get("parallelism") or 1}
+    Backfill.objects.filter(pk=backfill.pk).update(run=run, finished_by=None, **limits)
     backfill.chunks.filter(status=ChunkStatus.FAILED).update(status=ChunkStatus.PENDING)
 
 
 def _allowance(pipeline: Pipeline) -> dict[str, int | None]:
     """Return how many chunks each time of the schedule may start."""
-    written = Pipeline.objects.values_list("backfill", flat=True).get(pk=pipeline.pk) or {}
-    return {"allowance": written.get("maxChunksPerTick")}
+    return {"allowance": _written(pipeline).get("maxChunksPerTick")}
+
+
+def _written(pipeline: Pipeline) -> dict[str, Any]:
+    """Return the backfill of the newest document."""
+    return Pipeline.objects.values_list("backfill", flat=True).get(pk=pipeline.pk) or {}
 
 
 def refuse_load_before_end(run: Run) -> None:

@@ -12,6 +12,7 @@ from flowapp.backfills.bounds import is_below
 from flowapp.backfills.models import Action, Backfill, BackfillAction, ChunkStatus
 from flowapp.backfills.phases import Event, Phase, next_phase
 from flowapp.backfills.selectors import get_backfill, has_backfill
+from flowapp.backfills.transitions import lock_backfill
 from flowapp.clock import Now
 from flowapp.pipelines.models import Pipeline
 from flowapp.runs.models import ACTIVE, CLAIMABLE, Run, RunKind, Trigger
@@ -63,6 +64,7 @@ def retry_failed(pipeline: Pipeline, actor: Actor, reason: str = "") -> Backfill
     `backfill.paused`, and the errors of `queue_run`."""
     backfill = get_backfill(pipeline)
     with transaction.atomic():
+        lock_backfill(backfill)
         failed = backfill.chunks.filter(status=ChunkStatus.FAILED).count()
         if not failed:
             raise FlowError(

@@ -1,4 +1,4 @@
-"""Change the phase of a backfill, by compare-and-swap."""
+"""Change the phase of a backfill by compare-and-swap, and lock it."""
 
 from __future__ import annotations
 
@@ -19,3 +19,10 @@ def move(backfill: Backfill, event: Event, **changes: Any) -> None:
     if not Backfill.objects.filter(pk=backfill.pk, phase=backfill.phase).update(phase=phase, **changes):
         raise PhaseChanged(f"{backfill} is not {backfill.phase} any more.")
     backfill.refresh_from_db()
+
+
+def lock_backfill(backfill: Backfill) -> bool:
+    """Lock a backfill until the end of the transaction, so that what people do with it comes before or after. Return
+    whether it is paused or not as before."""
+    unchanged = Backfill.objects.filter(pk=backfill.pk, paused=backfill.paused)
+    return bool(unchanged.update(paused=backfill.paused))

@@ -27,7 +27,6 @@ COLUMNS = {
     "completed": "COMPLETED",
     "error": "ERROR",
 }
-MOST_SHOWN = 20
 STATUS_HELP = (
     "Exit status: 0 chunks are printed; 3 none can run now (all slots are taken, or the backfill is paused); "
     "1 only failed chunks are left; 8 all chunks are loaded."

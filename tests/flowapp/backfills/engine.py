@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from executors.api import Ports
 from executors.errors import Failure, Terminal
-from executors.model import BackfillMark, Chunk, ChunkPlan, RunJob
+from executors.model import BackfillMark, Chunk, ChunkPlan, ChunkRange, RunJob
 from executors.report import NodeReport, RunReport
 
 if TYPE_CHECKING:
@@ -17,20 +17,23 @@ if TYPE_CHECKING:
 ROWS = 10
 
 
-def plan_of(chunks: int, parallelism: int = 2) -> ChunkPlan:
-    """A plan with chunks of 30 values each."""
+def plan_of(chunks: int, parallelism: int = 2, range_: ChunkRange | None = None) -> ChunkPlan:
+    """A plan with chunks of 30 values each, or with one chunk for the range of a rewind."""
     found = tuple(Chunk(n, "at", str(30 * (n - 1)), str(30 * n)) for n in range(1, chunks + 1))
+    if range_ is not None:
+        found = (Chunk(1, "at", range_.lower, range_.upper),)
     return ChunkPlan("monotonic", "at", "integer", str(30 * chunks), str(30 * chunks), found, parallelism, 10 * chunks)
 
 
 @dataclass
 class HistoryEngine:
-    """Plans `chunks` chunks, and loads ROWS rows with each. The chunks in `failing` fail."""
+    """Plans `chunks` chunks, or those of `plan`, and loads ROWS rows with each. The chunks in `failing` fail."""
 
     chunks: int = 3
     parallelism: int = 2
     failing: set[int] = field(default_factory=set)
     failure: Failure | None = None
+    plan: ChunkPlan | None = None
     jobs: list[RunJob] = field(default_factory=list)
 
     def __call__(self, job: RunJob, ports: Ports) -> RunReport:
@@ -40,7 +43,7 @@ class HistoryEngine:
         if job.backfill_mark is not None:
             return RunReport()
         if job.chunk is None:
-            return RunReport(plan=plan_of(self.chunks, self.parallelism))
+            return RunReport(plan=self.plan or plan_of(self.chunks, self.parallelism, job.chunk_range))
         if job.chunk.chunk.ordinal in self.failing:
             raise Terminal("source.unreadable", "The source cannot be read.")
         counts = {"rows_read": ROWS, "rows_rejected": 1, "rows_loaded": ROWS - 1, "rows_inserted": ROWS - 1}

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from executors.errors import Terminal
+from executors.model import Chunk as PlannedChunk
 from flowapp.alerts.models import Alert
+from flowapp.backfills.advancing import count_statuses
 from flowapp.backfills.models import Action, Backfill, BackfillAction, Chunk, ChunkStatus
 from flowapp.backfills.phases import Phase
 from flowapp.backfills.selectors import newest_backfill
@@ -15,7 +19,7 @@ from flowapp.runs.leases import claim_run
 from flowapp.runs.models import CommitRecord, NodeRun, Run, RunKind, State, Trigger
 from flowapp.runs.services import cancel_run, queue_run
 from ir.errors import FlowError
-from tests.flowapp.backfills.engine import ROWS, execute, execute_all
+from tests.flowapp.backfills.engine import ROWS, execute, execute_all, plan_of
 
 pytestmark = pytest.mark.django_db(transaction=True)
 ANN = Actor("ann@example.org", Trigger.MANUAL)
@@ -195,6 +199,59 @@ def test_a_range_is_loaded_again_by_new_chunks_and_the_old_ones_stay_for_audit(h
     assert list(new.chunks.values_list("status", flat=True)) == ["done"]
     done = BackfillAction.objects.order_by("id").values_list("action", "done_as", "details")
     assert list(done)[-1] == (Action.REWIND, "ann@example.org", "from 10 to 40")
+
+
+def test_a_range_supersedes_no_neighbour_and_no_rows_without_a_cursor_value(history, engine):
+    days = [f"2024-01-0{day} 00:00:00" for day in (1, 2, 3, 4)]
+    ranges = (*(PlannedChunk(n, "at", days[n - 1], days[n]) for n in (1, 2, 3)), PlannedChunk(4, "at", is_null=True))
+    plan = replace(plan_of(0), type="timestamp without time zone", chunks=ranges)
+    engine.plan = plan
+    start(history, engine)
+    execute_all(history, engine)
+    rewind(history, "2024-01-02", "2024-01-03", ANN, "a reason")
+    engine.plan = replace(plan, chunks=(PlannedChunk(1, "at", days[1], days[2]),))
+    execute_all(history, engine)
+    old = Backfill.objects.get(number=1).chunks.order_by("ordinal")
+    assert list(old.values_list("status", flat=True)) == ["done", "superseded", "done", "done"]
+
+
+def test_a_range_that_is_not_a_number_is_left_to_the_plan(history, engine):
+    start(history, engine)
+    execute_all(history, engine)
+    assert rewind(history, "nan", "zzz", ANN, "a reason").phase == Phase.PLANNING
+
+
+def test_the_next_run_of_a_backfill_has_the_limits_of_the_newest_document(history, make, engine):
+    start(history, engine)
+    pause(history, ANN)
+    execute_all(history, engine)
+    make(backfill={"window": "30d", "parallelism": 5})
+    resume(history, ANN)
+    assert Backfill.objects.get().parallelism == 5
+
+
+@pytest.mark.parametrize("act", [resume, retry_failed])
+def test_an_act_between_the_look_at_the_chunks_and_the_end_of_the_run_is_not_lost(history, engine, act, monkeypatch):
+    engine.failing = {1, 2, 3} if act is retry_failed else set()
+    start(history, engine)
+
+    def look(backfill, looked=[]):  # noqa: B006 - one list for all calls
+        found = count_statuses(backfill)
+        is_last = not found["running"] and (found["failed"] == 3 or backfill.paused)
+        if is_last and not looked:
+            looked.append(True)
+            act(history, ANN)
+        return found
+
+    monkeypatch.setattr("flowapp.backfills.advancing.count_statuses", look)
+    if act is resume:
+        pause(history, ANN)
+    else:
+        execute_all(history, engine, 3)
+    engine.failing = set()
+    execute_all(history, engine)
+    assert Run.objects.filter(kind=RunKind.BACKFILL).count() == 1
+    assert Backfill.objects.get().phase == Phase.STREAMING
 
 
 def test_a_range_cannot_be_loaded_again_before_the_history_is_loaded(history, engine):
