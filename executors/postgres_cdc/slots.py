@@ -101,8 +101,8 @@ def find_slot(conn: Conn, name: str) -> Slot | None:
 
 
 def release(conn: Conn, slot: Slot, own: str, check: Callable[[], None]) -> None:
-    """Wait until nobody reads the slot. A reader that belongs to an earlier attempt of Flow is ended, because fences
-    prevent it from loading anything. Raises Transient `cdc.slot_in_use`."""
+    """Wait until nobody reads the slot. A reader with the name `own` belongs to an earlier attempt of the same source
+    node, and is ended, because fences prevent it from loading anything. Raises Transient `cdc.slot_in_use`."""
     deadline = time.monotonic() + _RELEASED_WITHIN
     while slot.reader_pid is not None:
         check()
@@ -112,7 +112,7 @@ def release(conn: Conn, slot: Slot, own: str, check: Callable[[], None]) -> None
                 f"The slot {slot.name} is read by process {slot.reader_pid} ({slot.reader or 'unknown'}).",
                 hint="End the other reader, or give this source a slot of its own.",
             )
-        if slot.reader and slot.reader.startswith(own):
+        if slot.reader == own:
             conn.execute("SELECT pg_terminate_backend(%s)", [slot.reader_pid])
         time.sleep(0.1)
         found = find_slot(conn, slot.name)

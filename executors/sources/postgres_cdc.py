@@ -102,6 +102,12 @@ class PostgresCdc(SnapshotSource):
     def _application(self) -> str:
         return f"flow run {self.context.claimant.run_id} follows"
 
+    @property
+    def _reader(self) -> str:
+        """The name of the sessions that read the slot: it is the same in all runs of this node, and no other's."""
+        claimant = self.context.claimant
+        return f"flow reads {name_of(claimant.tenant, claimant.pipeline, self.node)}"
+
     def open(self, stack: ExitStack) -> None:
         self._stack = stack
         if self.context.read_only:
@@ -119,7 +125,7 @@ class PostgresCdc(SnapshotSource):
         after = self._after
         if after is None:
             return
-        with as_source(self.node), replication_session(self._connection, self._application) as session:
+        with as_source(self.node), replication_session(self._connection, self._reader) as session:
             session.start(after.slot, after.publication, after.lsn)
             session.confirm(after.lsn, asks=True)
             for received in session.messages(after.lsn, self._check):
@@ -182,7 +188,7 @@ class PostgresCdc(SnapshotSource):
 
     def _first(self, table: FollowedTable) -> Reading:
         """Return all rows as they are at a position from which the slot has all changes."""
-        session = self._stack.enter_context(replication_session(self._connection, self._application))
+        session = self._stack.enter_context(replication_session(self._connection, self._reader))
         self._session = session
         system, timeline = session.identify()
         state = LogState(0, system, timeline, self._slot, self._publication, table.oid, time.time())
@@ -212,7 +218,7 @@ class PostgresCdc(SnapshotSource):
         slot = find_slot(self._conn, self._slot)
         if slot is None:
             return None
-        release(self._conn, slot, "flow run ", self._check)
+        release(self._conn, slot, self._reader, self._check)
         if self._config.slot is None:
             drop_slot(self._conn, self._slot)
             return None
@@ -237,7 +243,7 @@ class PostgresCdc(SnapshotSource):
         slot = require_continued(find_slot(self._conn, before.slot), before.slot, before.lsn)
         if position.lsn <= before.lsn:
             return _NOTHING
-        release(self._conn, slot, "flow run ", self._check)
+        release(self._conn, slot, self._reader, self._check)
         copies = copies_on(self._path, (column.name for column in table.relation_columns))
         with (
             Changes(self._folder) as changes,
@@ -270,7 +276,7 @@ class PostgresCdc(SnapshotSource):
         return self._reading_of(self._fields(columns, window.beyond), after, beside, effect.rows, files.parts)
 
     def _read(self, table: FollowedTable, before: LogState, bounds: Bounds, changes: Changes) -> Window:
-        with replication_session(self._connection, self._application) as session:
+        with replication_session(self._connection, self._reader) as session:
             self._session = session
             try:
                 session.start(before.slot, before.publication, before.lsn)

@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from executors.errors import Failure, Terminal
+from executors.postgres_cdc.replication import replication_session
 from executors.postgres_cdc.slots import name_of
 from tests.executors.postgres_cdc.mirror import Mirror
 
@@ -81,6 +82,22 @@ def test_what_cannot_be_followed_is_refused_before_a_slot_is_made(
     mirror.at_source(table)
     assert refusal(mirror, **pipeline).code == code
     assert slots(mirror) == []
+
+
+def test_a_run_ends_earlier_readers_of_its_own_and_waits_for_others(
+    mirror: Mirror, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("executors.postgres_cdc.slots._RELEASED_WITHIN", 1.0)
+    mirror.at_source(TABLE)
+    mirror.follow()
+    mirror.at_source("insert into s values (3, 'c')")
+    slot = slot_of(mirror)
+    with replication_session(mirror.source, f"flow reads {name_of(mirror.tenant, 'other', 'src')}") as other:
+        other.start(slot, slot, 0)
+        assert refusal(mirror).code == "cdc.slot_in_use"
+    with replication_session(mirror.source, f"flow reads {slot}") as earlier:
+        earlier.start(slot, slot, 0)
+        assert mirror.follow().rows_inserted == 1
 
 
 def test_a_slot_that_was_dropped_or_read_by_others_is_noticed(mirror: Mirror) -> None:
