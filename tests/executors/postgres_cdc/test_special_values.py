@@ -126,9 +126,12 @@ def test_generated_columns_and_columns_of_other_tables(mirror: Mirror) -> None:
         "create table other (id int primary key)",
         "insert into s (id, price) values (1, 10), (2, 20)",
     )
-    mirror.follow()
+    first = mirror.run_once()
     mirror.at_source(
         "begin; insert into other values (1); update s set price = 11 where id = 1; truncate other; commit"
     )
     mirror.follow()
-    assert mirror.difference() == []
+    with mirror.session() as connection:
+        publishes = connection.info.server_version >= 180000
+    assert mirror.difference("*" if publishes else "id, price") == []
+    assert ("cdc.columns_left_out" in [warning.code for warning in first.warnings]) is not publishes
