@@ -84,6 +84,8 @@ class Effect:
             "rows_out": self.loaded,
             "rows_behind_mark": self.below_watermark,
             "rows_suppressed": self.older,
+            # Loads count rows here that their source has deleted, not those of a table that they replace.
+            "rows_deleted": 0,
             **{f"rows_{n}": getattr(self, n) for n in names},
         }
 
