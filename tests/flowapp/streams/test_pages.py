@@ -105,6 +105,8 @@ def test_the_pages_show_a_stream_in_each_state(as_, stream):
     )
     assert "Approve a new snapshot" in words(browser.get(listing))
     assert "Only a new snapshot can continue" in words(browser.get(page))
+    for place in (listing, page):
+        assert "They replace the rows of the target" in browser.get(place).content.decode()
     browser.post(f"{page}resnapshot/")
     run = Run.objects.order_by("-number").first()
     assert (run.kind, run.state) == (RunKind.STREAM, State.QUEUED)
