@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
 from decimal import Decimal, InvalidOperation
+
+_MIDNIGHT = re.compile(r"[ T]00:00(:00(\.0+)?)?$")
 
 
 def overlaps(lower: str | None, upper: str | None, other_lower: str | None, other_upper: str | None) -> bool:
@@ -26,3 +30,20 @@ def _number(text: str) -> Decimal | None:
     except InvalidOperation:
         return None
     return number if number.is_finite() else None
+
+
+def range_words(lower: str | None, upper: str | None, is_null: bool, partition: Mapping[str, str | None]) -> str:
+    """Describe the rows of a chunk: `2024-01-01 to 2024-01-31`. Midnights are shown as dates."""
+    if is_null:
+        ends = "NULL"
+    elif lower is None and upper is None:
+        ends = "all rows"
+    elif lower is None:
+        ends = f"before {_short(upper)}"
+    else:
+        ends = f"from {_short(lower)}" if upper is None else f"{_short(lower)} to {_short(upper)}"
+    return ", ".join([*("NULL" if value is None else value for value in partition.values()), ends])
+
+
+def _short(text: str | None) -> str:
+    return _MIDNIGHT.sub("", text or "")

@@ -8,11 +8,14 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import groupby
 
+from flowapp.backfills.bounds import range_words
 from flowapp.backfills.models import Backfill, ChunkStatus
 
 MOST_CELLS = 600
 """With more chunks, lines show shares instead of cells."""
 MOST_IN_LINE = 60
+LEAST_LINES = 3
+"""With fewer years than this, lines that show shares are months."""
 BLOCK = 50
 _DATE = re.compile(r"(\d{4})-(\d{2})-\d{2}")
 ORDER = (
@@ -82,7 +85,7 @@ class ChunkMap:
 @dataclass(frozen=True, slots=True)
 class _Chunk:
     ordinal: int
-    partition: str
+    partition: dict[str, str | None]
     lower: str | None
     upper: str | None
     is_null: bool
@@ -93,44 +96,42 @@ def map_chunks(backfill: Backfill) -> ChunkMap:
     """Return the map of a backfill. One query."""
     names = ("ordinal", "partition", "lower", "upper", "is_null", "status")
     rows = backfill.chunks.order_by("ordinal").values_list(*names)
-    chunks = [
-        _Chunk(n, _partition_words(part), lower, upper, null, status) for n, part, lower, upper, null, status in rows
-    ]
+    chunks = [_Chunk(n, part, lower, upper, null, status) for n, part, lower, upper, null, status in rows]
     shows_cells = len(chunks) <= MOST_CELLS
-    return ChunkMap(tuple(_line(*group, shows_cells) for group in _groups(chunks)), shows_cells)
+    return ChunkMap(tuple(_line(*group, shows_cells) for group in _groups(chunks, shows_cells)), shows_cells)
 
 
 def _partition_words(partition: dict[str, str | None]) -> str:
     return ", ".join("NULL" if value is None else value for value in partition.values())
 
 
-def _groups(chunks: list[_Chunk]) -> Iterator[tuple[str, list[_Chunk]]]:
-    """Yield neighbouring chunks with the label of their line: by year if that is not too many, else by month or in
-    blocks."""
+def _groups(chunks: list[_Chunk], shows_cells: bool) -> Iterator[tuple[str, list[_Chunk]]]:
+    """Yield neighbouring chunks with the label of their line: by year if that is not too many cells, else by month or
+    in blocks."""
     by_year = [(label, list(group)) for label, group in groupby(chunks, lambda chunk: _label(chunk, months=False))]
     for label, group in by_year:
         months = [(name, list(part)) for name, part in groupby(group, lambda chunk: _label(chunk, months=True))]
-        if len(group) <= MOST_IN_LINE:
+        if len(group) <= MOST_IN_LINE or (not shows_cells and len(by_year) >= LEAST_LINES):
             yield label, group
         elif len(months) > 1:
             yield from months
         else:
-            yield from _blocks(label, group)
+            yield from _blocks(label, group, BLOCK if shows_cells else 10 * BLOCK)
 
 
 def _label(chunk: _Chunk, *, months: bool) -> str:
     if chunk.is_null:
         when = "NULL"
-    elif date := _DATE.match(chunk.lower or ""):
+    elif date := _DATE.match(chunk.lower or chunk.upper or ""):
         when = f"{date[1]}-{date[2]}" if months else date[1]
     else:
         when = ""
-    return " ".join(filter(None, (chunk.partition, when)))
+    return " ".join(filter(None, (_partition_words(chunk.partition), when)))
 
 
-def _blocks(label: str, chunks: list[_Chunk]) -> Iterator[tuple[str, list[_Chunk]]]:
-    for start in range(0, len(chunks), BLOCK):
-        part = chunks[start : start + BLOCK]
+def _blocks(label: str, chunks: list[_Chunk], size: int) -> Iterator[tuple[str, list[_Chunk]]]:
+    for start in range(0, len(chunks), size):
+        part = chunks[start : start + size]
         yield " ".join(filter(None, (label, f"{part[0].ordinal:,}\u2013{part[-1].ordinal:,}"))), part
 
 
@@ -144,5 +145,5 @@ def _line(label: str, chunks: list[_Chunk], shows_cells: bool) -> Line:
 def _cells(chunks: Iterable[_Chunk]) -> Iterator[Cell]:
     for chunk in chunks:
         status = ChunkStatus(chunk.status).label.lower()
-        bounds = "NULL" if chunk.is_null else f"{chunk.lower or 'start'} to {chunk.upper or 'end'}"
-        yield Cell(chunk.ordinal, chunk.status, f"Chunk {chunk.ordinal}, {bounds}: {status}")
+        rows = range_words(chunk.lower, chunk.upper, chunk.is_null, chunk.partition)
+        yield Cell(chunk.ordinal, chunk.status, f"Chunk {chunk.ordinal}, {rows}: {status}")

@@ -6,6 +6,8 @@ import time
 from dataclasses import dataclass
 from enum import StrEnum, auto
 
+from django.db.models import Q
+
 from flowapp.backfills.advancing import advance
 from flowapp.backfills.dispatch import start_chunk
 from flowapp.backfills.models import COMPLETE, Backfill, Chunk, ChunkStatus
@@ -36,7 +38,7 @@ class Situation(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class NextChunks:
-    """The chunks that no process has claimed. `left` counts all that are not loaded yet."""
+    """The first chunks that no process has begun. `left` counts all that are not loaded yet."""
 
     situation: Situation
     chunks: tuple[Chunk, ...] = ()
@@ -44,9 +46,10 @@ class NextChunks:
 
 
 def next_chunks(pipeline: Pipeline, most: int, engine: Engine | None = None) -> NextChunks:
-    """Return up to `most` chunks to run now. This process makes the plan if there is none, and ends the backfill if all
-    chunks are loaded. It counts as one time of the schedule. Raises FlowError `backfill.none`, and the errors of
-    `queue_run`."""
+    """Return up to `most` chunks to run, perhaps more than may run at once. This process makes the plan if
+    there is none, and ends the backfill if all chunks are loaded. It counts as one time of the schedule.
+
+    Raises FlowError `backfill.none`, and the errors of `queue_run`."""
     if not has_backfill(pipeline):
         get_backfill(pipeline)  # raises the error of a pipeline that never had one
         return NextChunks(Situation.COMPLETE)
@@ -101,11 +104,11 @@ def _list_next(backfill: Backfill, most: int) -> NextChunks:
     if backfill.phase == Phase.STREAMING:
         return NextChunks(Situation.COMPLETE)
     left = backfill.chunks.exclude(status__in=(*COMPLETE, ChunkStatus.SUPERSEDED)).count()
-    claimable = backfill.chunks.filter(
-        status=ChunkStatus.RUNNING, run__state__in=CLAIMABLE, run__due_at__lte=Now()
-    ).order_by("ordinal")
-    found = tuple(claimable[:most])
-    if found:
+    waiting = Q(status=ChunkStatus.RUNNING, run__state__in=CLAIMABLE, run__due_at__lte=Now())
+    not_begun = backfill.chunks.filter(waiting | Q(status=ChunkStatus.PENDING)).order_by("ordinal")
+    per_time = (backfill.pipeline.backfill or {}).get("maxChunksPerTick", most)
+    found = tuple(not_begun[: min(most, per_time)])
+    if found and not backfill.paused:
         return NextChunks(Situation.CHUNKS, found, left)
     situation = Situation.WAIT if _may_go_on(backfill) or backfill.paused else Situation.FAILED
     return NextChunks(situation, (), left)

@@ -8,6 +8,7 @@ from django.conf import settings
 from django.db import models
 
 from executors.model import Chunk as PlannedChunk
+from flowapp.backfills.bounds import range_words
 from flowapp.backfills.phases import Phase
 
 
@@ -159,6 +160,11 @@ class Chunk(models.Model):
     @property
     def symbol(self) -> str:
         return ChunkStatus(self.status).symbol
+
+    @property
+    def words(self) -> str:
+        """The rows of the chunk, for pages."""
+        return range_words(self.lower, self.upper, self.is_null, self.partition)
 
     @property
     def key(self) -> str:

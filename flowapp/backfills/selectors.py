@@ -6,7 +6,7 @@ from django.db.models import Exists, OuterRef, QuerySet
 
 from flowapp.backfills.models import Backfill, Chunk
 from flowapp.pipelines.models import Pipeline
-from flowapp.runs.models import CommitRecord
+from flowapp.runs.models import CommitRecord, Run
 from ir.errors import FlowError
 
 
@@ -68,3 +68,12 @@ def list_chunks(pipeline: Pipeline, *, status: str | None = None) -> QuerySet[Ch
 def list_changed(backfill: Backfill) -> QuerySet[Chunk]:
     """List the loaded chunks whose rows had changed in the source when the backfill ended."""
     return backfill.chunks.exclude(rows_now=None).order_by("ordinal")
+
+
+def describe_chunk_of(run: Run) -> str:
+    """Describe the chunk that a run has loaded, with the reason if its range was loaded again; "" for other runs."""
+    chunk = Chunk.objects.select_related("backfill").filter(run=run).first()
+    if chunk is None:
+        return ""
+    again = f", loaded again: {chunk.backfill.reason}" if chunk.backfill.reason else ""
+    return f"chunk {chunk.ordinal} of backfill {chunk.backfill.number}{again}"

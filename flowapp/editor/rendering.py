@@ -13,6 +13,7 @@ from django.urls import reverse
 from django_htmx.http import HttpResponseClientRefresh
 
 from flowapp.accounts.roles import is_at_least
+from flowapp.backfills.outlook import describe_chunks
 from flowapp.editor.canvas import canvas_data
 from flowapp.editor.listing import newest_runs
 from flowapp.editor.statements import checks_of, expressions_of, targets_of
@@ -135,6 +136,7 @@ def page_context(editor: Editor, view: DraftView, *, node: str | None = None) ->
         "last_run": runs[0] if runs else None,
         "nodes": [(n.get("id"), n.get("kind")) for _, n in nodes_of(view.last_good)],
         "node_kinds": list(NODES),
+        "backfill_outlook": describe_chunks(view.last_good.get("backfill")),
         "loadable": view.checked.found.loadable,
         "column_types": SIMPLE_TYPES,
         "rule_kinds": list(RULES),

@@ -20,6 +20,7 @@ from executors.target_database import (
     TableName,
 )
 from executors.target_database import trace_row as search_row
+from flowapp.backfills.selectors import describe_chunk_of
 from flowapp.connections.selectors import get_connection
 from flowapp.connections.services import resolve
 from flowapp.pipelines.documents import read_document
@@ -28,7 +29,7 @@ from flowapp.pipelines.selectors import get_version
 from flowapp.pipelines.summaries import quarantines_of
 from flowapp.quarantine.reject_tables import reject_tables_of
 from flowapp.runs.load_units.models import LoadUnit
-from flowapp.runs.models import SOURCE_LOADS, NodeRun, Run
+from flowapp.runs.models import SOURCE_LOADS, NodeRun, Run, RunKind
 from flowapp.runs.rule_names import names_of
 from ir.errors import FlowError
 from ir.lineage import Lineage, lineages_of
@@ -62,6 +63,11 @@ class FoundRow:
     sha256: str = ""
     record: int | None = None
     entry: Row = field(default_factory=dict)
+
+    @property
+    def backfill(self) -> str:
+        """The chunk of a backfill that the run has loaded, with the reason if it was loaded again; "" otherwise."""
+        return describe_chunk_of(self.run) if self.run is not None and self.run.kind == RunKind.CHUNK else ""
 
 
 @dataclass(frozen=True, slots=True)

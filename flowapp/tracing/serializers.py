@@ -36,6 +36,7 @@ class FoundRowSerializer(CamelSerializer[FoundRow]):
     run = OptionalTextField(source="run_id")
     run_number = serializers.IntegerField(source="run.number", allow_null=True)
     run_name = serializers.CharField(source="run.name", allow_null=True)
+    backfill = OptionalTextField(help_text="The chunk of a backfill that the run has loaded, with the reason.")
     file = OptionalTextField()
     file_hash = OptionalTextField(source="sha256")
     record = serializers.IntegerField(allow_null=True, help_text="The number of the record in the file.")

@@ -71,6 +71,7 @@ def test_one_command_plans_loads_and_ends_a_backfill_and_the_next_one_loads_what
     assert Run.counted.order_by("number").last().kind == RunKind.LOAD
 
 
+@pytest.mark.slow
 def test_a_workflow_service_asks_for_chunks_runs_each_of_them_and_stops_when_none_is_left(saved, flow, events):
     passes = []
     for _ in range(10):
@@ -81,7 +82,7 @@ def test_a_workflow_service_asks_for_chunks_runs_each_of_them_and_stops_when_non
         for chunk in found.json["chunks"]:
             done = flow("run", saved, "--chunk", str(chunk["chunk"]), "--json")
             assert (done.status, done.json["state"]) == (0, "succeeded"), done.json["error"]
-    assert passes == [0, 0, 8]
+    assert passes == [0, 8]
     again = flow("run", saved, "--chunk", "1", "--json")
     assert again.status == 0
     assert Chunk.objects.get(ordinal=1).attempts == 1
@@ -90,6 +91,7 @@ def test_a_workflow_service_asks_for_chunks_runs_each_of_them_and_stops_when_non
     assert loaded(events) == (ROWS, ROWS)
 
 
+@pytest.mark.slow
 def test_a_chunk_that_fails_can_be_run_again_by_its_number(saved, flow, events):
     assert flow("backfill", "next", saved).status == 0
     events("ALTER TABLE public.events RENAME TO elsewhere")
@@ -101,6 +103,7 @@ def test_a_chunk_that_fails_can_be_run_again_by_its_number(saved, flow, events):
     assert Chunk.objects.get(ordinal=1).status == ChunkStatus.DONE
 
 
+@pytest.mark.slow
 def test_a_paused_backfill_refuses_runs_with_a_status_of_its_own(saved, flow, events):
     flow("backfill", "next", saved)
     assert flow("backfill", "pause", saved, "--reason", "month end").status == 0

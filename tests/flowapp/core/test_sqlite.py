@@ -26,6 +26,7 @@ LOAD_UNITS = [
 OTHERS = [
     "accounts",
     "alerts",
+    "backfills",
     "backups",
     "channels",
     "cleanup",

@@ -39,6 +39,7 @@ ORDERS = ("load-a-csv", "find-a-row", "fix-rejected-rows", "schedule-a-pipeline"
 ALONE = (
     "keep-two-tables-in-step",
     "follow-a-table",
+    "backfill",
     "follow-changes-of-a-source",
     "branch-rows",
     "load-arrays",
@@ -150,6 +151,12 @@ def test_a_copy_has_the_rows_of_its_source(follow):
     )
 
     assert source == copy == [(1, "Anne"), (3, "Carol")]
+
+
+@pytest.mark.slow
+def test_a_history_is_loaded_in_chunks(follow):
+    reader = follow("backfill")
+    assert reader.query("SELECT count(*), count(DISTINCT id) FROM public.all_events") == [(200, 200)]
 
 
 @pytest.mark.slow
