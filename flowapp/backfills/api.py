@@ -67,9 +67,9 @@ class RewindBackfill(APIView):
     @extend_schema(request=RewindRequest, responses=RESPONSES)
     def post(self, request: Request, slug: str) -> Response:
         """Load the range [`from`, `to`) of the history again. Without both, the whole history is planned again."""
-        given = RewindRequest(data=request.data)
+        pipeline, given = get_pipeline(request.workspace, slug), RewindRequest(data=request.data)
         given.is_valid(raise_exception=True)
-        pipeline, values = get_pipeline(request.workspace, slug), given.validated_data
+        values = given.validated_data
         rewind(pipeline, values["from"], values["to"], _actor(request), values["reason"])
         return _status(pipeline, status.HTTP_202_ACCEPTED)
 
@@ -93,9 +93,8 @@ class BackfillChunks(ListAPIView[Chunk]):
 
 
 def _act(request: Request, slug: str, act: Callable[[Pipeline, Actor, str], Backfill]) -> Response:
-    given = BackfillReason(data=request.data)
+    pipeline, given = get_pipeline(request.workspace, slug), BackfillReason(data=request.data)
     given.is_valid(raise_exception=True)
-    pipeline = get_pipeline(request.workspace, slug)
     act(pipeline, _actor(request), given.validated_data["reason"])
     return _status(pipeline, status.HTTP_202_ACCEPTED)
 
