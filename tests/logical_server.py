@@ -79,7 +79,7 @@ class LogicalServer:
         return {"host": c.host, "port": c.port, "dbname": c.database, "user": c.user, "password": c.password}
 
     def _run(self, program: str, *arguments: object) -> None:
-        command = [self._bin / program, *map(str, arguments)]
+        command = [str(self._bin / program), *map(str, arguments)]
         subprocess.run(command, cwd="/", check=True, capture_output=True, **self._account.popen_options())
 
     def start(self, **settings: str) -> None:
