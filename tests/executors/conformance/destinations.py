@@ -10,6 +10,7 @@ from executors.spark.address import is_local
 from tests.destinations.jsonl.handler import JsonlDestination
 from tests.destinations.jsonl.world import JsonlWorld
 from tests.executors.conformance.world import FORMATS, World
+from tests.executors.row_modes import ROW_MODES
 from tests.tiers import pair
 
 WORLDS: dict[str, type[World]] = {"postgres": World, "jsonl": JsonlWorld}
@@ -17,9 +18,14 @@ _HANDLERS: dict[str, type[DestinationHandler]] = {"postgres": PostgresDestinatio
 if is_local():  # the executors of a cluster or server have Flow, but not the package `tests`
     _HANDLERS["jsonl"] = JsonlDestination
 
+
+def _modes_of(handler: type[DestinationHandler]) -> list[str]:
+    return sorted(handler.capabilities.load_modes.intersection(ROW_MODES))
+
+
 every_destination = pytest.mark.parametrize(
     ("destination", "mode"),
-    [(name, mode) for name, one in _HANDLERS.items() for mode in sorted(one.capabilities.load_modes)],
+    [(name, mode) for name, one in _HANDLERS.items() for mode in _modes_of(one)],
     indirect=["destination"],
 )
 """A case of every load mode of every destination."""
@@ -30,7 +36,7 @@ every_destination_and_format = pytest.mark.parametrize(
     [
         pytest.param(name, *case.values, marks=case.marks)
         for name, one in _HANDLERS.items()
-        for case in pair(sorted(one.capabilities.load_modes), FORMATS)
+        for case in pair(_modes_of(one), FORMATS)
     ],
     indirect=["destination"],
 )

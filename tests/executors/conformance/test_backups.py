@@ -13,14 +13,14 @@ from executors.load_record import WatermarkValue
 from executors.model import BackupRef, Connection
 from executors.postgres.backups import drop_backups
 from executors.postgres.client import connect
-from executors.postgres.load_modes import LOAD_MODES
 from executors.report import RunReport
 from executors.runs.restore import restore_pipeline
 from tests.executors.conformance.world import World, reconciles, target_of
+from tests.executors.row_modes import ROW_MODES
 
 pytestmark = [pytest.mark.spark, pytest.mark.postgres]
 
-MODES = tuple(LOAD_MODES)
+MODES = ROW_MODES
 
 
 @pytest.fixture(params=MODES)

@@ -8,9 +8,9 @@ from dataclasses import replace
 import pytest
 
 from executors.errors import Failure, Terminal, Transient
-from executors.postgres.load_modes import LOAD_MODES
 from executors.sources import postgres
 from tests.executors.conformance.world import World, reconciles, target_of
+from tests.executors.row_modes import ROW_MODES
 
 pytestmark = [pytest.mark.spark, pytest.mark.postgres]
 
@@ -21,7 +21,7 @@ ROWS = (
 )
 
 
-MODES = tuple(LOAD_MODES)
+MODES = ROW_MODES
 
 
 @pytest.fixture(params=MODES)

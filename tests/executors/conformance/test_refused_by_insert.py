@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from executors.errors import Terminal
-from executors.postgres.load_modes import LOAD_MODES
 from tests.executors.conformance.world import World, reconciles, target_of
+from tests.executors.row_modes import ROW_MODES
 
 pytestmark = [pytest.mark.spark, pytest.mark.postgres]
 
@@ -26,7 +26,7 @@ def write(world: World, rows: list[dict[str, object]]) -> None:
     world.write("rows.csv", "id,name\n" + "".join(f"{row['id']},{row['name']}\n" for row in rows))
 
 
-@pytest.mark.parametrize("mode", [mode for mode in LOAD_MODES if mode != "blue_green"])
+@pytest.mark.parametrize("mode", [mode for mode in ROW_MODES if mode != "blue_green"])
 @pytest.mark.parametrize("table", [PARTITIONED, TRIGGER], ids=["partitioned", "trigger"])
 def test_they_are_skipped_and_kept(world: World, mode: str, table: str) -> None:
     world.sql(table)

@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 
 from executors.postgres.client import connect
-from executors.postgres.load_modes import LOAD_MODES
 from flowapp.embedded.processes import wait_until
 from tests.executors.conformance.world import World, reconciles
 from tests.executors.faults.hitting import PATIENCE, Attempt, begin
 from tests.executors.faults.proxy import Relay
 from tests.executors.faults.test_matrix import RULES, Case, after, quarantined, state_of, table, world
+from tests.executors.row_modes import ROW_MODES
 
 pytestmark = [pytest.mark.postgres, pytest.mark.slow]
 
@@ -50,7 +50,7 @@ def reach(attempt: Attempt, state: str) -> None:
     assert wait_until(lambda: attempt.has_sessions(state), PATIENCE)
 
 
-@pytest.mark.parametrize("mode", LOAD_MODES)
+@pytest.mark.parametrize("mode", ROW_MODES)
 @pytest.mark.usefixtures("table")
 def test_the_next_attempt_loads_and_the_frozen_one_loads_nothing(world: World, mode: str) -> None:
     if mode == "upsert":

@@ -19,7 +19,6 @@ from executors.holding import Held
 from executors.model import BackupRef, Connection, FileUndo
 from executors.postgres.backups import backup_table
 from executors.postgres.client import connect
-from executors.postgres.load_modes import LOAD_MODES
 from executors.postgres.meta import ensure_meta
 from executors.runs.load import run_pipeline
 from executors.runs.restore import restore_pipeline
@@ -39,6 +38,7 @@ from tests.executors.faults.hitting import (
     staged,
 )
 from tests.executors.faults.proxy import Relay
+from tests.executors.row_modes import ROW_MODES
 
 pytestmark = [pytest.mark.postgres, pytest.mark.slow]
 
@@ -85,8 +85,8 @@ BACKUP = {"backupBeforeLoad": True}
 ANALYZE = {"type": "sql", "statement": "ANALYZE t"}
 SEEN = "create materialized view seen as select * from t"
 CASES = [
-    *(Case(mode, step) for mode in LOAD_MODES for step in STEPS),
-    *(Case(mode, step, BACKUP) for mode in LOAD_MODES for step in (IN_TRANSACTION, AFTER_COMMIT)),
+    *(Case(mode, step) for mode in ROW_MODES for step in STEPS),
+    *(Case(mode, step, BACKUP) for mode in ROW_MODES for step in (IN_TRANSACTION, AFTER_COMMIT)),
     Case("append", "list"),
     Case("incremental_watermark", "watermark"),
     Case("truncate", "hold", {"hold": {"maxDecreasePct": 99}}),
@@ -190,7 +190,7 @@ def test_the_table_is_as_before_or_after_and_a_rerun_converges(
     assert staged(world, run_id) == 0
 
 
-@pytest.mark.parametrize("mode", LOAD_MODES)
+@pytest.mark.parametrize("mode", ROW_MODES)
 @pytest.mark.usefixtures("table")
 def test_a_commit_whose_answer_is_lost_is_found_by_the_rerun(world: World, mode: str) -> None:
     if mode == "upsert":

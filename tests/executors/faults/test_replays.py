@@ -17,7 +17,6 @@ import pytest
 
 from executors.model import Connection, RowsRef
 from executors.postgres.client import connect
-from executors.postgres.load_modes import LOAD_MODES
 from executors.postgres.meta import ensure_meta
 from executors.runs.replay import replay_rows
 from tests.executors.conformance.world import World, reconciles
@@ -35,6 +34,7 @@ from tests.executors.faults.hitting import (
     staged,
 )
 from tests.executors.faults.proxy import Relay
+from tests.executors.row_modes import ROW_MODES
 
 pytestmark = [pytest.mark.postgres, pytest.mark.slow]
 
@@ -135,7 +135,7 @@ def rejected(world: World, mode: str, *, kept_before: bool = False) -> Replay:
 
 
 CASES = [
-    *((mode, step, False) for mode in LOAD_MODES for step in STEPS),
+    *((mode, step, False) for mode in ROW_MODES for step in STEPS),
     *((mode, step, True) for mode in ("append", "blue_green") for step in (IN_TRANSACTION, AFTER_COMMIT)),
 ]
 
@@ -160,7 +160,7 @@ def test_all_is_as_before_or_after_and_a_rerun_converges(
     assert replay.run(str(uuid.uuid4()), attempt=1).row_counts.get("loaded", 0) == 0
 
 
-@pytest.mark.parametrize("mode", LOAD_MODES)
+@pytest.mark.parametrize("mode", ROW_MODES)
 def test_a_commit_whose_answer_is_lost_is_found_by_the_rerun(world: World, mode: str) -> None:
     replay, run_id = rejected(world, mode), str(uuid.uuid4())
 

@@ -10,10 +10,10 @@ import pytest
 
 from executors.errors import Failure, Terminal
 from executors.model import Connection
-from executors.postgres.load_modes import LOAD_MODES
 from tests.executors.conformance.world import FORMATS, World, reconciles, target_of
+from tests.executors.row_modes import ROW_MODES
 
-MODES = tuple(LOAD_MODES)
+MODES = ROW_MODES
 
 
 @pytest.fixture

@@ -18,13 +18,13 @@ import pytest
 from executors.errors import TargetBusy
 from executors.model import Connection
 from executors.postgres.client import connect
-from executors.postgres.load_modes import LOAD_MODES
 from executors.postgres.meta import ensure_meta
 from executors.report import RunReport
 from flowapp.embedded.processes import wait_until
 from tests.executors.conformance.world import Memory, World, reconciles
+from tests.executors.row_modes import ROW_MODES
 
-PAIRS = list(itertools.combinations_with_replacement(LOAD_MODES, 2))
+PAIRS = list(itertools.combinations_with_replacement(ROW_MODES, 2))
 OLD = {1: "old", 2: "old"}
 KEYS = {
     "append": (20, 21),

@@ -10,10 +10,10 @@ import psycopg
 import pytest
 
 from executors.model import Connection
-from executors.postgres.load_modes import LOAD_MODES
 from tests.executors.conformance.world import World, reconciles, target_of
+from tests.executors.row_modes import ROW_MODES
 
-MODES = tuple(LOAD_MODES)
+MODES = ROW_MODES
 
 TYPES = {
     "smallint": "-32768",

@@ -72,6 +72,7 @@ def test_a_load_is_reported_as_the_engine_counted_it(pipeline, target):
             "rowsInserted": 3,
             "rowsUpdated": 0,
             "rowsUnchanged": 0,
+            "rowsDeleted": 0,
             "durationMs": 0,
         }
     ]

@@ -42,8 +42,7 @@ END = (
     " alerts_alert"
 )
 FILES = (
-    "target flow_staging",
-    "target flow_staging",
+    *["target flow_staging"] * 3,
     "runs_commitrecord schema_changes_columnchange",
     *["runs_noderun"] * 3,
     "runs_runlog",
@@ -59,8 +58,7 @@ FILES = (
     END,
 )
 TABLE = (
-    "target flow_staging",
-    "target flow_staging",
+    *["target flow_staging"] * 3,
     "runs_commitrecord watermarks_watermarkcopy schema_changes_columnchange",
     *["runs_noderun"] * 3,
     "runs_runlog",
@@ -73,7 +71,7 @@ TABLE = (
     "runs_run",
     END,
 )
-FINISHING = ("runs_run", "target fences", *FILES[2:])
+FINISHING = ("runs_run", "target fences", *FILES[3:])
 """What is changed after the commit, in order: the names of `KillPoints`. `runs_run` stores the step that begins."""
 
 
