@@ -162,8 +162,10 @@ def run_to_end_with_followers(run: Run, engine: Engine | None = None) -> Run:
     """Execute a run, then the runs of its pipeline that its end has queued for this process. Returns the first of them
     that has loaded nothing, or else the given run."""
     run_to_end(run, engine)
+    if run.ended_at is None:  # held
+        return run
     later = Run.counted.filter(pipeline=run.pipeline, state=State.QUEUED, sent_at=None, queued_at__gte=run.ended_at)
-    for follower in later.select_related("pipeline").order_by("number") if run.ended_at else ():
+    for follower in later.select_related("pipeline").order_by("number"):
         if run_to_end(follower, engine).state not in LOADED:
             return follower
     return run
