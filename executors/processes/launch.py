@@ -92,8 +92,11 @@ def _limit(kind: int, value: int) -> None:
     if kind == resource.RLIMIT_AS and not sys.platform.startswith("linux"):
         return  # macOS refuses it
     _, most = resource.getrlimit(kind)
-    lower = value if most == resource.RLIM_INFINITY else min(value, most)
-    resource.setrlimit(kind, (lower, lower))
+    # At the hard limit of processor time the kernel sends SIGKILL, which says nothing; before it, SIGXCPU.
+    hard = value + (kind == resource.RLIMIT_CPU)
+    if most != resource.RLIM_INFINITY:
+        hard = min(hard, most)
+    resource.setrlimit(kind, (min(value, hard), hard))
 
 
 def _end_with(parent: int) -> None:

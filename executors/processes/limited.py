@@ -4,6 +4,7 @@ long or when this process ends."""
 from __future__ import annotations
 
 import json
+import math
 import os
 import signal
 import subprocess
@@ -132,7 +133,8 @@ def _launch(limits: Limits, sandbox: Sandbox | None) -> str:
     given: dict[str, Any] = {
         "limits": {
             "RLIMIT_AS": limits.memory_bytes,
-            "RLIMIT_CPU": max(1, int(limits.seconds)),
+            # The watchdog ends a process by the clock; this is for a process whose watchdog does not.
+            "RLIMIT_CPU": math.ceil(limits.seconds) * (os.cpu_count() or 1) + 1,
             "RLIMIT_FSIZE": limits.file_bytes,
             "RLIMIT_NOFILE": _OPEN_FILES,
             "RLIMIT_CORE": 0,

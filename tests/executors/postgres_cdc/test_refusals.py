@@ -95,6 +95,10 @@ def test_a_run_ends_earlier_readers_of_its_own_and_waits_for_others(
     with replication_session(mirror.source, f"flow reads {name_of(mirror.tenant, 'other', 'src')}") as other:
         other.start(slot, slot, 0)
         assert refusal(mirror).code == "cdc.slot_in_use"
+    mirror.at_source(  # its process ends a moment after its session
+        "do $$ begin while exists (select from pg_replication_slots where active) loop"
+        " perform pg_sleep(0.05); end loop; end $$"
+    )
     with replication_session(mirror.source, f"flow reads {slot}") as earlier:
         earlier.start(slot, slot, 0)
         assert mirror.follow().rows_inserted == 1
