@@ -24,7 +24,7 @@ CODES = (
     ErrorCode("backfill.not_ended", "The target has no watermark yet.", "Let the backfill end first."),
     ErrorCode(
         "backfill.range_unknown",
-        "The rows of a range cannot be told from those of others.",
+        "The rows of a range cannot be distinguished from those of others.",
         "Add the column _flow_run uuid before the first load, or use upsert.",
     ),
     ErrorCode(

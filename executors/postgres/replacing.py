@@ -31,7 +31,7 @@ class ReplacedRange:
 
 
 def require_replaceable(conn: Conn, dest: Destination, node: str) -> None:
-    """Refuse a table in which the rows of a range cannot be told from those of others, or cannot be deleted."""
+    """Refuse a table whose rows of a range cannot be distinguished from those of others, or cannot be deleted."""
     table = TableName(dest.schema, dest.table)
     column = dest.column(FLOW_RUN)
     if column is None or column.declared != FILLED[FLOW_RUN]:

@@ -1,6 +1,6 @@
 """`postgres_cdc`: all rows of a table in the first load, then its changes from the write-ahead log.
 
-The state is a position in the log. It is committed with the rows, and the server is only told to forget the log before
+The state is a position in the log. It is committed with the rows, and the server may remove the log only before
 a committed position.
 """
 

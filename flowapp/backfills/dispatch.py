@@ -168,7 +168,7 @@ class _NothingToStart(Exception):
 
 
 def _lock(backfill: Backfill, needs_allowance: bool) -> bool:
-    """Lock the backfill until the end of the transaction, so that whoever pauses it sees the new run."""
+    """Lock the backfill until the end of the transaction, so that a process that pauses it sees the new run."""
     ready = open_backfills().filter(pk=backfill.pk)
     if needs_allowance:
         ready = ready.exclude(allowance=0)
