@@ -90,6 +90,10 @@ _DUCKDB = FileDatabase(
             re.compile(_DAY + r" [0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,6})?"),
             "({0} >= TIMESTAMP '{1}' OR {0} IS NULL)",
         ),
+        ("timestamptz", "timestamp with time zone"): _Compared(
+            re.compile(_DAY + r" [0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,6})?\+00"),
+            "({0} >= TIMESTAMPTZ '{1}' OR {0} IS NULL)",
+        ),
     },
     cursors=CursorDialect(
         partial(sql.Identifier, "q"),

@@ -179,14 +179,17 @@ def test_an_error_after_the_first_rows_is_said_without_values(tmp_path: Path) ->
             WatermarkType("time", "timestamp without time zone", "timestamp without time zone"),
             "2024-01-02 00:00:00",
         ),
+        ("moment", WatermarkType("time", *["timestamp with time zone"] * 2), "2024-01-02 00:00:00+00"),
     ],
-    ids=["number", "time"],
+    ids=["number", "time", "time with a zone"],
 )
 def test_a_bound_reads_what_is_not_below_it(tmp_path: Path, column: str, kind: WatermarkType, value: str) -> None:
     make(
         tmp_path,
-        "CREATE TABLE t (id bigint, day timestamp)",
-        "INSERT INTO t VALUES (1, '2024-01-01'), (2, '2024-01-02'), (3, '2024-01-03'), (NULL, NULL)",
+        "CREATE TABLE t (id bigint, day timestamp, moment timestamptz)",
+        "SET TimeZone = 'UTC'",
+        "INSERT INTO t SELECT id, day, day FROM (VALUES (1, TIMESTAMP '2024-01-01'), (2, '2024-01-02'), "
+        "(3, '2024-01-03'), (NULL, NULL)) AS v (id, day)",
     )
     _, rows = read(tmp_path, "duckdb", table(), Bound(column, kind, value))
     assert [row["id"] for row in rows] == ["2", "3", None]
