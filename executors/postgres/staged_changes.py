@@ -1,4 +1,4 @@
-"""Stages the changes that are not rows: deleted keys, and rows that keep values of the table."""
+"""Stages the changes that are not rows: deleted keys, and rows without values that their updates have not changed."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from executors.postgres.client import translate
 from executors.postgres.ddl import Conn, body, create_table, ddl
 from executors.postgres.staging import StagingTables, one_number
 
-CHANGE, KEPT = "change", "kept"
+CHANGE, UNCHANGED = "change", "unchanged"
 
 
 def key_column(place: int) -> sql.Identifier:
@@ -25,7 +25,7 @@ def stage_beside(conn: Conn, tables: StagingTables, changes: ChangesRead) -> Non
     name is replaced."""
     if changes.path is None or not _lines(changes):
         return
-    columns = {CHANGE: "bigint", KEPT: "integer[]", **{f"k{i}": "text" for i in range(len(changes.key))}}
+    columns = {CHANGE: "bigint", UNCHANGED: "integer[]", **{f"k{i}": "text" for i in range(len(changes.key))}}
     with ddl(conn):
         conn.execute(sql.SQL("DROP TABLE IF EXISTS {}").format(tables.beside))
         create_table(conn, tables.beside, body(columns), unlogged=True)
@@ -46,11 +46,11 @@ def require_beside(conn: Conn, tables: StagingTables, changes: ChangesRead, node
     if found != expected:
         raise Transient(
             "staging.lost",
-            f"Staging holds {found:,} deletions and kept rows; {expected:,} were read.",
+            f"Staging holds {found:,} deletions and incomplete rows; {expected:,} were read.",
             node=node,
             hint="The database server has probably restarted. The source is read again.",
         )
 
 
 def _lines(changes: ChangesRead) -> int:
-    return changes.deleted + changes.kept
+    return changes.deleted + changes.incomplete

@@ -1,8 +1,8 @@
 """Reduces the changes of a window to the last state of each row, with bounded memory.
 
 Lines of rows go to a file, and an entry for each change to a temporary SQLite database, which spills to the disk and
-sorts there. One pass over the entries by key then decides which lines remain, and writes what the load needs beside
-them: deleted keys, and rows of which the log lacks large values that did not change.
+sorts there. One pass over the entries by key then decides which line of each key is the last, and writes what the load
+needs beside them: deleted keys, and rows of which the log lacks large values that did not change.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ from which the row has come."""
 @dataclass(frozen=True, slots=True)
 class NetEffect:
     """What a window does. `rows` of the file are inserted or updated and `deleted` keys are deleted; `replaced` changes
-    had a later change of their key. With `truncates`, all rows of the table are removed first. `kept` rows keep
-    values of the table."""
+    had a later change of their key. With `truncates`, all rows of the table are removed first. `incomplete`
+    rows lack values that their updates have not changed."""
 
     rows: int = 0
     deleted: int = 0
     replaced: int = 0
-    kept: int = 0
+    incomplete: int = 0
     truncates: bool = False
 
     @property
@@ -53,7 +53,7 @@ class NetEffect:
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class IncompleteRow:
     """A row of a change whose values in `columns` (positions) are those that the target has for `key`."""
 
     change: int
@@ -163,14 +163,14 @@ class Changes:
     # --- reduction --------------------------------------------------------------------------------------------
 
     def reduce(self, effects: Effects) -> NetEffect:
-        """Write the lines that remain to the file `rows`, and report everything else to `effects`."""
+        """Give the last line of each key, and everything else that the load needs, to `effects`."""
         self._flush()
         self._lines.flush()
         self._entries.execute("BEGIN")
         if self._must_look_back:
             self._entries.execute("CREATE INDEX by_key ON e (key, change)")
-        remains = bytearray(self._change // 8 + 1)
-        rows = deleted = kept = 0
+        is_last = bytearray(self._change // 8 + 1)
+        rows = deleted = incomplete = 0
         for key, row in self._last_states():
             if row.change is None:
                 # Also a row that the window has inserted. Deleting a row that is not there does nothing.
@@ -178,14 +178,14 @@ class Changes:
                 effects.delete(unpack_key(key))
                 continue
             rows += 1
-            remains[row.change >> 3] |= 1 << (row.change & 7)
+            is_last[row.change >> 3] |= 1 << (row.change & 7)
             if row.missing:
-                kept += 1
-                effects.keep(Kept(row.change, unpack_key(row.origin), tuple(sorted(row.missing))))
+                incomplete += 1
+                effects.add_incomplete(IncompleteRow(row.change, unpack_key(row.origin), tuple(sorted(row.missing))))
             if row.found:
                 self._entries.execute("INSERT INTO filled VALUES (?, ?)", [row.change, json.dumps(row.found)])
-        effects.rows(self._remaining(remains))
-        return NetEffect(rows, deleted, self._change - rows - deleted, kept, self._truncated > 0)
+        effects.rows(self._last_lines(is_last))
+        return NetEffect(rows, deleted, self._change - rows - deleted, incomplete, self._truncated > 0)
 
     def _last_states(self) -> Iterator[tuple[bytes, _Row]]:
         found = self._entries.execute(
@@ -218,15 +218,15 @@ class Changes:
         ).fetchall()
         return self._state(entries)
 
-    def _remaining(self, remains: bytearray) -> Iterator[tuple[int, bytes]]:
-        """Yield the lines that remain in their order, with the values that earlier lines have."""
+    def _last_lines(self, is_last: bytearray) -> Iterator[tuple[int, bytes]]:
+        """Yield the last lines of their keys, in order, with the values that earlier lines have."""
         filled = self._entries.execute("SELECT change, found FROM filled ORDER BY change")
         next_filled = filled.fetchone()
         with (self._folder / "changes").open("rb", buffering=_COPIED_BYTES) as lines:
             while header := lines.read(FRAME.size):
                 size, change = FRAME.unpack(header)
                 line = lines.read(size)
-                if not remains[change >> 3] & 1 << (change & 7):
+                if not is_last[change >> 3] & 1 << (change & 7):
                     continue
                 if next_filled is not None and next_filled[0] == change:
                     line = self._with_values(line, json.loads(next_filled[1]))
@@ -249,13 +249,13 @@ class Effects:
     """Receives the results of a reduction."""
 
     def rows(self, lines: Iterator[tuple[int, bytes]]) -> None:
-        """Take the lines that remain, each with the number of its change."""
+        """Take the last lines of their keys, each with the number of its change."""
 
     def delete(self, key: Key) -> None:
         """Take the key of a row that no longer exists."""
 
-    def keep(self, kept: Kept) -> None:
-        """Take a row that keeps values of the table."""
+    def add_incomplete(self, row: IncompleteRow) -> None:
+        """Take a row without values that its update has not changed."""
 
 
 def _merged(before: _Row | None, change: int, offset: int, missing: frozenset[int], origin: bytes) -> _Row:

@@ -1,4 +1,4 @@
-"""The files of a window: its rows, which Spark's tasks read, and its deletions and kept values, for the load."""
+"""The files of a window: its rows, which Spark's tasks read, and its deletions and incomplete rows, for the load."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from executors.formats.files import BLOCK_BYTES, SPLIT_BYTES
 from executors.model import SourceField
 from executors.postgres.read import batch_of_lines, snapshot_schema, take_bad_lines
 from executors.postgres_cdc.lines import cell
-from executors.postgres_cdc.net_effect import FRAME, Effects, Kept, Key
+from executors.postgres_cdc.net_effect import FRAME, Effects, IncompleteRow, Key
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,12 +60,12 @@ def _blocks(part: LinesPart) -> Iterator[tuple[list[bytes], list[int]]]:
 
 
 class WindowFiles(Effects):
-    """Writes the files of a window into a folder. `parts` are those of the rows, in order; `kept` are the positions of
-    the columns of which some rows keep the values of the table."""
+    """Writes the files of a window into a folder. `parts` are those of the rows, in order; `unchanged` are the
+    positions of columns whose values some rows lack."""
 
     def __init__(self, folder: Path) -> None:
         self.parts: list[LinesPart] = []
-        self.kept: set[int] = set()
+        self.unchanged: set[int] = set()
         self.beside = folder / "beside.csv"
         self._rows = folder / "rows"
         self._beside: IO[bytes] = self.beside.open("xb", buffering=1 << 20)
@@ -92,7 +92,7 @@ class WindowFiles(Effects):
     def delete(self, key: Key) -> None:
         self._beside.write(b",," + b",".join(map(cell, key)) + b"\n")
 
-    def keep(self, kept: Kept) -> None:
-        self.kept.update(kept.columns)
-        columns = ",".join(map(str, kept.columns))
-        self._beside.write(f'{kept.change},"{{{columns}}}",'.encode() + b",".join(map(cell, kept.key)) + b"\n")
+    def add_incomplete(self, row: IncompleteRow) -> None:
+        self.unchanged.update(row.columns)
+        columns = ",".join(map(str, row.columns))
+        self._beside.write(f'{row.change},"{{{columns}}}",'.encode() + b",".join(map(cell, row.key)) + b"\n")

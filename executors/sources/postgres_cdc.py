@@ -255,7 +255,7 @@ class PostgresCdc(SnapshotSource):
             columns = self._types(table, window.columns or table.relation_columns)
             _refuse_filled(table, state, columns)
             effect = changes.reduce(files)
-        self._require_kept(copies, {columns[place].name for place in files.kept})
+        self._require_unchanged(copies, {columns[place].name for place in files.unchanged})
         after = replace(
             before,
             lsn=window.lsn,
@@ -270,7 +270,7 @@ class PostgresCdc(SnapshotSource):
             self._text_keys(table),
             effect.deleted,
             effect.replaced,
-            effect.kept,
+            effect.incomplete,
             effect.truncates,
         )
         return self._reading_of(self._fields(columns, window.beyond), after, beside, effect.rows, files.parts)
@@ -304,10 +304,10 @@ class PostgresCdc(SnapshotSource):
                 hint="Check the source, then load the table again, with a reason: flow run --load-again.",
             )
 
-    def _require_kept(self, copies: Copies, kept: Set[str]) -> None:
+    def _require_unchanged(self, copies: Copies, unchanged: Set[str]) -> None:
         """Refuse updates whose large values the log lacks if the target may not have these values, or if something
         before the target needs them."""
-        if kept and (copies.may_reject or kept & copies.used):
+        if unchanged and (copies.may_reject or unchanged & copies.used):
             table = quoted(self._config.table.schema_, self._config.table.name)
             raise Terminal(
                 "cdc.value_missing",

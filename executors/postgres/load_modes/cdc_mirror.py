@@ -23,7 +23,7 @@ from executors.postgres.load_modes.base import LoadHandler
 from executors.postgres.load_plan import LoadPlan, ModeCounts, winning_rows
 from executors.postgres.names import identifier_of, own_rows_of
 from executors.postgres.rewrite_rules import refuse_any_rule
-from executors.postgres.staged_changes import CHANGE, KEPT, key_column, require_beside
+from executors.postgres.staged_changes import CHANGE, UNCHANGED, key_column, require_beside
 from executors.postgres.staging import RECORD, is_winner
 from executors.postgres.unique_keys import UniqueKey, find_unique_key
 from executors.types import wire_type
@@ -35,7 +35,7 @@ def _apply(conn: Conn, plan: LoadPlan) -> ModeCounts:
     key = find_unique_key(conn, plan.target, plan.upsert_key)
     _require_comparable(plan, followed)
     require_beside(conn, plan.tables, followed, plan.run.node)
-    _fill_kept(conn, plan, followed, key)
+    _fill_unchanged(conn, plan, followed, key)
     if followed.truncates:
         # No CASCADE: a load must not empty other tables that refer to this one.
         conn.execute(sql.SQL("TRUNCATE TABLE {}").format(own_rows_of(plan.target, plan.dest.kind)))
@@ -107,10 +107,10 @@ def _delete_others(conn: Conn, plan: LoadPlan, key: UniqueKey) -> int:
     return conn.execute(statement.format(identifier_of(plan.target), winning_rows(plan), same_key(plan, key))).rowcount
 
 
-def _fill_kept(conn: Conn, plan: LoadPlan, followed: ChangesRead, key: UniqueKey) -> None:
+def _fill_unchanged(conn: Conn, plan: LoadPlan, followed: ChangesRead, key: UniqueKey) -> None:
     """Fill the staged rows with the values that their updates have not changed, before the table changes. Raises
     Terminal `cdc.value_missing` if the table has not all of these rows."""
-    if not followed.kept:
+    if not followed.incomplete:
         return
     assignments = list(_assignments(plan, followed))
     statement = sql.SQL(
@@ -126,12 +126,12 @@ def _fill_kept(conn: Conn, plan: LoadPlan, followed: ChangesRead, key: UniqueKey
         change=sql.Identifier(CHANGE),
         wins=is_winner(plan.winners, "s"),
     )
-    found = conn.execute(statement).rowcount if assignments else followed.kept
-    if found != followed.kept:
+    found = conn.execute(statement).rowcount if assignments else followed.incomplete
+    if found != followed.incomplete:
         raise Terminal(
             "cdc.value_missing",
-            f"{followed.kept - found:,} of the updated rows are not in {plan.target}, and the log lacks their large "
-            "values, which have not changed: somebody has deleted the rows, or a trigger prevented them.",
+            f"{followed.incomplete - found:,} of the updated rows are not in {plan.target}, and the log lacks their "
+            "large values, which have not changed: somebody has deleted the rows, or a trigger prevented them.",
             node=plan.run.node,
             hint="Load the table again, with a reason: flow run --load-again. Nothing was changed.",
         )
@@ -144,7 +144,7 @@ def _assignments(plan: LoadPlan, followed: ChangesRead) -> Iterator[sql.Composed
             if name in staged and name not in plan.upsert_key:
                 kind = wire_type(staged[name].type).staged
                 yield sql.SQL("{0} = CASE WHEN {1} = ANY (c.{2}) THEN x.{0}::{3} ELSE s.{0} END").format(
-                    sql.Identifier(name), sql.Literal(place), sql.Identifier(KEPT), sql.SQL(kind)
+                    sql.Identifier(name), sql.Literal(place), sql.Identifier(UNCHANGED), sql.SQL(kind)
                 )
 
 

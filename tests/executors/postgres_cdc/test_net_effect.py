@@ -10,14 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from executors.postgres_cdc.lines import cell, split_line
-from executors.postgres_cdc.net_effect import Changes, Effects, Kept, Key, NetEffect, pack_key, unpack_key
+from executors.postgres_cdc.net_effect import Changes, Effects, IncompleteRow, Key, NetEffect, pack_key, unpack_key
 
 
 class Seen(Effects):
     def __init__(self) -> None:
         self.lines: dict[int, list[bytes]] = {}
         self.deleted: set[Key] = set()
-        self.kept: list[Kept] = []
+        self.incomplete: list[IncompleteRow] = []
 
     def rows(self, lines: Iterator[tuple[int, bytes]]) -> None:
         self.lines = {change: split_line(line) for change, line in lines}
@@ -25,8 +25,8 @@ class Seen(Effects):
     def delete(self, key: Key) -> None:
         self.deleted.add(key)
 
-    def keep(self, kept: Kept) -> None:
-        self.kept.append(kept)
+    def add_incomplete(self, row: IncompleteRow) -> None:
+        self.incomplete.append(row)
 
 
 def line(*values: bytes | None) -> bytes:
@@ -41,7 +41,7 @@ def reduced(folder: Path, *steps: tuple[Any, ...]) -> tuple[NetEffect, Seen]:
         return changes.reduce(seen), seen
 
 
-def test_only_the_last_change_of_a_key_remains(tmp_path: Path) -> None:
+def test_only_the_last_change_of_a_key_counts(tmp_path: Path) -> None:
     effect, seen = reduced(
         tmp_path,
         ("set_row", (b"1",), line(b"1", b"a")),
@@ -63,7 +63,7 @@ def test_a_large_value_that_did_not_change_is_the_one_of_an_earlier_change(tmp_p
         ("set_row", (b"1",), line(b"1", None, b"b"), [1]),
         ("set_row", (b"1",), line(b"1", None, b"c"), [1]),
     )
-    assert (effect.kept, seen.kept) == (0, [])
+    assert (effect.incomplete, seen.incomplete) == (0, [])
     assert seen.lines == {3: [b'"1"', b'"b,""ig"', b'"c"']}
 
 
@@ -75,7 +75,7 @@ def test_a_large_value_that_the_window_never_has_is_the_one_of_the_table(tmp_pat
         ("set_row", (b"1",), line(b"1", None, None), [1, 2]),
     )
     assert seen.lines == {3: [b'"1"', b'"new"', b""]}
-    assert seen.kept == [Kept(3, (b"1",), (2,))]
+    assert seen.incomplete == [IncompleteRow(3, (b"1",), (2,))]
 
 
 def test_a_row_takes_its_large_value_along_when_its_key_changes(tmp_path: Path) -> None:
@@ -86,10 +86,10 @@ def test_a_row_takes_its_large_value_along_when_its_key_changes(tmp_path: Path) 
         ("set_row", (b"9",), line(b"9", None), [1], (b"8",)),
         ("set_row", (b"8",), line(b"8", b"other"), []),
     )
-    assert effect == NetEffect(rows=3, deleted=1, replaced=2, kept=1)
+    assert effect == NetEffect(rows=3, deleted=1, replaced=2, incomplete=1)
     assert seen.deleted == {(b"2",)}
     assert seen.lines == {3: [b'"3"', b'"big"'], 5: [b'"9"', b""], 6: [b'"8"', b'"other"']}
-    assert seen.kept == [Kept(5, (b"8",), (1,))]
+    assert seen.incomplete == [IncompleteRow(5, (b"8",), (1,))]
 
 
 def test_keys_that_are_swapped_take_the_values_of_the_table_crosswise(tmp_path: Path) -> None:
@@ -99,7 +99,7 @@ def test_keys_that_are_swapped_take_the_values_of_the_table_crosswise(tmp_path: 
         ("set_row", (b"1",), line(b"1", None), [1], (b"2",)),
         ("set_row", (b"2",), line(b"2", None), [1], (b"0",)),
     )
-    assert {(kept.change, kept.key) for kept in seen.kept} == {(4, (b"2",)), (6, (b"1",))}
+    assert {(row.change, row.key) for row in seen.incomplete} == {(4, (b"2",)), (6, (b"1",))}
     assert seen.deleted == {(b"0",)}
 
 
@@ -133,7 +133,7 @@ KEYS = st.sampled_from([b"1", b"2", b"3", b"44"])
 STEPS = st.lists(
     st.one_of(
         st.tuples(st.just("set"), KEYS, st.binary(max_size=3)),
-        st.tuples(st.just("keep"), KEYS),
+        st.tuples(st.just("leave"), KEYS),
         st.tuples(st.just("drop"), KEYS),
         st.tuples(st.just("move"), KEYS, KEYS),
         st.tuples(st.just("truncate")),
@@ -157,7 +157,7 @@ def test_every_history_gives_the_rows_that_its_steps_give(
             if name == "set":
                 expected[key] = arguments[1]
                 changes.set_row((key,), line(key, arguments[1]))
-            elif name == "keep" and key in expected:
+            elif name == "leave" and key in expected:
                 changes.set_row((key,), line(key, None), [1])
             elif name == "drop" and key in expected:
                 del expected[key]
@@ -170,10 +170,10 @@ def test_every_history_gives_the_rows_that_its_steps_give(
                 changes.truncate()
         effect = changes.reduce(seen)
     result = {} if effect.truncates else {key: value for key, value in table.items() if (key,) not in seen.deleted}
-    kept = {one.change: one for one in seen.kept}
+    incomplete = {one.change: one for one in seen.incomplete}
     for change, (key_cell, value) in seen.lines.items():
         key = next(key for key in (b"1", b"2", b"3", b"44") if cell(key) == key_cell)
-        result[key] = table[kept[change].key[0]] if change in kept else next(iter(_text(value)))
+        result[key] = table[incomplete[change].key[0]] if change in incomplete else next(iter(_text(value)))
     assert result == expected
 
 
