@@ -37,7 +37,8 @@ from executors.load_record import LoadCommit, LoadKind
 from executors.model import MODULE_BYTES, BackupRef, ModuleFacts, RunJob
 from executors.node_preview.model import LONGEST_VALUE, SAMPLE_KINDS, NodePreview, NodePreviewJob, SampleKind
 from executors.ports import Cancellation, Ports, RateBudget, WriteBudget
-from executors.postgres_cdc.observing import SlotFacts, drop_unread_slot, observe_slot, slot_of_source
+from executors.postgres_cdc.names import LogNames, names_of
+from executors.postgres_cdc.observing import SlotFacts, drop_unread_slot, observe_slot
 from executors.processes.private_folder import sweep_private_folders
 from executors.report import HookReport, RunReport, RunWarning
 from executors.runs.kinds import RUNS, STEPS
@@ -90,6 +91,7 @@ __all__ = [
     "Key",
     "LoadCommit",
     "LoadKind",
+    "LogNames",
     "Members",
     "ModuleFacts",
     "NodePreview",
@@ -128,6 +130,7 @@ __all__ = [
     "list_store",
     "may_commit",
     "members_in",
+    "names_of",
     "observe_slot",
     "open_member",
     "peek_columns",
@@ -149,7 +152,6 @@ __all__ = [
     "sample_records",
     "server_name",
     "sign_webhook",
-    "slot_of_source",
     "spark_answers",
     "spark_is_started",
     "sweep_private_folders",

@@ -7,10 +7,8 @@ from dataclasses import dataclass
 from executors.errors import Terminal
 from executors.model import Connection
 from executors.postgres.client import connect, translate
-from executors.postgres_cdc.slots import drop_slot, find_slot, name_of
-from ir.connectors import config_of
-from ir.connectors.postgres_cdc import PostgresCdcConfig
-from ir.nodes import Source
+from executors.postgres_cdc.names import LogNames
+from executors.postgres_cdc.slots import drop_publication, drop_slot, find_slot
 
 _SECONDS = 5
 _FACTS = """
@@ -36,11 +34,6 @@ class SlotFacts:
         return self.status == "lost"
 
 
-def slot_of_source(tenant: str, pipeline: str, source: Source) -> str:
-    """Return the name of the slot that a source node reads, whether it exists or not."""
-    return config_of(source, PostgresCdcConfig).slot or name_of(tenant, pipeline, source.id)
-
-
 def observe_slot(connection: Connection, name: str) -> SlotFacts | None:
     """Return the facts of a slot, None if there is none of this name. Raises `Failure` if the server does not
     answer."""
@@ -50,8 +43,9 @@ def observe_slot(connection: Connection, name: str) -> SlotFacts | None:
     return SlotFacts(*row) if row else None
 
 
-def drop_unread_slot(connection: Connection, name: str) -> None:
-    """Drop a slot, if it exists. Raises Terminal `cdc.slot_read` while something reads it."""
+def drop_unread_slot(connection: Connection, name: str, names: LogNames) -> None:
+    """Drop a slot of a source node, if it exists, and the publication that Flow has created for the node. Raises
+    Terminal `cdc.slot_read` while something reads the slot."""
     with translate(), connect(connection, autocommit=True, application_name="flow drops a slot") as conn:
         slot = find_slot(conn, name)
         if slot is not None and slot.reader_pid is not None:
@@ -61,3 +55,5 @@ def drop_unread_slot(connection: Connection, name: str) -> None:
                 hint="Wait until the run has ended, then drop the slot.",
             )
         drop_slot(conn, name)
+        if names.owns_publication:
+            drop_publication(conn, names.publication)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -59,12 +58,6 @@ class Position:
     lsn: int
     timeline: int
     system: str
-
-
-def name_of(tenant: str, pipeline: str, node: str) -> str:
-    """Return the name of the slot and the publication that Flow creates for a source node."""
-    digest = hashlib.sha256(f"{tenant}\n{pipeline}\n{node}".encode()).hexdigest()[:32]
-    return f"flow_{digest}"
 
 
 def require_server(conn: Conn) -> bool:
@@ -124,6 +117,15 @@ def release(conn: Conn, slot: Slot, own: str, check: Callable[[], None]) -> None
 def drop_slot(conn: Conn, name: str) -> None:
     """Drop a slot that nobody reads, if it exists."""
     conn.execute("SELECT pg_drop_replication_slot(slot_name) FROM pg_replication_slots WHERE slot_name = %s", [name])
+
+
+def drop_publication(conn: Conn, name: str) -> None:
+    """Drop a publication, if it exists and belongs to this user: another one may have been created by a person."""
+    row = conn.execute(
+        "SELECT 1 FROM pg_publication WHERE pubname = %s AND pg_get_userbyid(pubowner) = current_user", [name]
+    ).fetchone()
+    if row is not None:
+        conn.execute(sql.SQL("DROP PUBLICATION IF EXISTS {}").format(sql.Identifier(name)))
 
 
 def require_continued(slot: Slot | None, name: str, lsn: int) -> Slot:

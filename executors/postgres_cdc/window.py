@@ -27,6 +27,9 @@ from executors.postgres_cdc.tables import FollowedTable
 
 _EPOCH_2000 = 946_684_800
 _CHECKED_EVERY = 1_000
+STALE_BYTES = 16 << 20
+"""From this size on, a part of the log without changes of the table is committed too, so that the server can remove
+it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,30 +10,28 @@ import hashlib
 import json
 import secrets
 import time
-from collections.abc import Sequence, Set
+from collections.abc import Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import replace
 from threading import Event
 
 from executors.changes import ChangesRead
 from executors.errors import Failure, Terminal, Transient
-from executors.model import DestinationColumn, SourceField, SourceState
+from executors.model import SourceField, SourceState
 from executors.postgres.client import charset_of, connect, translate
 from executors.postgres.ddl import Conn
-from executors.postgres.inspect import inspect_target
-from executors.postgres.names import quoted
-from executors.postgres.read import as_source, field_of
-from executors.postgres_cdc.copies import Copies, copies_on
+from executors.postgres.read import as_source
+from executors.postgres_cdc.columns import current_columns, fields_of, logged_columns, refuse_filled
+from executors.postgres_cdc.continuity import require_same_source, require_target_has
+from executors.postgres_cdc.copies import copies_on
+from executors.postgres_cdc.names import names_of
 from executors.postgres_cdc.net_effect import Changes
-from executors.postgres_cdc.protocol import RelationColumn
 from executors.postgres_cdc.replication import ReplicationSession, replication_session
 from executors.postgres_cdc.slots import (
-    Position,
     Slot,
     drop_slot,
     find_position,
     find_slot,
-    name_of,
     ready_publication,
     release,
     require_continued,
@@ -42,22 +40,17 @@ from executors.postgres_cdc.slots import (
 )
 from executors.postgres_cdc.spool import LinesPart, LinesReader, WindowFiles
 from executors.postgres_cdc.state import LogState
-from executors.postgres_cdc.tables import FollowedTable, describe, find_table
-from executors.postgres_cdc.window import Bounds, Window, WindowReader
+from executors.postgres_cdc.tables import FollowedTable, find_table
+from executors.postgres_cdc.window import STALE_BYTES, Bounds, Window, WindowReader
 from executors.reading import NoReader, Origin, Reading
 from executors.report import RunWarning
 from executors.sources.base import SnapshotSource, SourceContext
-from executors.sources.postgres import PostgresSource
+from executors.sources.followed_rows import FollowedRows
 from executors.sources.spooled import open_spool
 from ir.connectors import config_of
 from ir.connectors.postgres_cdc import PostgresCdcConfig
 from ir.nodes import Source
 from ir.pipeline import Path
-from ir.types import ColumnType
-
-_STALE_BYTES = 16 << 20
-"""From this size on, a part of the log without changes of the table is committed too, so that the server can remove
-it."""
 
 _NOTHING = Reading((), (), (), NoReader(), 0, is_nothing=True)
 
@@ -71,10 +64,8 @@ class PostgresCdc(SnapshotSource):
             raise TypeError(f"{source.connector} reads through a connection")
         self._source, self._connection = source, context.connection
         self._config = config_of(source, PostgresCdcConfig)
-        claimant = context.claimant
-        own = name_of(claimant.tenant, claimant.pipeline, source.id)
-        self._slot, self._publication = self._config.slot or own, self._config.publication or own
-        self._rows: PostgresSource | None = None
+        self._names = names_of(context.claimant.tenant, context.claimant.pipeline, source)
+        self._rows: FollowedRows | None = None
         self._session: ReplicationSession | None = None
         self._stopped = Event()
         self._after: LogState | None = None
@@ -95,23 +86,17 @@ class PostgresCdc(SnapshotSource):
     @property
     def state_settings(self) -> str:
         table = self._config.table
-        settings = [self._source.connection, table.schema_, table.name, self._slot, self._publication]
+        settings = [self._source.connection, table.schema_, table.name, self._names.slot, self._names.publication]
         return hashlib.sha256(json.dumps(settings).encode()).hexdigest()
 
     @property
     def _application(self) -> str:
         return f"flow run {self.context.claimant.run_id} follows"
 
-    @property
-    def _reader(self) -> str:
-        """The name of the sessions that read the slot: it is the same in all runs of this node, and no other's."""
-        claimant = self.context.claimant
-        return f"flow reads {name_of(claimant.tenant, claimant.pipeline, self.node)}"
-
     def open(self, stack: ExitStack) -> None:
         self._stack = stack
         if self.context.read_only:
-            self._rows = _TableRows(self._source, self.context, None, "")
+            self._rows = FollowedRows(self._source, self.context, None, "")
             self._rows.open(stack)
             return
         self._folder = open_spool(self.context, self.node, stack)
@@ -125,7 +110,7 @@ class PostgresCdc(SnapshotSource):
         after = self._after
         if after is None:
             return
-        with as_source(self.node), replication_session(self._connection, self._reader) as session:
+        with as_source(self.node), replication_session(self._connection, self._names.reader) as session:
             session.start(after.slot, after.publication, after.lsn)
             session.confirm(after.lsn, asks=True)
             for received in session.messages(after.lsn, self._check):
@@ -160,7 +145,7 @@ class PostgresCdc(SnapshotSource):
 
     def _find_table(self) -> FollowedTable:
         table = find_table(self._conn, self._config.table, self._named_key)
-        published = ready_publication(self._conn, table, self._publication, is_own=self._config.publication is None)
+        published = ready_publication(self._conn, table, self._names.publication, is_own=self._names.owns_publication)
         table = table.published(published)
         if table.left_out:
             text = f"Generated columns that the log does not contain are left out: {', '.join(table.left_out)}."
@@ -188,21 +173,21 @@ class PostgresCdc(SnapshotSource):
 
     def _first(self, table: FollowedTable) -> Reading:
         """Return all rows as they are at a position from which the slot has all changes."""
-        session = self._stack.enter_context(replication_session(self._connection, self._reader))
+        session = self._stack.enter_context(replication_session(self._connection, self._names.reader))
         self._session = session
         system, timeline = session.identify()
-        state = LogState(0, system, timeline, self._slot, self._publication, table.oid, time.time())
+        state = LogState(0, system, timeline, self._names.slot, self._names.publication, table.oid, time.time())
         adopted = self._adopted()
         if adopted is not None and self._config.snapshot == "never":
             return self._no_rows(table, replace(state, lsn=adopted.confirmed))
         # The snapshot of a slot that exists already has ended, so another slot exports one.
-        name = self._slot if adopted is None else f"flow_{secrets.token_hex(16)}"
+        name = self._names.slot if adopted is None else f"flow_{secrets.token_hex(16)}"
         created = session.create_slot(name, is_temporary=adopted is not None)
-        self.context.log(f"The replication slot {self._slot} has the changes from now on.")
+        self.context.log(f"The replication slot {self._names.slot} has the changes from now on.")
         state = replace(state, lsn=created.consistent_point)
         if self._config.snapshot == "never":
             return self._no_rows(table, state)
-        self._rows = _TableRows(self._source, self.context, table, created.snapshot)
+        self._rows = FollowedRows(self._source, self.context, table, created.snapshot)
         self._rows.open(self._stack)
         # The snapshot has been imported, and the session may end.
         self._session = None
@@ -215,12 +200,12 @@ class PostgresCdc(SnapshotSource):
     def _adopted(self) -> Slot | None:
         """Return the slot that a person has named, if it exists. Drop Flow's own slot of a first load that has failed,
         or of an earlier table."""
-        slot = find_slot(self._conn, self._slot)
+        slot = find_slot(self._conn, self._names.slot)
         if slot is None:
             return None
-        release(self._conn, slot, self._reader, self._check)
-        if self._config.slot is None:
-            drop_slot(self._conn, self._slot)
+        release(self._conn, slot, self._names.reader, self._check)
+        if self._names.owns_slot:
+            drop_slot(self._conn, self._names.slot)
             return None
         require_usable(slot)
         if slot.status == "lost":
@@ -232,30 +217,30 @@ class PostgresCdc(SnapshotSource):
         return slot
 
     def _no_rows(self, table: FollowedTable, state: LogState) -> Reading:
-        fields = self._fields(self._now(table), frozenset())
+        fields = fields_of(current_columns(self._conn, table), frozenset())
         return self._reading_of(fields, state, ChangesRead(self._key(table)), 0, ())
 
     # --- windows of changes -----------------------------------------------------------------------------------
 
     def _window(self, table: FollowedTable, before: LogState, state: SourceState) -> Reading:
         position = find_position(self._conn)
-        self._require_same_source(before, position, table)
+        require_same_source(before, position, table)
         slot = require_continued(find_slot(self._conn, before.slot), before.slot, before.lsn)
         if position.lsn <= before.lsn:
             return _NOTHING
-        release(self._conn, slot, self._reader, self._check)
+        release(self._conn, slot, self._names.reader, self._check)
         copies = copies_on(self._path, (column.name for column in table.relation_columns))
         with (
             Changes(self._folder) as changes,
             WindowFiles(self._folder) as files,
         ):
             window = self._read(table, before, Bounds(until=position.lsn), changes)
-            if changes.is_empty and window.lsn - before.lsn < _STALE_BYTES:
+            if changes.is_empty and window.lsn - before.lsn < STALE_BYTES:
                 return _NOTHING
-            columns = self._types(table, window.columns or table.relation_columns)
-            _refuse_filled(table, state, columns)
+            columns = logged_columns(self._conn, table, window.columns or table.relation_columns)
+            refuse_filled(table, state, columns)
             effect = changes.reduce(files)
-        self._require_unchanged(copies, {columns[place].name for place in files.unchanged})
+        require_target_has({columns[place].name for place in files.unchanged}, copies, table)
         after = replace(
             before,
             lsn=window.lsn,
@@ -273,76 +258,28 @@ class PostgresCdc(SnapshotSource):
             effect.incomplete,
             effect.truncates,
         )
-        return self._reading_of(self._fields(columns, window.beyond), after, beside, effect.rows, files.parts)
+        return self._reading_of(fields_of(columns, window.beyond), after, beside, effect.rows, files.parts)
 
     def _read(self, table: FollowedTable, before: LogState, bounds: Bounds, changes: Changes) -> Window:
-        with replication_session(self._connection, self._reader) as session:
+        with replication_session(self._connection, self._names.reader) as session:
             self._session = session
             try:
                 session.start(before.slot, before.publication, before.lsn)
-                reader = WindowReader(table, changes, lambda columns: self._types(table, columns), self._check)
+                reader = WindowReader(
+                    table, changes, lambda columns: logged_columns(self._conn, table, columns), self._check
+                )
                 return reader.read(session, before.lsn, bounds)
             finally:
                 self._session = None
 
-    def _require_same_source(self, before: LogState, now: Position, table: FollowedTable) -> None:
-        """Refuse to read on in another history of the database, which may have other changes at the same position."""
-        why = ""
-        if before.system != now.system:
-            why = "The connection leads to another server than before."
-        elif before.timeline != now.timeline:
-            why = "The server was restored or a standby took over, so changes may be missing or different."
-        elif now.lsn < before.lsn:
-            why = "The log of the server ends before the changes that the target has: it was restored."
-        elif before.table != table.oid:
-            why = f"{self.name} is another table of the same name now."
-        if why:
-            raise Terminal(
-                "cdc.source_changed",
-                f"{why} Nothing was changed.",
-                node=self.node,
-                hint="Check the source, then load the table again, with a reason: flow run --load-again.",
-            )
-
-    def _require_unchanged(self, copies: Copies, unchanged: Set[str]) -> None:
-        """Refuse updates whose large values the log lacks if the target may not have these values, or if something
-        before the target needs them."""
-        if unchanged and (copies.may_reject or unchanged & copies.used):
-            table = quoted(self._config.table.schema_, self._config.table.name)
-            raise Terminal(
-                "cdc.value_missing",
-                f"An update of {self.name} lacks a large value that it has not changed, and a transform, a rule or the "
-                "rejection of a row needs it.",
-                node=self.node,
-                hint=f"ALTER TABLE {table} REPLICA IDENTITY FULL, then load the table again.",
-            )
-
-    # --- columns ----------------------------------------------------------------------------------------------
-
-    def _types(self, table: FollowedTable, columns: Sequence[RelationColumn]) -> tuple[DestinationColumn, ...]:
-        """Return the types of columns as the log names them, which may be older than the table."""
-        plain = [(column.name, column.type, column.typmod) for column in columns]
-        if plain == [(column.name, column.type, column.typmod) for column in table.relation_columns]:
-            return self._now(table)
-        return describe(self._conn, columns)
-
-    def _now(self, table: FollowedTable) -> tuple[DestinationColumn, ...]:
-        found = inspect_target(self._conn, table.schema, table.name)
-        names = {column.name for column in table.relation_columns}
-        return tuple(column for column in (found.columns if found else ()) if column.name in names)
-
-    def _fields(self, columns: Sequence[DestinationColumn], beyond: frozenset[int]) -> tuple[SourceField, ...]:
-        return tuple(
-            SourceField(column.name, ColumnType("pg", pg_name=column.declared)) if i in beyond else field_of(column)
-            for i, column in enumerate(columns)
-        )
+    # --- readings ---------------------------------------------------------------------------------------------
 
     def _key(self, table: FollowedTable) -> tuple[str, ...]:
         return copies_on(self._path, (c.name for c in table.relation_columns)).require(table.key, self.node)
 
     def _text_keys(self, table: FollowedTable) -> frozenset[str]:
         """Return the columns of the key, as the target names them, whose values are texts at the source."""
-        texts = {column.name for column in self._now(table) if column.type.kind == "string"}
+        texts = {column.name for column in current_columns(self._conn, table) if column.type.kind == "string"}
         return frozenset(new for old, new in zip(table.key, self._key(table), strict=True) if old in texts)
 
     def _reading_of(
@@ -369,34 +306,3 @@ class PostgresCdc(SnapshotSource):
         self._after = state
         columns = tuple((field.name, str(field.type)) for field in fields)
         return SourceState(self.state_settings, state.to_text(), columns)
-
-
-def _refuse_filled(table: FollowedTable, before: SourceState, columns: Sequence[DestinationColumn]) -> None:
-    """Refuse a new column that may have values in rows that existed before it: the log does not contain them."""
-    known = {name for name, _ in before.columns}
-    filled = {column.relation.name for column in table.columns if column.is_filled}
-    new = [column.name for column in columns if column.name not in known and column.name in filled]
-    if new:
-        raise Terminal(
-            "cdc.column_filled",
-            f"The new column {', '.join(new)} of {table} may have values in rows that existed before it (it has a "
-            "default or is NOT NULL), and the log does not contain them.",
-            hint="Load the table again, with a reason: flow run --load-again. Nothing was changed.",
-        )
-
-
-class _TableRows(PostgresSource):
-    """All rows of the table, in an exported snapshot if one is named. Without a table, all columns are read."""
-
-    def __init__(self, source: Source, context: SourceContext, table: FollowedTable | None, snapshot: str) -> None:
-        config = config_of(source, PostgresCdcConfig)
-        place = {"schema": config.table.schema_, "name": config.table.name}
-        super().__init__(source.model_copy(update={"connector": "postgres", "config": {"table": place}}), context)
-        self._followed, self.imports = table, snapshot
-
-    def _inspect(self) -> tuple[DestinationColumn, ...]:
-        columns = super()._inspect()
-        if self._followed is None:
-            return columns
-        names = {column.name for column in self._followed.relation_columns}
-        return tuple(column for column in columns if column.name in names)

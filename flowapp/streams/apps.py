@@ -24,6 +24,7 @@ class StreamsConfig(Registers, AppConfig):
 
         run_kinds.register(STREAM)
         events.load_requested.register(services.stream_instead)
+        events.run_queued.register(services.note_queued)
         events.schedules_due.register(services.start_due)
         events.load_committed.register(count_window)
         events.run_ended.register(services.note_end)

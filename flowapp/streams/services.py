@@ -31,20 +31,28 @@ def follows(pipeline: Pipeline) -> bool:
 
 
 def stream_instead(pipeline: Pipeline, trigger: Trigger, is_again: bool) -> RunKind | None:
-    """Start the stream where a load is requested, except on the command line, which applies the changes up to now.
+    """Return that a stream takes the place of a load, except on the command line, which applies the changes up to now.
 
     Raises FlowError `stream.running`."""
     if trigger == Trigger.CLI or not follows(pipeline):
         return None
-    stream = _get_or_create(pipeline)
     if not is_again and _active(pipeline).filter(kind=RunKind.STREAM).exists():
         raise FlowError(
             "stream.running",
             f"The stream of {pipeline.slug!r} is running already, and loads changes as they arrive.",
             hint="Pause it on the page Streams, or request a new snapshot there.",
         )
-    _set(stream, StreamState.RUNNING, StreamAction.STARTED, str(trigger.label), "")
     return RunKind.STREAM
+
+
+def note_queued(run: Run) -> None:
+    """Let the stream of a queued run run. A load of the command line creates a slot too, which is watched like that of
+    a stream: so its pipeline gets a stream that is stopped."""
+    if run.kind == RunKind.STREAM:
+        stream = _get_or_create(run.pipeline)
+        _set(stream, StreamState.RUNNING, StreamAction.STARTED, str(Trigger(run.trigger).label), "")
+    elif run.kind == RunKind.LOAD and follows(run.pipeline):
+        _get_or_create(run.pipeline)
 
 
 def start_due(pipelines: Collection[UUID]) -> Collection[UUID]:

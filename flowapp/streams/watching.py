@@ -11,7 +11,7 @@ from typing import Any
 from django.conf import settings
 from django.utils import timezone
 
-from executors.api import SlotFacts, drop_unread_slot, observe_slot, slot_of_source
+from executors.api import LogNames, SlotFacts, drop_unread_slot, names_of, observe_slot
 from executors.model import Connection
 from flowapp.alerts.services import raise_alert, resolve_by
 from flowapp.clock import Now
@@ -53,8 +53,12 @@ def slot_of(stream: Stream) -> str:
     creates: it exists and retains log even if the load fails. Raises FlowError `stream.source_unknown`."""
     if stream.counted:
         return str(json.loads(stream.counted)["slot"])
+    return _names_of(stream).slot
+
+
+def _names_of(stream: Stream) -> LogNames:
     document, source = _followed_source(stream)
-    return slot_of_source(str(stream.workspace_id), document.id, source)
+    return names_of(str(stream.workspace_id), document.id, source)
 
 
 def why_unused(stream: Stream) -> str:
@@ -200,8 +204,9 @@ def _followed_source(stream: Stream) -> tuple[Pipeline, Source]:
 
 
 def drop_slot(stream: Stream, by: str, reason: str) -> None:
-    """Drop the slot of a stream that does not run, so that its server can remove the log. The stream then needs a new
-    snapshot. Raises FlowError `stream.slot_in_use`, and `Failure` if the server refuses."""
+    """Drop the slot of a stream that does not run, so that its server can remove the log, and the publication that Flow
+    has created for it. The stream then needs a new snapshot. Raises FlowError `stream.slot_in_use`, and `Failure` if
+    the server refuses."""
     is_active = Run.counted.filter(pipeline=stream.pipeline, state__in=ACTIVE).exists()
     if is_active or (stream.state == StreamState.RUNNING and not is_unused(stream)):
         raise FlowError(
@@ -209,7 +214,7 @@ def drop_slot(stream: Stream, by: str, reason: str) -> None:
             f"The stream of {stream.pipeline.slug!r} still needs its slot.",
             hint="Pause the stream or disable the pipeline, and wait until its run has ended.",
         )
-    drop_unread_slot(source_connection(stream), slot_of(stream))
+    drop_unread_slot(source_connection(stream), slot_of(stream), _names_of(stream))
     StreamChange.objects.create(
         workspace_id=stream.workspace_id,
         stream=stream,

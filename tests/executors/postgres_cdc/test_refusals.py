@@ -7,8 +7,9 @@ from dataclasses import replace
 import pytest
 
 from executors.errors import Failure, Terminal
+from executors.postgres_cdc.names import names_of
 from executors.postgres_cdc.replication import replication_session
-from executors.postgres_cdc.slots import name_of
+from ir.parse import parsePipelineIR
 from tests.executors.postgres_cdc.mirror import Mirror
 
 pytestmark = [pytest.mark.spark, pytest.mark.postgres]
@@ -23,7 +24,7 @@ def refusal(mirror: Mirror, **pipeline: object) -> Failure:
 
 
 def slot_of(mirror: Mirror) -> str:
-    return name_of(mirror.tenant, "case", "src")
+    return names_of(mirror.tenant, "case", parsePipelineIR(mirror.pipeline(), streaming=True).pipeline.nodes[0]).slot
 
 
 def slots(mirror: Mirror) -> list[str]:
@@ -92,7 +93,7 @@ def test_a_run_ends_earlier_readers_of_its_own_and_waits_for_others(
     mirror.follow()
     mirror.at_source("insert into s values (3, 'c')")
     slot = slot_of(mirror)
-    with replication_session(mirror.source, f"flow reads {name_of(mirror.tenant, 'other', 'src')}") as other:
+    with replication_session(mirror.source, "flow reads flow_another") as other:
         other.start(slot, slot, 0)
         assert refusal(mirror).code == "cdc.slot_in_use"
     mirror.at_source(  # its process ends a moment after its session
