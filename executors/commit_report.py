@@ -39,7 +39,7 @@ def add_commit(report: RunReport, commit: LoadCommit) -> list[NodeReport]:
             *removed_warnings(commit.node, counts.removed),
             *_restore_warnings(commit),
             *change_warnings(commit.node, record.schema_changes),
-            *_replaced_warnings(commit),
+            *_range_warnings(commit),
         ],
     )
     if commit.kind is LoadKind.REPLAY:
@@ -60,12 +60,21 @@ def change_warnings(node: str, changes: Iterable[SchemaChange], *, is_planned: b
     ]
 
 
-def _replaced_warnings(commit: LoadCommit) -> list[RunWarning]:
-    gone = commit.record.range_replaced
-    if gone is None:
-        return []
-    text = f"{counted(gone, 'row')} of the range were replaced by {commit.counts.inserted:,} that the source has now."
-    return [RunWarning("backfill.range_replaced", commit.node, text)]
+def _range_warnings(commit: LoadCommit) -> list[RunWarning]:
+    """Report what became of the rows of a range that was loaded again."""
+    gone, left = commit.record.range_replaced, commit.record.range_left
+    found = []
+    if gone is not None:
+        rows, new = counted(gone, "row"), commit.counts.inserted
+        text = f"{rows} of the range were replaced by {new:,} that the source has now."
+        found.append(RunWarning("backfill.range_replaced", commit.node, text))
+    if left:
+        text = (
+            f"{counted(left, 'row')} of the range stay in the target: the source does not have them any more, or they "
+            "were not loaded again, and an upsert deletes no rows."
+        )
+        found.append(RunWarning("backfill.range_left", commit.node, text))
+    return found
 
 
 def put_counts(report: RunReport, target: str, target_count: TargetCounts) -> None:

@@ -50,7 +50,8 @@ class Effect:
 
     `replaced`, `below_watermark` and `older` staged rows are not loaded. `keys` is None where the table has no unique
     key. `ahead` counts inserted rows that are dated after the database's clock, infinite or NaN: the watermark does not
-    follow them. `held_for` says why a run would be held.
+    follow them. `range_deleted` counts the rows of a range that is loaded again. `held_for` says why a run would be
+    held.
     """
 
     node: str
@@ -66,12 +67,13 @@ class Effect:
     below_watermark: int = 0
     older: int = 0
     ahead: int = 0
+    range_deleted: int = 0
     keys: KeyMatch | None = None
     held_for: tuple[str, ...] = ()
 
     @property
     def after(self) -> int:
-        return self.before + self.inserted - self.deleted
+        return self.before + self.inserted - self.deleted - self.range_deleted
 
     @property
     def loaded(self) -> int:
@@ -102,7 +104,7 @@ class Effect:
             "rowsInserted": self.inserted,
             "rowsUpdated": self.updated,
             "rowsUnchanged": self.unchanged,
-            "rowsDeleted": self.deleted,
+            "rowsDeleted": self.deleted + self.range_deleted,
             "rowsSuppressed": self.older,
             "keys": self._keys_json(),
             "heldFor": list(self.held_for),

@@ -47,7 +47,12 @@ def _decrease(hold: Hold, effect: Effect) -> Iterator[Reason]:
 
 def _key_loss(hold: Hold, effect: Effect) -> Iterator[Reason]:
     limit = hold.max_key_loss_pct
-    if limit is None or not effect.deleted:
+    if limit is None:
+        return
+    if (lost := effect.range_deleted - effect.inserted) > 0 and (found := 100 * lost / effect.before) > limit:
+        text = f"The range that is loaded again would have {lost:,} rows less, {found:.1f} % of the table"
+        yield Reason("maxKeyLossPct", limit, found, f"{text}; {limit:g} % of its keys may be gone.")
+    if not effect.deleted:
         return
     if effect.keys is None:
         raise Terminal(
@@ -92,7 +97,7 @@ class Evaluation:
         keys = effect.keys
         return cls(
             reasons=tuple(reasons),
-            rows_deleted=effect.deleted,
+            rows_deleted=effect.deleted + effect.range_deleted,
             rows_changed=keys.changed if keys else effect.updated,
             keys_deleted=keys.gone if keys and effect.deleted else 0,
         )

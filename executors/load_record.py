@@ -205,8 +205,9 @@ class LoadRecord:
     """The content of a commit marker beside its columns: all that a later attempt needs to report the load as its own.
     `statements` are the statements of the load; `row_results` counts the rows of a replay by result. `schema_changes`
     are the changes of columns that the load has followed. `range_replaced` is the number of rows that a chunk of a
-    rewind has replaced by its own, None for other loads. `is_part` marks chunks of a history, after which a source has
-    no state; `chunk` is the key of the chunk."""
+    rewind has replaced by its own, None for other loads; `range_left` is the number of rows of the range that it has
+    left in the table, because a load mode with keys deletes none. `is_part` marks chunks of a history, after which a
+    source has no state; `chunk` is the key of the chunk."""
 
     input: InputCounts = field(default_factory=InputCounts)
     nodes: tuple[NodeReport, ...] = ()
@@ -222,6 +223,7 @@ class LoadRecord:
     sources: tuple[LoadedSource, ...] = ()
     schema_changes: tuple[SchemaChange, ...] = ()
     range_replaced: int | None = None
+    range_left: int | None = None
     is_part: bool = False
     chunk: str = ""
 

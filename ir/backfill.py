@@ -46,12 +46,14 @@ def parse_rate(text: str) -> Rate:
 @dataclass(frozen=True, slots=True)
 class BackfillHint:
     """What a connector declares about backfills: the kind of its cursors, the columns that partition its rows, the
-    duration of a chunk if its cursor is a time, and the rate of requests that its sources tolerate."""
+    duration of a chunk if its cursor is a time, and the rate of requests that its sources tolerate. `partitions` says
+    whether a document can name other columns by which chunks are divided further."""
 
     cursor_kind: CursorKind
     partition_keys: tuple[str, ...] = ()
     natural_window: str | None = None
     rate_budget: str | None = None
+    partitions: bool = False
 
     @property
     def is_parallel(self) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -16,12 +17,14 @@ from ir.destinations import Destinations
 from ir.diagnostics import Diagnostic, diagnose, shown
 from ir.graph import Graph
 from ir.load_modes import load_mode
-from ir.nodes import Source, Target
+from ir.nodes import Source, Target, Validate
 from ir.pointers import ROOT, Pointer
 from ir.structure import Draft
 from ir.types import ColumnType
 
 _AT = ROOT / "backfill"
+_CHANGES = re.compile(r"(^|_)(updated?|modified|changed?|edited|touched)(_|$)|(last|updated|modified)(_?mod|at)", re.I)
+"""Names of columns that usually have the time of the last change of their row."""
 
 
 def check_backfill(draft: Draft, graph: Graph, destinations: Destinations | None) -> Iterator[Diagnostic]:
@@ -44,6 +47,18 @@ def check_backfill(draft: Draft, graph: Graph, destinations: Destinations | None
     if isinstance(target.spec, Target) and isinstance(head.spec, Source) and head.spec.connector in CONNECTORS:
         view = _View(spec, target.spec, target.at, head.spec, CONNECTORS[head.spec.connector], destinations)
         yield from view.findings()
+        if (hint := hint_of(head.spec)) is not None and hint.is_parallel:
+            yield from _check_checks(graph)
+
+
+def _check_checks(graph: Graph) -> Iterator[Diagnostic]:
+    """Warn of checks whose limits are those of the whole source."""
+    for node in graph.nodes:
+        if not isinstance(node.spec, Validate) or node.spec.dataset_level is None:
+            continue
+        for kind in sorted({kind for kind, check in node.spec.dataset_level.checks() if check.describes_all}):
+            message = f"Each chunk of the backfill must satisfy {kind} on its own, as if it were all rows."
+            yield diagnose("backfill.check_per_chunk", node.at / "datasetLevel" / kind, message)
 
 
 @dataclass(frozen=True)
@@ -65,12 +80,18 @@ class _View:
             return
         yield from self._check_load_mode()
         yield from self._check_requests(hint)
+        if self.spec.partition_by and not hint.partitions:
+            message = f"Sources of the kind {self.connector.name} can be divided by the cursor column only."
+            yield diagnose("backfill.partition_not_supported", _AT / "partitionBy", message)
         if hint.is_parallel:
             yield from self._check_column()
             yield from self._check_start()
         if self.target.backup_before_load:
             message = "The chunks of a backfill are not backed up; the loads after it are."
             yield diagnose("backfill.not_backed_up", self.at / "backupBeforeLoad", message)
+        if self.target.hold is not None:
+            message = "Each chunk is compared with these limits on its own, and waits for an approval of its own."
+            yield diagnose("backfill.hold_per_chunk", self.at / "hold", message)
 
     def _check_load_mode(self) -> Iterator[Diagnostic]:
         mode, at = load_mode(self.target.load_mode), self.at / "loadMode"
@@ -83,6 +104,16 @@ class _View:
         elif not mode.keeps_watermark and self.connector.reads == "snapshot" and not self._has_state():
             message = "Each run after the backfill reads the whole source again."
             yield diagnose("backfill.reads_everything", at, message)
+
+    def _check_moves(self, column: str) -> Iterator[Diagnostic]:
+        """Warn of a cursor that changes with its row, as far as its name says so."""
+        if not load_mode(self.target.load_mode).adds_rows or not _CHANGES.search(column):
+            return
+        message = (
+            f"If {shown(column)} changes with its row, a row that changes while the backfill runs is added twice, or "
+            f"not at all: {self.target.load_mode} adds rows and knows no key."
+        )
+        yield diagnose("backfill.rows_may_move", self.at / "loadMode", message)
 
     def _has_state(self) -> bool:
         config = _config_of(self.source)
@@ -112,6 +143,7 @@ class _View:
                 message = "Nothing says by which column the history is divided."
                 yield diagnose("backfill.column_required", _AT / "column", message)
             return
+        yield from self._check_moves(column)
         kind = self._type_of(column)
         if kind is None:
             return

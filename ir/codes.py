@@ -244,13 +244,17 @@ _BACKFILLS = (
     _error("backfill.not_parallel", "Remove parallelism, or set it to 1."),
     _error("backfill.not_supported", "Remove backfill: the first run loads everything at once."),
     _error("backfill.one_path", "Use a pipeline with one source and one target, besides the references of joins."),
+    _error("backfill.partition_not_supported", "Remove partitionBy, or use a source that is a PostgreSQL table."),
     _error("backfill.rate_contradicts", "Remove one of the two limits, or make them equal."),
     _error("backfill.rate_malformed", "Write a number, a slash, and sec, min or hour."),
     _error("backfill.schedule_required", "Add a schedule, or remove maxChunksPerTick."),
     _error("backfill.start_malformed", "Write a value of the type of the column, such as 2020-01-31 or 1000."),
     _error("backfill.start_required", "Set start in incremental of the source, such as 2020-01-01T00:00:00Z."),
     _error("backfill.window_mismatch", "Use a duration for dates and times, and a number for numbers."),
+    _warning("backfill.check_per_chunk", "Set onFail to warn, or add the check when the history is loaded."),
+    _warning("backfill.hold_per_chunk", "Add the limits when the history is loaded, or expect to approve chunks."),
     _warning("backfill.not_backed_up", "Remove backupBeforeLoad, or back the table up before the backfill."),
+    _warning("backfill.rows_may_move", "Use upsert, or divide by a column whose values never change."),
     _warning("backfill.reads_everything", "Use incremental_watermark if rows are only added to the source."),
 )
 

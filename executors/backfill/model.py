@@ -87,7 +87,8 @@ class ChunkJob:
 
 @dataclass(frozen=True, slots=True)
 class ChunkRange:
-    """The range [`lower`, `upper`) of cursor values of a rewind, as texts; without one of them it has no end there."""
+    """The range [`lower`, `upper`) of cursor values of a rewind, as texts. Without `upper`, it ends where the next load
+    of the target begins, or behind the highest value of the source; without `lower`, it begins with the history."""
 
     lower: str | None = None
     upper: str | None = None

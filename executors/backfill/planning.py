@@ -28,7 +28,8 @@ ROWS_OF_CHUNK = 500_000
 class Wanted:
     """What a backfill is to load: by which column of the source, values up to which time, and whether rows with NULL
     there too. `lag` is how far below the mark the target reads again. A `range` is that of a rewind, which ends at the
-    `bound` at the latest. `type` is the type that the column must have, None for any."""
+    `bound` at the latest; without an end it ends there, or behind the highest value of the source. `type` is the type
+    that the column must have, None for any."""
 
     spec: Backfill
     hint: BackfillHint
@@ -47,7 +48,8 @@ def plan_chunks(source: SnapshotSource, wanted: Wanted) -> ChunkPlan:
     cursor, axis = extent.cursor, extent.cursor.axis
     _require_type(cursor, wanted)
     start, cut, mark = _range(extent, axis, wanted)
-    partition_by = tuple(wanted.spec.partition_by or wanted.hint.partition_keys)
+    # A range has all partitions, so that the rows of one that the source no longer has are replaced too.
+    partition_by = tuple(wanted.spec.partition_by or wanted.hint.partition_keys) if wanted.range is None else ()
     parts: Sequence[PartitionExtent] = ()
     if cut is not None:
         parts = [PartitionExtent({}, extent.lowest)]
@@ -82,13 +84,7 @@ def _range(extent: Extent, axis: Axis, wanted: Wanted) -> tuple[str | None, str 
     load."""
     start = _value(axis, wanted.spec.start_from, "startFrom")
     if wanted.range is not None:
-        lower, upper = (_value(axis, text, "range") for text in (wanted.range.lower, wanted.range.upper))
-        lower = lower if lower is not None else start  # the history begins at the start, also when it is loaded again
-        if extent.highest is None:
-            return lower, None, None
-        # Without an end, the range has the highest value too.
-        ends = [text for text in (upper, wanted.bound) if text is not None] or [_above(axis, extent.highest)]
-        return lower, min(ends, key=axis.position), None
+        return (*_ends(extent, axis, wanted, wanted.range, start), None)
     if extent.highest is None:
         return start, None, None
     if start is not None and axis.position(start) > axis.position(extent.highest):
@@ -106,6 +102,27 @@ def _range(extent: Extent, axis: Axis, wanted: Wanted) -> tuple[str | None, str 
     # The target must not go back behind the start, so its mark is as far above it as the lag is long.
     lag = axis.step(wanted.lag) if wanted.lag is not None else 0
     return start, start, axis.text(axis.position(start) + lag)
+
+
+def _ends(
+    extent: Extent, axis: Axis, wanted: Wanted, range_: ChunkRange, start: str | None
+) -> tuple[str | None, str | None]:
+    """Return the ends of a rewind. A source without rows has a range too, whose rows the target may have."""
+    lower, upper = (_value(axis, text, "range") for text in (range_.lower, range_.upper))
+    lower = lower if lower is not None else start  # the history begins at the start, also when it is loaded again
+    ends = [text for text in (upper, wanted.bound) if text is not None]
+    if not ends and extent.highest is not None:
+        ends = [_above(axis, extent.highest)]  # without an end, the range has the highest value too
+    end = min(ends, key=axis.position, default=None)
+    if lower is None or end is None or axis.position(lower) < axis.position(end):
+        return lower, end
+    if end != wanted.bound:
+        message = f"The range from {lower} to {end} is empty: the highest value of the source is {extent.highest}."
+        hint = "Give a lower value for the beginning of the range."
+    else:
+        message = f"The range begins at {lower}, and the next load of the target reads everything from {end} on."
+        hint = "Run the pipeline. To load a range again, give a lower value for its beginning."
+    raise Terminal("backfill.range_empty", message, hint=hint)
 
 
 def _above(axis: Axis, text: str) -> str:

@@ -23,6 +23,11 @@ CODES = (
     ErrorCode("backfill.column_unknown", "The source does not have the column.", "Use a column of the source."),
     ErrorCode("backfill.not_ended", "The target has no watermark yet.", "Let the backfill end first."),
     ErrorCode(
+        "backfill.range_empty",
+        "The range to load again has no part that the next load does not read anyway.",
+        "Give a lower value for the beginning of the range, or run the pipeline.",
+    ),
+    ErrorCode(
         "backfill.range_unknown",
         "The rows of a range cannot be distinguished from those of others.",
         "Add the column _flow_run uuid before the first load, or use upsert.",

@@ -6,6 +6,16 @@ from ir.error_codes import WarningCode, warnings_of
 
 WARNING_CODES = warnings_of(
     WarningCode(
+        "backfill.range_cut",
+        "A range that is loaded again has no chunks, or ends before the given end.",
+        "Run the pipeline: the next load reads the rows from the end of the range on.",
+    ),
+    WarningCode(
+        "backfill.range_left",
+        "The target has rows of a range that the source does not have any more.",
+        "Delete the rows from the target yourself if they are not wanted. An upsert deletes none.",
+    ),
+    WarningCode(
         "backfill.range_replaced",
         "A rewind replaced the rows of a range.",
         "Compare the numbers. Rows that the source has deleted since are gone from the target too.",

@@ -19,7 +19,7 @@ from executors.postgres.load_plan import LoadFile, LoadPlan, ModeCounts, RejectC
 from executors.postgres.meta import find_commit, table_identity, write_commit
 from executors.postgres.quarantine import close_not_loaded, write_rejects
 from executors.postgres.recording import recorded
-from executors.postgres.replacing import delete_range
+from executors.postgres.replacing import count_left, delete_range
 from executors.postgres.samples import keep_samples
 from executors.postgres.staging import require_rejected, require_staging
 from executors.postgres.superseding import Superseded, supersede_read_again, supersede_replaced
@@ -60,16 +60,15 @@ def _load(conn: Conn, plan: LoadPlan) -> LoadCounts:
         # Before the table is locked against readers, because superseding many rows takes time.
         superseded = _supersede(conn, plan)
         with recorded(conn) as statements:
-            gone = delete_range(conn, plan.run, plan.dest, plan.replaced) if plan.replaced is not None else None
-            done, backup = _run_mode(conn, plan)
+            done, backup, gone = _run_mode(conn, plan)
         keep_samples(conn, plan)
         counts = _reconciled(conn, plan, done)
+        left = count_left(conn, plan.dest, plan.replaced, counts.loaded) if plan.replaced and gone is None else None
         rejects = (plan.after_load or _keep_rejects)(conn, plan, counts)
         carry_fixes(conn, plan.run, superseded, plan.quarantine.values(), plan.files, plan.united)
         counts = replace(counts, quarantine_rows=rejects.rows, quarantine_entries=rejects.entries)
-        write_commit(
-            conn, plan.run, _marker(conn, plan, _Done(counts, done, rejects, superseded, statements, backup, gone))
-        )
+        results = _Done(counts, done, rejects, superseded, statements, backup, gone, left)
+        write_commit(conn, plan.run, _marker(conn, plan, results))
     return counts
 
 
@@ -84,6 +83,7 @@ class _Done:
     statements: Sequence[str]
     backup: Backup | None
     range_replaced: int | None
+    range_left: int | None
 
 
 def _keep_rejects(conn: Conn, plan: LoadPlan, counts: LoadCounts) -> RejectCounts:
@@ -100,19 +100,21 @@ def _supersede(conn: Conn, plan: LoadPlan) -> Superseded:
     return supersede_read_again(conn, plan.run, plan.files, plan.united)
 
 
-def _run_mode(conn: Conn, plan: LoadPlan) -> tuple[ModeCounts, Backup | None]:
+def _run_mode(conn: Conn, plan: LoadPlan) -> tuple[ModeCounts, Backup | None, int | None]:
     """Run the statements of the load mode. `before_change` and the backup run before the first statement that changes
-    the table.
+    the table. The last result is the number of rows of a replaced range, None without one.
 
     Both block writers, ANALYZE and VACUUM, so a hook before the swap must run earlier: it would wait for the load that
     waits for the hook.
     """
-    handler, backups = load_handler(plan.load_mode), list[Backup]()
+    handler, backups, gone = load_handler(plan.load_mode), list[Backup](), list[int]()
 
     def keep() -> None:
         plan.before_change(plan)
         if plan.backs_up:
             backups.append(take_backup(conn, plan.run, plan.target))
+        if plan.replaced is not None and plan.replaced.deletes:
+            gone.append(delete_range(conn, plan.run, plan.dest, plan.replaced))
 
     def before_swap() -> None:
         plan.before_swap()
@@ -121,7 +123,7 @@ def _run_mode(conn: Conn, plan: LoadPlan) -> tuple[ModeCounts, Backup | None]:
     if not handler.calls_before_swap:
         keep()
     done = handler.load(conn, replace(plan, before_swap=before_swap))
-    return done, backups[0] if backups else None
+    return done, backups[0] if backups else None, gone[0] if gone else None
 
 
 def _marker(conn: Conn, plan: LoadPlan, done: _Done) -> LoadCommit:
@@ -153,6 +155,7 @@ def _marker(conn: Conn, plan: LoadPlan, done: _Done) -> LoadCommit:
             sources=findings.sources,
             schema_changes=tuple(plan.changes),
             range_replaced=done.range_replaced,
+            range_left=done.range_left,
             is_part=plan.is_part,
             chunk=plan.run.chunk,
         ),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 
 from psycopg import sql
 
@@ -18,6 +19,7 @@ from executors.postgres.load_plan import LoadPlan
 from executors.postgres.names import identifier_of
 from executors.postgres.refusals import Refusal, prepare
 from executors.postgres.repeats import list_repeats
+from executors.postgres.replacing import count_replaced
 from executors.postgres.staging import is_winner, one_number, require_staging
 from ir.words import counted
 
@@ -26,7 +28,7 @@ def count_effect(conn: Conn, plan: LoadPlan) -> Effect:
     """Return what `plan` would change in its target. Raises Transient `staging.lost`."""
     require_privileges(conn, plan.dest, ["SELECT"])
     with _looking(conn, plan):
-        return load_handler(plan.load_mode).effect(conn, plan)
+        return _effect(conn, plan)
 
 
 def count_null_rates(conn: Conn, plan: LoadPlan) -> dict[str, NullRates]:
@@ -43,9 +45,17 @@ def evaluate_locked(conn: Conn, plan: LoadPlan, *, compares_nulls: bool) -> tupl
     privilege to lock out writers, and needs no lock, because it removes no rows.
     """
     handler = load_handler(plan.load_mode)
-    if {"DELETE", "TRUNCATE", "UPDATE"}.intersection(handler.privileges):
+    deletes_range = plan.replaced is not None and plan.replaced.deletes
+    if deletes_range or {"DELETE", "TRUNCATE", "UPDATE"}.intersection(handler.privileges):
         conn.execute(sql.SQL("LOCK TABLE {} IN SHARE ROW EXCLUSIVE MODE").format(identifier_of(plan.target)))
-    return handler.effect(conn, plan), effects.null_rates(conn, plan) if compares_nulls else {}
+    return _effect(conn, plan), effects.null_rates(conn, plan) if compares_nulls else {}
+
+
+def _effect(conn: Conn, plan: LoadPlan) -> Effect:
+    effect = load_handler(plan.load_mode).effect(conn, plan)
+    if plan.replaced is None or not plan.replaced.deletes:
+        return effect
+    return replace(effect, range_deleted=count_replaced(conn, plan.run, plan.dest, plan.replaced))
 
 
 def refuse_repeats(conn: Conn, plan: LoadPlan) -> None:

@@ -1,4 +1,5 @@
-"""Replaces the rows of a range: a chunk of a rewind deletes what this target has loaded there before it adds rows."""
+"""Loads the rows of a range again: a chunk of a rewind that adds rows first deletes those that this target has loaded
+there; one that has keys leaves rows that the source has no more, and counts them."""
 
 from __future__ import annotations
 
@@ -22,12 +23,14 @@ from ir.words import counted
 @dataclass(frozen=True, slots=True)
 class ReplacedRange:
     """The rows of a table whose value of `column` is in [`lower`, `upper`), and whose columns of `partition` have the
-    given values, all as texts. Only rows that runs of the same target have written are replaced."""
+    given values, all as texts. With `deletes`, those that runs of the same target have written are deleted before the
+    load; otherwise those that the load has not written are counted after it."""
 
     column: str
     lower: str | None
     upper: str | None
     partition: Mapping[str, str | None]
+    deletes: bool
 
 
 def require_replaceable(conn: Conn, dest: Destination, node: str) -> None:
@@ -51,15 +54,12 @@ def delete_range(conn: Conn, run: RunRef, dest: Destination, range_: ReplacedRan
     # A policy would hide rows; with this setting it raises an error.
     conn.execute("SET LOCAL row_security = off")
     table = TableName(dest.schema, dest.table)
-    condition = _condition(run, dest, range_)
+    condition = sql.SQL("{} AND {}").format(_of_target(run), _in_range(dest, range_))
     deleted = conn.execute(sql.SQL("DELETE FROM {} AS t WHERE {}").format(identifier_of(table), condition)).rowcount
-    found = conn.execute(
-        sql.SQL("SELECT count(*) FROM {} AS t WHERE {}").format(identifier_of(table), condition)
-    ).fetchone()
-    if found and found[0]:
+    if survived := _count(conn, dest, condition):
         raise Terminal(
             "backfill.rows_survived",
-            f"{counted(found[0], 'row')} of {table} could not be deleted because a trigger or a rule prevents it. "
+            f"{counted(survived, 'row')} of {table} could not be deleted because a trigger or a rule prevents it. "
             "Nothing was changed.",
             node=run.node,
             hint="Check the DELETE triggers and rules of the table.",
@@ -67,13 +67,32 @@ def delete_range(conn: Conn, run: RunRef, dest: Destination, range_: ReplacedRan
     return deleted
 
 
-def _condition(run: RunRef, dest: Destination, range_: ReplacedRange) -> sql.Composed:
-    parts = [
-        sql.SQL(
-            "t.{} IN (SELECT c.run_id::uuid FROM flow_meta.load_commits AS c"
-            " WHERE c.tenant = {} AND c.pipeline = {} AND c.node = {})"
-        ).format(sql.Identifier(FLOW_RUN), sql.Literal(run.tenant), sql.Literal(run.pipeline), sql.Literal(run.node))
-    ]
+def count_replaced(conn: Conn, run: RunRef, dest: Destination, range_: ReplacedRange) -> int:
+    """Return how many rows `delete_range` would delete. Raises its errors."""
+    require_replaceable(conn, dest, run.node)
+    return _count(conn, dest, sql.SQL("{} AND {}").format(_of_target(run), _in_range(dest, range_)))
+
+
+def count_left(conn: Conn, dest: Destination, range_: ReplacedRange, loaded: int) -> int:
+    """Return how many rows of a range a load has not written, of which it has written `loaded`."""
+    return max(_count(conn, dest, _in_range(dest, range_)) - loaded, 0)
+
+
+def _count(conn: Conn, dest: Destination, condition: sql.Composable) -> int:
+    statement = sql.SQL("SELECT count(*) FROM {} AS t WHERE {}")
+    found = conn.execute(statement.format(identifier_of(TableName(dest.schema, dest.table)), condition)).fetchone()
+    return found[0] if found else 0
+
+
+def _of_target(run: RunRef) -> sql.Composed:
+    return sql.SQL(
+        "t.{} IN (SELECT c.run_id::uuid FROM flow_meta.load_commits AS c"
+        " WHERE c.tenant = {} AND c.pipeline = {} AND c.node = {})"
+    ).format(sql.Identifier(FLOW_RUN), sql.Literal(run.tenant), sql.Literal(run.pipeline), sql.Literal(run.node))
+
+
+def _in_range(dest: Destination, range_: ReplacedRange) -> sql.Composed:
+    parts: list[sql.Composable] = [sql.SQL("true")]
     column = _column(dest, range_.column)
     for text, comparison in ((range_.lower, "{} >= {}"), (range_.upper, "{} < {}")):
         if text is not None:

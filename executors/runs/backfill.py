@@ -9,7 +9,7 @@ from executors.backfill.planning import Wanted, plan_chunks
 from executors.commit_report import add_warnings
 from executors.destinations.base import BackfillTarget
 from executors.errors import Terminal, of_node
-from executors.model import BackfillMark, Chunk, ChunkChange, ChunkPlan, RunJob, SourceState
+from executors.model import BackfillMark, Chunk, ChunkChange, ChunkPlan, ChunkRange, RunJob, SourceState
 from executors.ports import Ports
 from executors.pushdown import source_column
 from executors.report import RunReport, RunWarning
@@ -26,9 +26,11 @@ from executors.sources import load_snapshot_source
 from executors.sources.base import SnapshotSource, SourceContext
 from ir.backfill import Backfill, BackfillHint
 from ir.backfills import hint_of
+from ir.cursor_values import axis_of
 from ir.load_modes import load_mode
 from ir.nodes import Source, Target
 from ir.pipeline import Pipeline
+from ir.types import ColumnType
 from ir.watermarks import parse_lag
 from ir.words import counted
 
@@ -68,7 +70,24 @@ def plan_each(run: Run) -> Run:
     below = f" below {plan.column} {plan.cut}" if plan.cut is not None else ""
     text = f"{counted(len(plan.chunks), 'chunk')}{below}."
     context.log(text, node)
+    if job.chunk_range is not None:
+        add_warnings(context.report, _range_warnings(job.chunk_range, plan, node.id))
     return run
+
+
+def _range_warnings(range_: ChunkRange, plan: ChunkPlan, node: str) -> list[RunWarning]:
+    """Warn of a range that has no chunks, or ends before the end that a person has given."""
+    if plan.cut is None:
+        text = "The source has no rows, and the range has no end: nothing is loaded again, and no row is deleted."
+        return [RunWarning("backfill.range_cut", node, text)]
+    axis = axis_of(ColumnType.parse(plan.kind))
+    if range_.upper is None or axis is None or axis.position(range_.upper) <= axis.position(plan.cut):
+        return []
+    text = (
+        f"The range ends at {plan.cut}, where the next load of the target begins, and not at {range_.upper}: the next "
+        "load reads the rows from there on."
+    )
+    return [RunWarning("backfill.range_cut", node, text)]
 
 
 def _undivided(job: RunJob, source: Source) -> ChunkPlan:

@@ -72,6 +72,7 @@ from executors.target_database.upkeep import (
     drop_staged_load,
 )
 from executors.target_database.watermarks import (
+    describe_content,
     plan_watermark_move,
     read_watermark,
     reset_watermark,
@@ -132,6 +133,7 @@ __all__ = [
     "check_connection",
     "clear_pipeline",
     "delete_watermarks",
+    "describe_content",
     "describe_sources",
     "drop_backups",
     "drop_dead_staging",

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from executors.errors import Terminal
 from executors.model import Connection, DestinationColumn
-from executors.postgres import watermark_moves, watermarks
+from executors.postgres import filled, watermark_moves, watermarks
 from executors.postgres.client import Session
 from executors.postgres.inspect import inspect_target
 from executors.postgres.meta import ensure_meta
@@ -43,6 +43,13 @@ def read_watermark(connection: Connection, key: WatermarkKey, *, node: str) -> W
             watermarks.list_changes(session, key) if known else [],
             list_doubts(session, inspect_target(session, key.table.schema, key.table.table)),
         )
+
+
+def describe_content(connection: Connection, key: WatermarkKey, *, node: str) -> str:
+    """Return what a table has, in words, so that a load of the whole history would add rows to others; "" if it has
+    nothing. Raises Failure of `node`."""
+    with _reach(connection, node) as session:
+        return filled.describe_content(session, key)
 
 
 def set_watermark(

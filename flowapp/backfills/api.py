@@ -66,7 +66,8 @@ class RetryBackfill(APIView):
 class RewindBackfill(APIView):
     @extend_schema(request=RewindRequest, responses=RESPONSES)
     def post(self, request: Request, slug: str) -> Response:
-        """Load the range [`from`, `to`) of the history again. Without both, the whole history is planned again."""
+        """Load the range [`from`, `to`) of the history again. Without both, the whole history is planned again. The
+        table of a target with a watermark must then be empty."""
         pipeline, given = get_pipeline(request.workspace, slug), RewindRequest(data=request.data)
         given.is_valid(raise_exception=True)
         values = given.validated_data

@@ -44,7 +44,7 @@ def start_chunk(chunk: Chunk, *, send: bool) -> Run | None:
             free = _free_global_slots()
             started = free and _start(chunk.backfill, free[0], chunk, send=send, needs_allowance=False)
             return started or _take_place(chunk)
-        except IntegrityError:  # another process was faster
+        except Taken:
             continue
     return None
 
@@ -62,7 +62,7 @@ def _take_place(chunk: Chunk) -> Run | None:
                 continue
             left = Chunk.objects.filter(pk=other.pk, status=ChunkStatus.RUNNING, run=other.run)
             if not left.update(status=ChunkStatus.PENDING, slot=None, global_slot=None, run=None, started_at=None):
-                raise IntegrityError("Another process has changed the chunk.")
+                raise Taken
             _take(chunk, other.slot, other.global_slot)
             Chunk.objects.filter(pk=chunk.pk).update(run=other.run)
             return other.run
@@ -125,7 +125,7 @@ def _start_in_turn(waiting: list[_Waiting], free: list[int]) -> tuple[int, bool]
         one = min(waiting, key=lambda candidate: candidate.turn)
         try:
             run = _start(one.backfill, global_slot)
-        except IntegrityError:
+        except Taken:
             return started, True
         if run is None:
             waiting.remove(one)
@@ -142,7 +142,7 @@ def _start(
 ) -> Run | None:
     """Start the chunk, or the first pending one, in one transaction. Returns None if the backfill can start no chunk.
 
-    Raises IntegrityError if another process was faster at a slot or at the chunk."""
+    Raises Taken."""
     try:
         with transaction.atomic():
             if not _lock(backfill, needs_allowance):
@@ -167,6 +167,10 @@ class _NothingToStart(Exception):
     pass
 
 
+class Taken(Exception):
+    """Another process was faster at a slot or at the chunk."""
+
+
 def _lock(backfill: Backfill, needs_allowance: bool) -> bool:
     """Lock the backfill until the end of the transaction, so that a process that pauses it sees the new run."""
     ready = open_backfills().filter(pk=backfill.pk)
@@ -179,8 +183,12 @@ def _lock(backfill: Backfill, needs_allowance: bool) -> bool:
 
 
 def _take(chunk: Chunk, slot: int | None, global_slot: int | None) -> None:
-    taken = Chunk.objects.filter(pk=chunk.pk, status=ChunkStatus.PENDING).update(
-        status=ChunkStatus.RUNNING, slot=slot, global_slot=global_slot, started_at=Now(), completed_at=None, error=""
-    )
+    """Give a pending chunk its slots, in the caller's transaction. Raises Taken."""
+    pending = Chunk.objects.filter(pk=chunk.pk, status=ChunkStatus.PENDING)
+    changes = {"status": ChunkStatus.RUNNING, "slot": slot, "global_slot": global_slot}
+    try:
+        taken = pending.update(**changes, started_at=Now(), completed_at=None, error="")
+    except IntegrityError as error:  # the slots are unique
+        raise Taken from error
     if not taken:
-        raise IntegrityError("Another process has started the chunk.")
+        raise Taken

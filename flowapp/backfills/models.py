@@ -87,6 +87,11 @@ class Backfill(models.Model):
         return f"{self.pipeline_id} backfill {self.number}"
 
     @property
+    def is_loaded(self) -> bool:
+        """Whether its chunks are loaded. The plan of a range may have failed, after which the pipeline goes on."""
+        return self.phase == Phase.STREAMING and self.planned_at is not None
+
+    @property
     def is_rewind(self) -> bool:
         return self.lower is not None or self.upper is not None
 
@@ -177,7 +182,7 @@ class Action(models.TextChoices):
     PAUSE = "pause", "Paused"
     RESUME = "resume", "Resumed"
     RETRY = "retry", "Retried failed chunks"
-    REWIND = "rewind", "Run again"
+    REWIND = "rewind", "Loaded again"
 
 
 class BackfillAction(models.Model):

@@ -20,6 +20,7 @@ class Event(StrEnum):
     CHUNK_ENDED = auto()
     CAUGHT_UP = auto()
     REWOUND = auto()
+    GIVEN_UP = auto()
 
 
 RULES: dict[tuple[Phase | None, Event], Phase] = {
@@ -31,6 +32,8 @@ RULES: dict[tuple[Phase | None, Event], Phase] = {
     # A plan that cannot be finished is replaced.
     (Phase.PLANNING, Event.REWOUND): Phase.PLANNING,
     (Phase.BACKFILLING, Event.REWOUND): Phase.PLANNING,
+    # A range that cannot be planned changes nothing: the history stays loaded.
+    (Phase.PLANNING, Event.GIVEN_UP): Phase.STREAMING,
 }
 """The phase that follows on an event; None is the phase of a pipeline that has never been backfilled."""
 

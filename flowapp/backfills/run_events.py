@@ -137,6 +137,15 @@ def note_end(run: Run, state: State) -> None:
     elif run.kind == RunKind.FINISH_BACKFILL:
         for backfill in Backfill.objects.select_related("pipeline", "run").filter(finished_by=run):
             last_run_ended(backfill, run, state)
+    elif run.kind == RunKind.BACKFILL and state not in LOADED:
+        for backfill in Backfill.objects.filter(run=run, phase=Phase.PLANNING):
+            _give_range_up(backfill)
+
+
+def _give_range_up(backfill: Backfill) -> None:
+    """Let the pipeline go on as before if the plan of a range has failed, perhaps because the range is mistyped."""
+    if backfill.is_rewind:
+        move(backfill, Event.GIVEN_UP, ended_at=Now(), paused=False)
 
 
 def _end_chunk(chunk: Chunk, run: Run, state: State) -> None:

@@ -53,7 +53,8 @@ class RewindRequest(serializers.Serializer[Any]):
         """Add `from` and `to`; a word of the language cannot be declared as a field."""
         bounds = {
             "from": "The lowest cursor value of the range; without it, the range begins with the history.",
-            "to": "The value at which the range ends; it is not part of it. Without it, the range has no end.",
+            "to": "The value at which the range ends; it is not part of it. Without it, the range ends at the "
+            "watermark of the target, where the next load begins; without a watermark it has all higher values.",
         }
         ends = {
             name: serializers.CharField(max_length=200, required=False, allow_null=True, default=None, help_text=text)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from django.db import transaction
+from django.db import IntegrityError, transaction
 
 from flowapp.accounts.models import User
 from flowapp.backfills.advancing import advance_on_commit
 from flowapp.backfills.bounds import is_below
+from flowapp.backfills.filled import refuse_filled
 from flowapp.backfills.models import Action, Backfill, BackfillAction, ChunkStatus
 from flowapp.backfills.phases import Event, Phase, next_phase
 from flowapp.backfills.selectors import get_backfill, has_backfill
@@ -79,14 +80,17 @@ def retry_failed(pipeline: Pipeline, actor: Actor, reason: str = "") -> Backfill
 
 
 def rewind(pipeline: Pipeline, lower: str | None, upper: str | None, actor: Actor, reason: str) -> Backfill:
-    """Load a range of the history again: rows whose cursor is in [`lower`, `upper`). Without both, the whole history is
-    planned and loaded again. Raises FlowError `reason.required`, `run.busy`, `backfill.range_invalid`,
-    `backfill.range_of_unfinished`, and the errors of `queue_run`."""
+    """Load a range of the history again: rows whose cursor is in [`lower`, `upper`). Without `upper`, the range ends
+    where the next load of the target begins, or behind the highest value of the source. Without both, the whole history
+    is planned and loaded again. Raises FlowError `reason.required`, `run.busy`, `backfill.range_invalid`,
+    `backfill.range_of_unfinished`, `backfill.target_filled`, and the errors of `queue_run`."""
     if not reason.strip():
         raise FlowError("reason.required", "Loading a range again needs a reason.", hint="Give a reason. It is stored.")
     old = get_backfill(pipeline)
     _require_backfill(pipeline)
     _refuse_rewind(old, lower, upper)
+    if lower is None and upper is None:
+        refuse_filled(pipeline)
     with transaction.atomic():
         new = Backfill(
             workspace_id=old.workspace_id,
@@ -100,11 +104,23 @@ def rewind(pipeline: Pipeline, lower: str | None, upper: str | None, actor: Acto
             started_at=Now(),
         )
         Backfill.objects.filter(pk=old.pk, ended_at=None).update(ended_at=Now())
-        new.save(force_insert=True)
+        _insert(new)
         _record(new, Action.REWIND, actor, reason, _range_words(lower, upper))
         if actor.sends:
             queue_run(pipeline, actor.trigger, user=actor.user)
     return get_backfill(pipeline)
+
+
+def _insert(backfill: Backfill) -> None:
+    try:
+        with transaction.atomic():
+            backfill.save(force_insert=True)
+    except IntegrityError as error:  # its number is unique, and another request has just taken it
+        raise FlowError(
+            "run.busy",
+            f"Another request has just started to load a range of {backfill.pipeline.slug!r} again.",
+            hint="Look at its range on the page of the backfill, and load yours when it has ended.",
+        ) from error
 
 
 def _refuse_rewind(old: Backfill, lower: str | None, upper: str | None) -> None:

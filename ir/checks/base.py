@@ -30,6 +30,8 @@ class Check(Spec):
     sketch: ClassVar[str]
     validates_rows: ClassVar[bool] = False
     """Whether the check evaluates single rows, so that its result for some of them is meaningful."""
+    describes_all: ClassVar[bool] = False
+    """Whether its limits describe all rows of a source, so that a part of them may be outside."""
     on_fail: Literal["abort", "warn"] = Field(
         title="On fail",
         description="What happens if the check fails.",

@@ -16,6 +16,7 @@ class Cardinality(OneColumn):
     """The number of distinct values lies between two bounds. NULL does not count."""
 
     kind = "cardinality"
+    describes_all = True
     sketch = "SELECT count(DISTINCT {column}) FROM input"
     min_distinct: Count | None = Field(
         None, title="Minimum", description="The smallest allowed number of distinct values."

@@ -15,6 +15,7 @@ class Freshness(OneColumn):
     """
 
     kind = "freshness"
+    describes_all = True
     sketch = (
         "SELECT now() - max({column}) FILTER (WHERE {column} <= now()), count(*) FILTER (WHERE {column} > now())"
         " FROM input"

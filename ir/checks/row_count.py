@@ -16,6 +16,7 @@ class RowCount(Check):
     """The number of staged rows lies between two bounds."""
 
     kind = "rowCount"
+    describes_all = True
     sketch = "SELECT count(*) FROM input"
     min: Count | None = Field(None, title="Minimum", description="The smallest allowed number of rows.")
     max: Count | None = Field(None, title="Maximum", description="The largest allowed number of rows.")

@@ -9,4 +9,5 @@ class Sum(Amount):
     """The sum of a column lies between two bounds. NULL adds nothing. Without rows the sum is 0."""
 
     kind = "sum"
+    describes_all = True
     sketch = "SELECT sum({column}) FROM input"

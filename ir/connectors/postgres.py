@@ -81,5 +81,5 @@ CONNECTOR = Connector(
     keeps_empty=True,
     starts_with={"table": {"schema": "public", "name": ""}},
     table_settings=_table_settings,
-    backfill=BackfillHint("monotonic", natural_window="30d"),
+    backfill=BackfillHint("monotonic", natural_window="30d", partitions=True),
 )

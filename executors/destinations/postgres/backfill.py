@@ -17,9 +17,9 @@ from executors.postgres import meta
 from executors.postgres.client import translate
 from executors.postgres.ddl import Conn, brief_transaction
 from executors.postgres.fences import remove_chunk_fences, require_fence
+from executors.postgres.filled import describe_content
 from executors.postgres.incremental_range import lag_of, open_range, type_of
 from executors.postgres.inspect import inspect_target
-from executors.postgres.names import identifier_of
 from executors.postgres.replacing import require_replaceable
 from executors.postgres.table_lock import lock_table
 from executors.postgres.watermarks import (
@@ -50,7 +50,7 @@ def open_backfill(context: RunContext, run: TargetRun, *, is_rewind: bool) -> Ba
         if not load_mode(target.load_mode).keeps_watermark:
             return BackfillTarget(row[0])
         if not is_rewind:
-            _refuse_filled(conn, _key(context, target), target, dest)
+            _refuse_filled(conn, _key(context, target), target)
             return BackfillTarget(row[0], target.watermark_column, _type_name(target, dest))
     bound = _bound_of_rewind(context, conn, target, dest)
     return BackfillTarget(row[0], target.watermark_column, _type_name(target, dest), bound)
@@ -89,20 +89,17 @@ def _type_name(target: Target, dest: Destination | None) -> str | None:
     return next((postgres_type(ColumnType.parse(name)) for name in declared), None)
 
 
-def _refuse_filled(conn: Conn, key: WatermarkKey, target: Target, dest: Destination | None) -> None:
+def _refuse_filled(conn: Conn, key: WatermarkKey, target: Target) -> None:
     """Refuse a table that has rows or a watermark: chunks would add the rows of the source to those."""
-    stored = find_watermark(conn, key)
-    rows = sql.SQL("SELECT EXISTS (SELECT FROM {})").format(identifier_of(key.table))
-    found = conn.execute(rows).fetchone() if dest is not None else None
-    if stored is None and not (found and found[0]):
+    has = describe_content(conn, key)
+    if not has:
         return
-    has = f"a watermark ({stored.column} {stored.value})" if stored is not None else "rows already"
     raise Terminal(
         "backfill.target_filled",
         f"{key.table} has {has}. A backfill would add every row of the source to it, those that it has included.",
         node=target.id,
         hint="Empty the table and reset its watermark, remove backfill from the pipeline to continue where the table "
-        "ends, or use upsert. To load a range again, rewind the backfill.",
+        "ends, or use upsert. To load rows again, load a range of the backfill again.",
     )
 
 

@@ -9,6 +9,7 @@ from executors import accounting
 from executors.destinations.postgres.staging import tables_of
 from executors.errors import Terminal
 from executors.load_record import InputCounts, LoadedSource, LoadFindings
+from executors.model import ChunkJob
 from executors.postgres.client import charset_of
 from executors.postgres.load import LoadFile, LoadPlan
 from executors.postgres.replacing import ReplacedRange
@@ -91,14 +92,18 @@ def _sources_of(state: LoadState) -> Iterator[LoadedSource]:
 
 
 def _replaced(state: LoadState) -> ReplacedRange | None:
-    """Return the rows that the chunk of a rewind replaces. A load mode with keys replaces rows by their keys."""
+    """Return the rows of the chunk of a rewind. A load mode with keys replaces rows by their keys, and its table need
+    not have the cursor column."""
     job, target = state.load.context.job.chunk, state.target
-    if job is None or not job.replaces or load_mode(target.load_mode).needs_key or target.watermark_column is None:
+    if job is None or not job.replaces:
+        return None
+    if load_mode(target.load_mode).needs_key:
+        return _left(state, job)
+    if target.watermark_column is None:
         return None
     partition = {}
     for name, text in job.chunk.partition.items():
-        found = (c.name for c in state.load.columns if source_column(state.load.path, c.name) == name)
-        column = next(found, None)
+        column = _column_of(state, name)
         if column is None:
             raise Terminal(
                 "backfill.range_unknown",
@@ -108,7 +113,22 @@ def _replaced(state: LoadState) -> ReplacedRange | None:
                 hint="Pass the column on unchanged, or use upsert.",
             )
         partition[column] = text
-    return ReplacedRange(target.watermark_column, job.chunk.lower, job.chunk.upper, partition)
+    return ReplacedRange(target.watermark_column, job.chunk.lower, job.chunk.upper, partition, deletes=True)
+
+
+def _left(state: LoadState, job: ChunkJob) -> ReplacedRange | None:
+    """Return the range of a chunk in the table, if its column there has the same values as in the source."""
+    chunk, name = job.chunk, _column_of(state, job.chunk.column)
+    column = state.load.dest.column(name) if name is not None else None
+    if column is None or column.declared != job.type or chunk.is_null or chunk.partition:
+        return None
+    return ReplacedRange(column.name, chunk.lower, chunk.upper, {}, deletes=False)
+
+
+def _column_of(state: LoadState, name: str) -> str | None:
+    """Return the column of the target that has the values of a column of the source unchanged."""
+    path = state.load.path
+    return next((c.name for c in state.load.columns if source_column(path, c.name) == name), None)
 
 
 def _order_by(target: Target) -> str | None:

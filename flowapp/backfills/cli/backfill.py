@@ -46,10 +46,15 @@ def add_parser(commands: Any) -> None:
         command = add_command(group, name, handler, summary)
         _add_pipeline(command)
         command.add_argument("--reason", metavar="TEXT", default="", help="the reason; it is stored")
-    rewinding = add_command(group, "rewind", rewind, "load a range of the history again, or plan everything again")
+    rewinding = add_command(group, "rewind", rewind, "load a range of the history again, or everything")
     _add_pipeline(rewinding)
     rewinding.add_argument("--from", dest="lower", metavar="VALUE", help="the lowest cursor value of the range")
-    rewinding.add_argument("--to", dest="upper", metavar="VALUE", help="where the range ends; not part of it")
+    rewinding.add_argument(
+        "--to",
+        dest="upper",
+        metavar="VALUE",
+        help="where the range ends, not part of it (default: the watermark of the target, or all higher values)",
+    )
     rewinding.add_argument("--reason", metavar="TEXT", required=True, help="the reason; it is stored")
     following = add_command(group, "next", next_chunks, "print the chunks that can run now, for `flow run --chunk`")
     following.epilog = STATUS_HELP

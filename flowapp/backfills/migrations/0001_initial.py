@@ -93,7 +93,7 @@ class Migration(migrations.Migration):
                             ("pause", "Paused"),
                             ("resume", "Resumed"),
                             ("retry", "Retried failed chunks"),
-                            ("rewind", "Run again"),
+                            ("rewind", "Loaded again"),
                         ],
                         max_length=10,
                     ),

@@ -11,10 +11,11 @@ from typing import Any
 import pytest
 
 from executors.errors import LeaseLost, Terminal
+from executors.holding import Held
 from executors.model import ChunkRange
 from executors.ports import WriteBudget
 from executors.report import RunReport
-from executors.runs.backfill import load_chunk
+from executors.runs.backfill import load_chunk, plan_backfill
 from executors.runs.load import run_pipeline
 from tests.executors.conformance.backfills import Filling, filled
 from tests.executors.conformance.world import World, reconciles, target_of
@@ -461,17 +462,108 @@ def test_a_rewind_ends_where_the_next_load_begins(world: World) -> None:
     assert column(world) == column(world, table="s")
 
 
-def test_a_rewind_of_one_partition_leaves_the_others(world: World) -> None:
+def test_a_rewind_replaces_the_rows_of_a_partition_that_has_vanished(world: World) -> None:
     days(world)
     chosen = document(world, partitionBy=["repo"])
     filled(world, chosen)
     world.run(chosen)
-    again = Filling(world, chosen, ChunkRange("2024-01-02", "2024-01-04"))
+    world.sql("delete from s where repo = 'r1' and at between '2024-01-02' and '2024-01-04'")
 
-    again.load(next(c for c in again.plan.chunks if c.partition == {"repo": "r1"}), replaces=True)
+    rewound(world, chosen, "2024-01-02", "2024-01-05")
 
     assert column(world) == column(world, table="s")
-    assert world.sql("select count(distinct _flow_run) from t where repo = 'r1' and at < '2024-01-05'") == [(2,)]
+
+
+@pytest.mark.parametrize("gone", ["at >= '2024-01-02' and at < '2024-01-04'", "true"])
+def test_a_rewind_deletes_the_rows_of_a_range_that_is_empty_in_the_source(world: World, gone: str) -> None:
+    days(world)
+    chosen = document(world)
+    filled(world, chosen)
+    world.run(chosen)
+    world.sql(f"delete from s where {gone}")
+
+    reports = rewound(world, chosen, "2024-01-02", "2024-01-04")
+
+    assert all(map(reconciles, reports))
+    assert [w.message for report in reports for w in report.warnings] == [
+        "4 rows of the range were replaced by 0 that the source has now."
+    ]
+    assert world.sql("select count(*) from t where at >= '2024-01-02' and at < '2024-01-04'") == [(0,)]
+    assert column(world)[:3] == [0, 1, 6]
+
+
+def test_a_rewind_that_would_delete_too_many_rows_waits_for_an_approval(world: World) -> None:
+    days(world)
+    chosen = document(world)
+    chosen["nodes"][-1]["hold"] = {"maxDecreasePct": 10}
+    filled(world, chosen)
+    before = column(world)
+    world.sql("delete from s where at < '2024-01-03'")
+    again, run = Filling(world, chosen, ChunkRange(None, "2024-01-03")), str(uuid.uuid4())
+
+    with pytest.raises(Held) as held:
+        again.load(again.plan.chunks[0], run_id=run, replaces=True)
+    waiting = column(world)
+    approved = again.job(again.plan.chunks[0], run_id=run, attempt=2, replaces=True)
+    load_chunk(replace(approved, approved={"load": held.value.staged}), world.memory.ports())
+
+    assert held.value.reasons[0].message.startswith("The table would change from 18 to 14 rows")
+    assert waiting == before
+    assert column(world) == before[4:]
+
+
+def test_a_rewind_by_upsert_says_how_many_rows_stay(world: World) -> None:
+    days(world)
+    chosen = document(world, "upsert")
+    filled(world, chosen)
+    world.sql("delete from s where id in (2, 3)")
+    world.sql("update s set repo = 'corrected' where id = 4")
+
+    reports = rewound(world, chosen, "2024-01-02", "2024-01-05")
+
+    assert [(w.code, w.message.split(":")[0]) for report in reports for w in report.warnings] == [
+        ("backfill.range_left", "2 rows of the range stay in the target")
+    ]
+    assert world.sql("select repo from t where id in (2, 4) order by id") == [("r0",), ("corrected",)]
+
+
+def test_a_range_without_an_end_of_an_empty_source_says_that_nothing_is_loaded(world: World) -> None:
+    days(world)
+    chosen = document(world, "upsert")
+    filled(world, chosen)
+    world.sql("delete from s")
+
+    report = plan_backfill(world.job(chosen, chunk_range=ChunkRange("2024-01-02")), world.memory.ports())
+
+    assert report.plan is not None
+    assert report.plan.chunks == ()
+    assert [warning.code for warning in report.warnings] == ["backfill.range_cut"]
+
+
+def test_a_range_that_reaches_above_the_watermark_says_where_it_ends(world: World) -> None:
+    days(world)
+    chosen = document(world)
+    filled(world, chosen)
+
+    report = plan_backfill(world.job(chosen, chunk_range=ChunkRange("2024-01-02", "2025-01-01")), world.memory.ports())
+    without_end = plan_backfill(world.job(chosen, chunk_range=ChunkRange("2024-01-02")), world.memory.ports())
+
+    (warning,) = report.warnings
+    assert "ends at 2024-01-10 00:00:00, where the next load of the target begins" in warning.message
+    assert without_end.warnings == []
+    assert without_end.plan is not None
+    assert without_end.plan.cut == "2024-01-10 00:00:00"
+
+
+def test_a_range_that_the_next_load_reads_anyway_is_refused(world: World) -> None:
+    days(world)
+    chosen = document(world)
+    filled(world, chosen)
+
+    with pytest.raises(Terminal) as refused:
+        Filling(world, chosen, ChunkRange("2024-02-01"))
+
+    assert refused.value.code == "backfill.range_empty"
 
 
 def test_rows_of_unknown_runs_cannot_be_replaced(world: World) -> None:

@@ -163,3 +163,20 @@ def test_parallel_chunks_share_the_rows_per_second(make, engine):
 
     execute(Run.objects.filter(parent=run, kind=RunKind.CHUNK).first(), note)
     assert budgets == [500]
+
+
+def test_an_error_of_the_database_beside_the_slots_is_not_taken_for_a_full_slot(history, engine, monkeypatch):
+    from django.db import IntegrityError
+
+    from flowapp.backfills import dispatch
+
+    def refuse(*_, **__):
+        raise IntegrityError("a row of runs is not as it must be")
+
+    engine.parallelism = 3
+    start(history, engine)
+    Chunk.objects.update(status=ChunkStatus.PENDING, slot=None, global_slot=None, run=None)
+    monkeypatch.setattr(dispatch, "queue_child", refuse)
+    with pytest.raises(IntegrityError):
+        fill_slots()
+    assert running() == {}

@@ -19,7 +19,9 @@ from flowapp.runs.leases import claim_run
 from flowapp.runs.models import CommitRecord, NodeRun, Run, RunKind, State, Trigger
 from flowapp.runs.services import cancel_run, queue_run
 from ir.errors import FlowError
+from tests.databases import connect_to
 from tests.flowapp.backfills.engine import ROWS, execute, execute_all, plan_of
+from tests.flowapp.together import at_once
 
 pytestmark = pytest.mark.django_db(transaction=True)
 ANN = Actor("ann@example.org", Trigger.MANUAL)
@@ -265,18 +267,52 @@ def test_a_range_cannot_be_loaded_again_before_the_history_is_loaded(history, en
     assert (busy.value.code, unfinished.value.code) == ("run.busy", "backfill.range_of_unfinished")
 
 
-def test_a_range_that_could_not_be_planned_can_be_corrected(history, engine):
+def test_a_range_that_could_not_be_planned_changes_nothing_and_can_be_corrected(history, engine):
     start(history, engine)
     execute_all(history, engine)
     engine.failure = Terminal("backfill.value_malformed", "'1O' is not a number.")
     rewind(history, "1O", None, ANN, "a reason")
     execute_all(history, engine)
-    assert newest_backfill(history).phase == Phase.PLANNING
+    assert newest_backfill(history).phase == Phase.STREAMING
     engine.failure, engine.chunks = None, 1
+    assert execute(queue_run(history, Trigger.SCHEDULE), engine).kind == RunKind.LOAD
     rewind(history, "10", None, ANN, "a reason")
     execute_all(history, engine)
     assert (newest_backfill(history).phase, engine.mark.mark) == (Phase.STREAMING, None)
     assert list(Backfill.objects.order_by("number").values_list("lower", flat=True)) == [None, "1O", "10"]
+
+
+def test_a_range_whose_plan_is_cancelled_changes_nothing(history, engine):
+    start(history, engine)
+    execute_all(history, engine)
+    rewind(history, "10", "40", ANN, "a reason")
+    cancel_run(newest_backfill(history).run)
+    given_up = newest_backfill(history)
+    assert (given_up.phase, given_up.paused) == (Phase.STREAMING, False)
+    assert queue_run(history, Trigger.MANUAL).kind == RunKind.LOAD
+
+
+def test_a_range_that_two_people_load_again_at_once_is_loaded_once(history, engine):
+    start(history, engine)
+    execute_all(history, engine)
+    answers = at_once(*[lambda: rewind(history, "10", "40", ANN, "a reason")] * 2)
+    assert [answer.code for answer in answers if isinstance(answer, FlowError)] == ["run.busy"]
+    assert Backfill.objects.count() == 2
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_everything_is_not_loaded_again_into_a_table_that_has_rows(history, engine, warehouse, fails):
+    engine.failing = {1} if fails else set()
+    start(history, engine)
+    execute_all(history, engine)
+    before = newest_backfill(history).phase
+    with connect_to(warehouse) as connection:
+        connection.execute(f"CREATE TABLE {history.target} AS SELECT 1 AS id")
+        connection.commit()
+    with pytest.raises(FlowError) as filled:
+        rewind(history, None, None, ANN, "a reason")
+    assert filled.value.code == "backfill.target_filled"
+    assert (Backfill.objects.get().phase, Run.counted.filter(state=State.QUEUED).count()) == (before, 0)
 
 
 def test_an_empty_range_is_refused(history, engine):

@@ -1,0 +1,32 @@
+"""Whether the target of a pipeline can get the whole history again."""
+
+from __future__ import annotations
+
+from executors.target_database import TableName, WatermarkKey, describe_content
+from flowapp.connections.selectors import get_connection
+from flowapp.connections.services import resolve
+from flowapp.pipelines.documents import read_document
+from flowapp.pipelines.models import Pipeline
+from flowapp.pipelines.selectors import get_version
+from ir.errors import FlowError
+from ir.load_modes import load_mode
+
+
+def refuse_filled(pipeline: Pipeline) -> None:
+    """Ask the database whether chunks would add rows to those that the target has. Raises FlowError
+    `backfill.target_filled`, and Failure if the database does not answer."""
+    for target in read_document(get_version(pipeline).document).targets():
+        if not load_mode(target.load_mode).keeps_watermark:
+            continue
+        table = TableName(target.schema_, target.table)
+        key = WatermarkKey(str(pipeline.workspace_id), pipeline.slug, table)
+        connection = resolve(get_connection(pipeline.workspace, target.connection))
+        if has := describe_content(connection, key, node=target.id):
+            raise FlowError(
+                "backfill.target_filled",
+                f"{table} has {has}, and {target.load_mode} adds rows: loading everything again would add each row a "
+                "second time. Nothing was changed.",
+                hint="Load a range again, from the lowest value of the source on: its rows are replaced. Or empty the "
+                "table and reset its watermark first.",
+                node=target.id,
+            )
