@@ -16,7 +16,7 @@ from executors.formats.batches import HIDDEN, Batches
 from executors.formats.closing import closed_after
 from executors.formats.files import FileStore
 from executors.formats.format_mismatches import mismatches_of
-from executors.formats.small_files import is_small, read_each
+from executors.formats.small_files import is_small, read_scanned
 from executors.formats.unions import union_of_fields
 from executors.model import FileScan, SourceField, SourceState, Split
 from executors.postgres.watermark_types import WatermarkType
@@ -187,8 +187,7 @@ class FileReader:
                 yield from batches
 
     def _read_small(self, splits: Sequence[Split], fields: Sequence[SourceField]) -> Batches:
-        # The change time is ignored, as in `open_verified`.
-        stores = read_each((split.file.without_change_time() for split in splits), self.store)
+        stores = read_scanned(splits, self.store)
         with closed_after(stores):
             if read_together := READ_TOGETHER.get(self.format.type):
                 yield from read_together(zip(splits, stores, strict=True), self.format, fields, self.declared)

@@ -52,6 +52,13 @@ class Checksums:
         return bytes(self._done)
 
 
+def has_checksums(data: bytes, known: bytes) -> bool:
+    """Return whether the bytes of a whole file have these checksums."""
+    checksums = Checksums()
+    checksums.add(data)
+    return checksums.finish() == known
+
+
 class VerifiedStream(Seekable):
     """A file of which each part is compared with its checksum before it is returned, unless the checksums are unknown.
     `changed` returns the failure for a part that differs."""

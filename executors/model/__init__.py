@@ -20,6 +20,7 @@ from executors.model.counts import TaskCount as TaskCount
 from executors.model.counts import branch_key as branch_key
 from executors.model.counts import join_key as join_key
 from executors.model.files import ArchiveMember as ArchiveMember
+from executors.model.files import FileCopy as FileCopy
 from executors.model.files import FileScan as FileScan
 from executors.model.files import NewestFile as NewestFile
 from executors.model.files import SourceField as SourceField

@@ -43,7 +43,7 @@ class SourceFile:
     def without_change_time(self) -> SourceFile:
         """Return the same file for comparisons that ignore when its permissions or links changed."""
         if self.member is None:
-            return replace(self, ctime_ns=None)
+            return self if self.ctime_ns is None else replace(self, ctime_ns=None)
         return replace(self, member=replace(self.member, archive=self.member.archive.without_change_time()))
 
     @classmethod
@@ -99,11 +99,20 @@ class SourceField:
 
 
 @dataclass(frozen=True, slots=True)
+class FileCopy:
+    """Where a scan has written the bytes of a small file: in a file of the run, from an offset on."""
+
+    path: str
+    offset: int
+
+
+@dataclass(frozen=True, slots=True)
 class Split:
     """A part of a file that one task reads: bytes `[start, end)`, or row groups for columnar formats.
 
     `first_record` is the 1-based number of its first data record in the file, `checksums` are those of the whole file
-    (`formats.verified`), None if nobody has read all of it: then its bytes are not compared.
+    (`formats.verified`), None if nobody has read all of it: then its bytes are not compared. `copy` may be missing or
+    damaged when it is read, and only saves a request.
     """
 
     file: SourceFile
@@ -113,6 +122,7 @@ class Split:
     first_record: int
     records: int
     checksums: bytes | None = b""
+    copy: FileCopy | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from typing import TYPE_CHECKING
 
 from executors.formats.files import FileStore
+from executors.formats.small_files import is_small
 from executors.model import FileScan, RunJob, SourceFile
 from executors.ports import Ports
 from executors.report import RunReport
@@ -18,6 +19,7 @@ from executors.sources.file_reader import FileSourceReader
 from executors.sources.readers import SourceReader, SourceReaders
 from executors.sources.reference_reader import ReferenceReader
 from executors.sources.snapshot_reader import SnapshotSourceReader
+from executors.sources.spooled import make_spool
 from ir.nodes import Source
 
 if TYPE_CHECKING:
@@ -36,7 +38,7 @@ def open_read_only(job: RunJob, ports: Ports, stack: ExitStack) -> Run:
 
 def _open(job: RunJob, ports: Ports, stack: ExitStack, *, read_only: bool) -> Run:
     session = open_session(job, stack)
-    files = FileSourceReader(job, ports, scanner(session), read_only=read_only)
+    files = FileSourceReader(job, ports, scanner(job, session, stack), read_only=read_only)
     snapshots = SnapshotSourceReader(job, ports, stack, read_only=read_only)
     return run_of(job, ports, stack, session, SourceReaders(files, snapshots), read_only=read_only)
 
@@ -49,11 +51,16 @@ def open_session(job: RunJob, stack: ExitStack) -> RunSession:
     return stack.enter_context(RunSession(modules=job.modules))
 
 
-def scanner(session: RunSession) -> Scanner:
+def scanner(job: RunJob, session: RunSession, stack: ExitStack) -> Scanner:
+    """Return the function that scans files. Copies of small files of stores are deleted when `stack` is closed."""
     from executors.spark.scan import scan_files
 
     def scan(source: Source, files: Sequence[SourceFile], store: FileStore) -> list[FileScan]:
-        return scan_files(session, source, files, store)
+        copies = None
+        if store.waits and any(map(is_small, files)):
+            with suppress(OSError):  # copies only save requests
+                copies = str(make_spool(job.files_folder, job.run_id, stack))
+        return scan_files(session, source, files, store, copies)
 
     return scan
 
@@ -67,7 +74,7 @@ def run_of(
     *,
     read_only: bool = False,
 ) -> Run:
-    references = ReferenceReader(job, ports, scanner(session), stack, read_only=read_only)
+    references = ReferenceReader(job, ports, scanner(job, session, stack), stack, read_only=read_only)
     interrupts = Interrupts()
     for interrupt in (session.interrupt, reader.interrupt, references.interrupt):
         interrupts.add(interrupt)

@@ -33,7 +33,7 @@ MOST_ROWS = 2_000
 
 def open_sample(job: RunJob, ports: Ports, stack: ExitStack) -> Run:
     ports, session = without_effects(ports), open_session(job, stack)
-    files = NewestFilesReader(job, ports, scanner(session))
+    files = NewestFilesReader(job, ports, scanner(job, session, stack))
     snapshots = SnapshotSourceReader(job, ports, stack, read_only=True)
     return run_of(job, ports, stack, session, SourceReaders(files, snapshots), read_only=True)
 

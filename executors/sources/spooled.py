@@ -93,12 +93,8 @@ class Spool:
 def open_spool(context: SourceContext, node: str, stack: ExitStack) -> Path:
     """Return a new folder for the fetched rows of a source, which is deleted when `stack` is closed. Raises Terminal
     `source.spool_failed`."""
-    root = context.folder / SPOOL
     try:
-        root.mkdir(parents=True, exist_ok=True)
-        if root.is_symlink():
-            raise OSError(errno.ELOOP, "it is a symbolic link")
-        folder = Path(tempfile.mkdtemp(prefix=f"{context.claimant.run_id}.", dir=root))
+        return make_spool(context.folder, context.claimant.run_id, stack)
     except OSError as error:
         raise Terminal(
             "source.spool_failed",
@@ -106,6 +102,16 @@ def open_spool(context: SourceContext, node: str, stack: ExitStack) -> Path:
             node=node,
             hint="Give the worker's user write permission in FLOW_FILES_ROOT.",
         ) from None
+
+
+def make_spool(files: Path, run_id: str, stack: ExitStack) -> Path:
+    """Return a new folder of a run in the folder of its workspace, which is deleted when `stack` is closed. Raises
+    OSError."""
+    root = files / SPOOL
+    root.mkdir(parents=True, exist_ok=True)
+    if root.is_symlink():
+        raise OSError(errno.ELOOP, "it is a symbolic link")
+    folder = Path(tempfile.mkdtemp(prefix=f"{run_id}.", dir=root))
     stack.callback(shutil.rmtree, folder, ignore_errors=True)
     return folder
 

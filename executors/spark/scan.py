@@ -6,15 +6,16 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import groupby, repeat
+from itertools import groupby
 from typing import Any
 
 import pyarrow as pa
 
 from executors.formats import FORMATS
+from executors.formats.copies import CopyWriter
 from executors.formats.files import FileStore
 from executors.formats.small_files import is_small, read_each
-from executors.model import FileScan, SourceField, SourceFile, Split
+from executors.model import FileCopy, FileScan, SourceField, SourceFile, Split
 from executors.spark.errors import translate
 from executors.spark.groups import Group, grouped
 from executors.spark.jobs import frame_of_numbers, map_task, run_job
@@ -30,15 +31,22 @@ BYTES_PER_TASK = 16 << 20
 match."""
 
 
-def scan_files(session: RunSession, source: Source, files: Sequence[SourceFile], store: FileStore) -> list[FileScan]:
-    """Scan files on the executors. Returns the scans in the order of the files.
+def scan_files(
+    session: RunSession,
+    source: Source,
+    files: Sequence[SourceFile],
+    store: FileStore,
+    copies: str | None = None,
+) -> list[FileScan]:
+    """Scan files on the executors. Returns the scans in the order of the files. Small files are copied to the folder
+    `copies`, from which their rows are read later.
 
     Raises the errors of the format (`source.changed`, `source.column_missing`, …) and of `translate`.
     """
     if not files:
         return []
     groups = grouped(files, min(MOST_TASKS, 1 + sum(file.size for file in files) // BYTES_PER_TASK), lambda f: f.size)
-    task = ScanTask(config_of(source, FilesConfig).format, tuple(source.columns or ()), groups, store)
+    task = ScanTask(config_of(source, FilesConfig).format, tuple(source.columns or ()), groups, store, copies)
     with translate(source.id):
         rows = run_job(map_task(frame_of_numbers(session.start(), len(groups)), task, "scan string"))
     by_position = {file.seq: file for file in files}
@@ -54,25 +62,32 @@ class ScanTask:
     declared: tuple[SourceColumn, ...]
     groups: tuple[Group[SourceFile], ...]
     store: FileStore
+    copies: str | None = None
 
     def __call__(self, numbers: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in numbers:
             for number in batch.column(0).to_pylist():
                 # One batch for many files: to send a batch takes about as long as to scan a small file.
-                scans = [encode_scan(scan) for scan in self._scan_all(self.groups[number].items())]
+                with CopyWriter(self.copies) as copies:
+                    scans = list(self._scan_all(self.groups[number].items(), copies))
                 yield pa.RecordBatch.from_pydict({"scan": scans})
 
-    def _scan_all(self, files: Sequence[SourceFile]) -> Iterator[FileScan]:
+    def _scan_all(self, files: Sequence[SourceFile], copies: CopyWriter) -> Iterator[str]:
+        """Yield the encoded scans of files."""
         for are_small, some in groupby(files, key=is_small):
             group = list(some)
-            stores = read_each(group, self.store) if are_small else repeat(self.store)
-            yield from map(self._scan, group, stores)
+            if not are_small:
+                yield from (encode_scan(self._scan(file, self.store)) for file in group)
+                continue
+            for file, store in zip(group, read_each(group, self.store), strict=True):
+                scan = self._scan(file, store)
+                yield encode_scan(scan, copies.add(store.data) if scan.splits else None)
 
     def _scan(self, file: SourceFile, store: FileStore) -> FileScan:
         return FORMATS[self.format.type].scan(file, self.format, self.declared, store=store)
 
 
-def encode_scan(scan: FileScan) -> str:
+def encode_scan(scan: FileScan, copy: FileCopy | None = None) -> str:
     """Return a scan as JSON, with the position of its file instead of the file. Types are written by name."""
     columns = [[field.name, str(field.type), field.only_null] for field in scan.fields]
     splits = [[split.start, split.end, split.first_record, split.records] for split in scan.splits]
@@ -80,6 +95,7 @@ def encode_scan(scan: FileScan) -> str:
     checksums = (scan.splits[0].checksums or b"").hex() if scan.splits else ""
     values = {name: getattr(scan, name) for name in ("sha256", "records", "warnings", "first_line", "is_blank")}
     values |= {"seq": scan.file.seq, "fields": columns, "splits": splits, "checksums": checksums}
+    values["copy"] = (copy.path, copy.offset) if copy else None
     return json.dumps(values)
 
 
@@ -88,8 +104,9 @@ def decode_scan(text: str, files: Mapping[int, SourceFile]) -> FileScan:
     values = json.loads(text)
     file, sha256 = files[values["seq"]], values["sha256"]
     checksums = bytes.fromhex(values["checksums"])
+    copy = FileCopy(*values["copy"]) if values["copy"] else None
     splits = tuple(
-        Split(file, sha256, start, end, first_record, records, checksums)
+        Split(file, sha256, start, end, first_record, records, checksums, copy)
         for start, end, first_record, records in values["splits"]
     )
     fields = _decode_fields(tuple(map(tuple, values["fields"])))

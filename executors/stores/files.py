@@ -9,6 +9,7 @@ from typing import BinaryIO, ClassVar, cast
 
 from executors.formats.files import changed
 from executors.formats.seekable import Seekable
+from executors.formats.small_files import is_small
 from executors.model import SourceFile
 from executors.stores import open_encrypted
 from executors.stores.base import Store
@@ -31,8 +32,9 @@ class StoreFiles:
         is_known = bool(store.compares_versions and file.version and file.size)
         with RangeStream(store, file if is_known else _found(store, file)) as stream:
             if is_known:
-                # One request fewer: the first part also shows whether the file is the listed one.
-                stream.read(1)
+                # One request fewer: the first part also shows whether the file is the listed one. A small file is read
+                # completely, because its readers need all of it.
+                stream.read(file.size if is_small(file) else 1)
                 stream.seek(0)
             yield cast(BinaryIO, stream)
 

@@ -63,6 +63,14 @@ def test_only_new_objects_are_read(world: World, reads: Reads) -> None:
     assert (reads.since_last(), target_of(report).rows_loaded) == ({"c.csv"}, 1)
 
 
+def test_a_new_small_object_is_requested_once(world: World, reads: Reads) -> None:
+    world.write("c.csv", "id,name\n" + "1,of c.csv\n" * 20_000)
+    report = world.run(world.document())
+    assert sorted(reads.names) == ["a.csv", "b.csv", "c.csv"]
+    assert target_of(report).rows_loaded == 20_002
+    assert list((world.folder / ".spool").iterdir()) == []
+
+
 def test_a_replaced_object_is_read_and_loaded(world: World, reads: Reads) -> None:
     made = world.document()
     world.run(made)
