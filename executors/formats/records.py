@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
+from functools import lru_cache
 from itertools import chain, pairwise
 from typing import Any
 
@@ -44,11 +45,7 @@ class RecordFinder:
         self._after_cr = False
         self.one_line_each = True
         """Whether every line so far is one record: no line end inside quotes and no empty line."""
-        self._opens = np.zeros(256, dtype=bool)
-        self._opens[[LF, CR] if delimiter is None else [LF, CR, delimiter]] = True
-        self._regular = self._opens.copy()
-        if quote is not None:
-            self._regular[quote] = True
+        self._opens, self._regular = _bytes_before_cells(quote, delimiter)
 
     @property
     def in_quotes(self) -> bool:
@@ -134,6 +131,17 @@ class RecordFinder:
         if toggles.size and toggles[-1] == data.size - 1:
             return _CellState.AFTER_QUOTE
         return _CellState.CELL_START if self._opens[data[-1]] else _CellState.IN_CELL
+
+
+@lru_cache
+def _bytes_before_cells(quote: int | None, delimiter: int | None) -> tuple[Bytes, Bytes]:
+    """Return for each byte whether a cell may begin after it, and whether a quote may stand there."""
+    opens = np.zeros(256, dtype=bool)
+    opens[[LF, CR] if delimiter is None else [LF, CR, delimiter]] = True
+    regular = opens.copy()
+    if quote is not None:
+        regular[quote] = True
+    return opens, regular
 
 
 @dataclass(frozen=True, slots=True)

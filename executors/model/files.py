@@ -40,6 +40,10 @@ class SourceFile:
         """The file that the connector has listed: the archive of a member, else the file itself."""
         return self.member.archive if self.member else self
 
+    def at(self, seq: int) -> SourceFile:
+        """Return the same file at this position. To copy an object takes as long as to parse some rows."""
+        return self if self.seq == seq else replace(self, seq=seq)
+
     def without_change_time(self) -> SourceFile:
         """Return the same file for comparisons that ignore when its permissions or links changed."""
         if self.member is None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -186,7 +186,7 @@ class FileSource(ABC):
         settled = [file for file in found if file.path not in growing]
         if self.config.ordering == "latest_by_mtime":
             settled = sorted(settled, key=lambda file: file.mtime_ns)[-1:]
-        files = tuple(replace(file, seq=seq) for seq, file in enumerate(settled))
+        files = tuple(file.at(seq) for seq, file in enumerate(settled))
         return Listing(files, tuple(growing.values()), () if found else self.claimed_by(now))
 
     def list_claimed(self, now: float) -> tuple[SourceFile, ...]:

@@ -22,7 +22,8 @@ HEAD_BYTES = 1 << 20
 def scanned_file(source: Source, scan: FileScan) -> SourceFile:
     """Return the scanned file with its columns."""
     file = scan.scanned_file()
-    return replace(file, columns=_ordered(source, file.columns))
+    columns = _ordered(source, file.columns)
+    return file if columns is file.columns else replace(file, columns=columns)
 
 
 def columns_of(source: Source, file: SourceFile, store: FileStore) -> tuple[tuple[str, str], ...] | None:

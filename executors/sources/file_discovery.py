@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 
 from executors.errors import Terminal, WaitForFiles
 from executors.file_order import held_back, line_up, refuse_held_back
@@ -70,7 +69,7 @@ class FileDiscovery:
         claimed: list[SourceFile] = []
         for file in files:
             if taken := opened.handler.claim(file):
-                claimed.append(replace(taken, seq=len(claimed)))
+                claimed.append(taken.at(len(claimed)))
             else:
                 text = f"{file.name} was moved or claimed by another pipeline and is skipped."
                 self._ports.events.log("info", text, opened.source.id)
@@ -85,7 +84,7 @@ class FileDiscovery:
             members = opened.handler.unpack(claimed, now)
             files += members.files
             report_others(opened.source, claimed, members.others, opened.warnings, self._ports.events)
-        return [replace(file, seq=seq) for seq, file in enumerate(files)]
+        return [file.at(seq) for seq, file in enumerate(files)]
 
     def _replaces_all(self, source: Source) -> bool:
         """Return whether a load of only some files would remove the rows of all others from a table."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from executors.errors import Terminal
 from executors.model import SourceFile
@@ -45,7 +45,7 @@ def find_newest(source: Source, handler: FileSource, arrived_whole: ArrivedWhole
     found_in = [(file, handler.unpack(file, time.time())) for file in chosen]
     unpacked = [member for _, members in found_in for member in members.files]
     unread = tuple((file, members.others) for file, members in found_in if members.others)
-    files = tuple(replace(file, seq=seq) for seq, file in enumerate(_newest(unpacked, most_bytes)))
+    files = tuple(file.at(seq) for seq, file in enumerate(_newest(unpacked, most_bytes)))
     return NewestFiles(files, len(found) - len(chosen) + len(unpacked) - len(files), unread)
 
 

@@ -75,7 +75,7 @@ class ObjectStore(FileSource):
             return entry.as_file(entry.path)
         identity = [self.context.store.kind, self.context.store.settings, entry.path, entry.version, entry.size]
         fingerprint = hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()
-        return replace(entry.as_file(entry.path), fingerprint=fingerprint)
+        return entry.as_file(entry.path, fingerprint)
 
     def list_claimed(self, now: float) -> tuple[SourceFile, ...]:
         own = [name for name, claim in self._claimed(now) if self._claims.may_take_over(claim)]

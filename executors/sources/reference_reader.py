@@ -6,7 +6,6 @@ from __future__ import annotations
 import time
 from collections.abc import Collection, Mapping
 from contextlib import ExitStack, suppress
-from dataclasses import replace
 
 from executors.errors import Failure, Terminal, Transient, WaitForFiles
 from executors.model import RunJob, SourceFile
@@ -91,7 +90,7 @@ class ReferenceReader:
             members = handler.unpack(file, time.time())
             found += members.files
             report_others(source, file, members.others, self.warnings, self._ports.events)
-        return [replace(file, seq=seq) for seq, file in enumerate(found)]
+        return [file.at(seq) for seq, file in enumerate(found)]
 
     def _settled(self, source: Source, handler: FileSource) -> Listing:
         """Return all matching files once they are settled. Raises Transient `source.changed` for a growing file: rows

@@ -28,8 +28,8 @@ class Entry:
     def name(self) -> str:
         return self.path.rstrip("/").rpartition("/")[2]
 
-    def as_file(self, shown: str) -> SourceFile:
-        return SourceFile(0, self.path, shown, self.size, self.mtime_ns, version=self.version)
+    def as_file(self, shown: str, fingerprint: str = "") -> SourceFile:
+        return SourceFile(0, self.path, shown, self.size, self.mtime_ns, version=self.version, fingerprint=fingerprint)
 
 
 class Store(ABC):
