@@ -117,7 +117,7 @@ class Reading:
     `references` are the readings for the joins of the path, by the ids of their sources. `size` is the size of the
     source in bytes, None if unknown. `is_empty` returns whether there is no row; it may query the source. `changes` are
     those of a followed table, of which the rows are one part. `is_nothing` means that nothing is to be committed, not
-    even a state.
+    even a state. `cursor_sum` is the sum of the hashes of the cursor of a chunk's rows; empty if it is unknown.
     """
 
     fields: tuple[SourceField, ...]
@@ -136,6 +136,7 @@ class Reading:
     is_empty: Callable[[], bool] = lambda: False
     changes: ChangesRead | None = None
     is_nothing: bool = False
+    cursor_sum: str = ""
 
     def release_all(self) -> None:
         """Release the source and the references."""

@@ -55,11 +55,13 @@ class PartitionExtent:
 @dataclass(frozen=True, slots=True)
 class RowGroup:
     """The number of rows of a partition between two neighbours among the bounds of all chunks: `place` is the number
-    of bounds that are not above the rows. None means that the cursor of the rows is NULL."""
+    of bounds that are not above the rows. None means that the cursor of the rows is NULL. `cursor_sum` is the sum of
+    the hashes of their cursor, which does not depend on their order."""
 
     partition: Mapping[str, str | None]
     place: int | None
     rows: int
+    cursor_sum: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,9 +91,11 @@ class ChunkCounting:
             tuple(next((chunk.partition for chunk in ranges if chunk.partition), {})),
         )
 
-    def changes(self, groups: Sequence[RowGroup]) -> Iterator[ChunkChange]:
-        """Yield the chunks whose number of rows has changed, and the rows that belong to none of them."""
+    def changes(self, groups: Sequence[RowGroup], sums: Mapping[int, int]) -> Iterator[ChunkChange]:
+        """Yield the chunks whose rows have changed, and the rows that belong to none of them. `sums` are the sums of
+        hashes of the rows that were read, by chunk, as far as they are known."""
         now = dict.fromkeys((loaded.chunk.ordinal for loaded in self.chunks), 0)
+        sums_now = dict(now)
         place = {text: number for number, text in enumerate(self.bounds, start=1)}
         homes = {
             (tuple(chunk.partition.items()), at): chunk.ordinal
@@ -106,9 +110,11 @@ class ChunkCounting:
                 others += group.rows
             else:
                 now[home] += group.rows
+                sums_now[home] += group.cursor_sum
         for loaded in self.chunks:
-            if loaded.rows_read != now[loaded.chunk.ordinal]:
-                yield ChunkChange(loaded.chunk.ordinal, loaded.rows_read, now[loaded.chunk.ordinal])
+            ordinal, rows = loaded.chunk.ordinal, loaded.rows_read
+            if rows != now[ordinal] or sums.get(ordinal, sums_now[ordinal]) != sums_now[ordinal]:
+                yield ChunkChange(ordinal, rows, now[ordinal])
         if others:
             yield ChunkChange(None, 0, others)
 

@@ -77,12 +77,13 @@ class ChunkJob:
     """The chunk that a run loads. `key` identifies the chunk across all of its runs and attempts, also if another
     backfill of the pipeline has the same ordinal: of several attempts at one key, only the newest can commit. `type` is
     the type of the cursor when the chunks were planned. With `replaces`, the rows of the target in the range of the
-    chunk are replaced instead of added to."""
+    chunk are replaced instead of added to. With `sums`, the source adds the hashes of the cursor of all rows up."""
 
     chunk: Chunk
     key: str
     type: str
     replaces: bool = False
+    sums: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,8 +119,8 @@ class BackfillMark:
 
 @dataclass(frozen=True, slots=True)
 class ChunkChange:
-    """A chunk whose number of rows in the source has changed since its run read them. `ordinal` is None for rows of the
-    range that belong to no chunk, such as rows of a new partition."""
+    """A chunk whose rows in the source have changed since its run read them: their number, or else the values of their
+    cursor. `ordinal` is None for rows of the range that belong to no chunk, such as rows of a new partition."""
 
     ordinal: int | None
     rows_read: int

@@ -71,7 +71,11 @@ _SQLITE = FileDatabase(
     describes_queries=True,
     compared={("bigint", "integer"): _SQLITE_WHOLE, ("bigint", "bigint"): _SQLITE_WHOLE},
     cursors=CursorDialect(
-        partial(sql.Identifier, "q"), "CAST({} AS TEXT)", {"bigint": Compared("{}", "typeof({}) = 'integer'")}
+        partial(sql.Identifier, "q"),
+        "CAST({} AS TEXT)",
+        {"bigint": Compared("{}", "typeof({}) = 'integer'")},
+        # Without a function for hashes: a number below 2^32, so that no sum of a table overflows.
+        hashed="(({0} % 2147483647) * ({0} % 2147483647) % 2147483647 + {0} % 2147483647)",
     ),
 )
 _DUCKDB = FileDatabase(
@@ -104,6 +108,7 @@ _DUCKDB = FileDatabase(
             "timestamp": Compared("TIMESTAMP '{}'", "isfinite({})"),
             "timestamptz": Compared("TIMESTAMPTZ '{}'", "isfinite({})"),
         },
+        hashed="hash({})",
     ),
 )
 FILE_DATABASES: KindTable[FileDatabase] = KindTable("database file", (("sqlite", _SQLITE), ("duckdb", _DUCKDB)))

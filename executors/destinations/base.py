@@ -30,6 +30,7 @@ from executors.model import (
     Connection,
     Destination,
     FileUndo,
+    LoadedChunk,
     RunJob,
     SourceField,
     SourceState,
@@ -302,6 +303,10 @@ class DestinationHandler(ABC):
         """Return what the plan of a backfill must know of the target. Raises Terminal `backfill.target_filled` if the
         chunks would add rows to others, unless they are those of a rewind."""
         raise self.unsupported("backfills")
+
+    def find_cursor_sums(self, target: TargetRun, chunks: Sequence[LoadedChunk]) -> Mapping[int, int]:
+        """Return the sums of hashes that were stored with chunks, by chunk, as far as they are known."""
+        return {}
 
     def finish_backfill(
         self, context: RunContext, target: TargetRun, mark: BackfillMark, state: SourceState | None

@@ -23,7 +23,14 @@ WARNING_CODES = warnings_of(
     WarningCode(
         "backfill.rows_added",
         "Rows came into a part of the source that a backfill had already read.",
-        "Run the chunks that the message names again. Divide the backfill by a column whose values only grow.",
+        "Load the ranges of the chunks that the message names again. Divide the backfill by a column whose values only "
+        "grow.",
+    ),
+    WarningCode(
+        "backfill.rows_moved",
+        "Rows of a part of the source that a backfill had already read were deleted, or have another cursor value.",
+        "Load the ranges of the chunks that the message names again: their rows are replaced by those that the source "
+        "has now. Use upsert for rows whose cursor value changes.",
     ),
     WarningCode(
         "cdc.columns_left_out",

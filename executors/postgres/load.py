@@ -158,6 +158,7 @@ def _marker(conn: Conn, plan: LoadPlan, done: _Done) -> LoadCommit:
             range_left=done.range_left,
             is_part=plan.is_part,
             chunk=plan.run.chunk,
+            cursor_sum=plan.cursor_sum,
         ),
         files_done=tuple(f.sha256 for f in plan.files if f.is_unit),
     )

@@ -62,7 +62,7 @@ class LoadPlan:
     Refused rows are stored in the form `row_form`. `united` are the source nodes of the target if it has several.
     `dest` is the table after the `changes` of its columns, which the load makes in its transaction. `followed` are the
     changes of a followed table, of which the staged rows are a part. `replaced` are rows that are deleted before others
-    are added. `is_part` marks chunks of a history.
+    are added. `is_part` marks chunks of a history, `cursor_sum` is what their source says of the rows that it has read.
     """
 
     run: RunRef
@@ -96,6 +96,7 @@ class LoadPlan:
     followed: ChangesRead | None = None
     replaced: ReplacedRange | None = None
     is_part: bool = False
+    cursor_sum: str = ""
 
     @property
     def target(self) -> TableName:

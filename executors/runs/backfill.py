@@ -34,6 +34,8 @@ from ir.types import ColumnType
 from ir.watermarks import parse_lag
 from ir.words import counted
 
+MOST_NAMED = 10
+
 
 def plan_backfill(job: RunJob, ports: Ports) -> RunReport:
     """Plan the chunks of a backfill, or those of a rewind, in `plan` of the report. Nothing is loaded."""
@@ -43,7 +45,10 @@ def plan_backfill(job: RunJob, ports: Ports) -> RunReport:
 def load_chunk(job: RunJob, ports: Ports) -> RunReport:
     """Load the chunk of the job. A target with a watermark only gets the rows added, because the end of the backfill
     sets its mark; no chunk is backed up, because its rows can be loaded again."""
-    return carry_out(LOAD_RUN, replace(job, pipeline=_for_chunk(job.pipeline)), ports)
+    pipeline, chunk = _for_chunk(job.pipeline), job.chunk
+    if chunk is not None:
+        chunk = replace(chunk, sums=_adds_rows(pipeline))
+    return carry_out(LOAD_RUN, replace(job, pipeline=pipeline, chunk=chunk), ports)
 
 
 def finish_backfill(job: RunJob, ports: Ports) -> RunReport:
@@ -175,6 +180,10 @@ def _for_chunk(pipeline: Pipeline) -> Pipeline:
     return pipeline.model_copy(update={"nodes": nodes})
 
 
+def _adds_rows(pipeline: Pipeline) -> bool:
+    return any(load_mode(target.load_mode).adds_rows for target in pipeline.targets())
+
+
 def _added_to(target: Target) -> Target:
     mode = "append" if load_mode(target.load_mode).keeps_watermark else target.load_mode
     return target.model_copy(update={"load_mode": mode, "backup_before_load": False})
@@ -217,20 +226,21 @@ def _compare(context: RunContext, target: TargetRun, mark: BackfillMark) -> None
     source = _open_source(context, target.path.source)
     cursor = source.cursor_of(mark.column)
     counting = ChunkCounting.of(cursor, mark.chunks)
-    changes = list(counting.changes(source.count_rows(counting)))
+    adds_rows = load_mode(target.path.target.load_mode).adds_rows
+    sums = target.handler.find_cursor_sums(target, mark.chunks) if adds_rows else {}
+    changes = list(counting.changes(source.count_rows(counting), sums))
     context.report.chunk_changes = changes
-    added = [change for change in changes if change.rows_now > change.rows_read]
-    if added:
+    if added := [change for change in changes if change.rows_now > change.rows_read]:
         add_warnings(context.report, [_added_warning(target.path.source, added)])
+    if adds_rows and (moved := [change for change in changes if change.rows_now <= change.rows_read]):
+        add_warnings(context.report, [_moved_warning(target.path.source, mark.column, moved)])
 
 
 def _added_warning(source: Source, added: list[ChunkChange]) -> RunWarning:
     rows = sum(change.rows_now - change.rows_read for change in added)
     chunks = [change for change in added if change.ordinal is not None]
-    named = ", ".join(f"{change.ordinal} ({change.rows_now - change.rows_read:,} more)" for change in chunks[:10])
-    more = f" and {len(chunks) - 10} others" if len(chunks) > 10 else ""
     others = sum(change.rows_now for change in added if change.ordinal is None)
-    parts = [f"chunks {named}{more}"] if chunks else []
+    parts = [f"chunks {_named(chunks)}"] if chunks else []
     parts += [f"partitions that no chunk has ({others:,})"] if others else []
     return RunWarning(
         "backfill.rows_added",
@@ -238,6 +248,29 @@ def _added_warning(source: Source, added: list[ChunkChange]) -> RunWarning:
         f"{counted(rows, 'row')} below the cut came into the source after their chunk was read, and may be missing in "
         f"the target: {'; '.join(parts)}.",
     )
+
+
+def _moved_warning(source: Source, column: str, moved: list[ChunkChange]) -> RunWarning:
+    return RunWarning(
+        "backfill.rows_moved",
+        source.id,
+        f"Rows were deleted in the source, or their {column} was changed, after their chunk was read: chunks "
+        f"{_named(moved)}. The target has them as they were read, and has those twice that another chunk or the next "
+        "load reads too.",
+    )
+
+
+def _named(changes: list[ChunkChange]) -> str:
+    """Name the first chunks, each with what has changed."""
+    named = ", ".join(f"{change.ordinal} ({_difference(change)})" for change in changes[:MOST_NAMED])
+    return named + (f" and {len(changes) - MOST_NAMED} others" if len(changes) > MOST_NAMED else "")
+
+
+def _difference(change: ChunkChange) -> str:
+    more = change.rows_now - change.rows_read
+    if not more:
+        return "as many, with other values"
+    return f"{abs(more):,} {'more' if more > 0 else 'fewer'}"
 
 
 FINISH_RUN = RunProcedure(

@@ -63,6 +63,7 @@ _CURSORS = CursorDialect(
         **dict.fromkeys(("timestamp", "timestamptz"), _OF_TIMES),
         "date": Compared("DATE'{}'", "{} >= DATE'0001-01-01'"),
     },
+    hashed="CRC32({})",
 )
 """The zero date is below all others. The time zone of sessions is UTC."""
 

@@ -73,9 +73,12 @@ class OneStatementSource(SnapshotSource, Generic[C]):
         return self._reading(None)
 
     def _reading(self, bound: Bound | None) -> Reading:
-        if self.context.rate is not None:
-            self.context.rate.take()
         chunk = self.context.chunk
+        sums = chunk is not None and chunk.sums
+        if self.context.rate is not None:
+            self.context.rate.take(1 + sums)
+        # Before the rows are read: a change between the two is then reported, and not missed.
+        cursor_sum = self._history.sum_of(chunk) if chunk is not None and sums else ""
         shown = f"{self.name}: {chunk.chunk.predicate}" if chunk else self.name
         identity = hashlib.sha256(f"{self.context.claimant.run_id}\n{self.node}\n{self.name}".encode()).hexdigest()
         return Reading(
@@ -87,6 +90,7 @@ class OneStatementSource(SnapshotSource, Generic[C]):
             keeps_order=False,
             with_bound=self._reading,
             is_empty=self._is_empty,
+            cursor_sum=cursor_sum,
         )
 
     def _select(self, bound: Bound | None) -> str:

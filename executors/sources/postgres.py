@@ -120,8 +120,10 @@ class PostgresSource(SnapshotSource):
         """Return all rows, or those from a bound on."""
         with as_source(self.node), translate():
             fields, parts, size = self._fields, tuple(self._parts(bound)), self._size()
-        if self.context.rate is not None:
-            self.context.rate.take(len(parts))
+            chunk = self.context.chunk if self.context.chunk is not None and self.context.chunk.sums else None
+            if self.context.rate is not None:
+                self.context.rate.take(len(parts) + bool(chunk))
+            cursor_sum = self._history.sum_of(chunk) if chunk is not None else ""
         identity = f"{self.context.claimant.run_id}\n{self.node}\n{self.snapshot or self._conn.info.backend_pid}"
         return Reading(
             fields=fields,
@@ -136,6 +138,7 @@ class PostgresSource(SnapshotSource):
             release=self._held.close if is_last else lambda: None,
             size=size,
             is_empty=self._is_empty,
+            cursor_sum=cursor_sum,
         )
 
     @property

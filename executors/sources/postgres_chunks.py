@@ -15,6 +15,7 @@ from executors.model import ChunkJob, DestinationColumn
 from executors.postgres.ddl import Conn
 
 _NUMBERS = "({})::text NOT IN ('NaN', 'Infinity', '-Infinity')"
+_HASHES_SINCE = 110000
 _TIMES = "{0} >= '0001-01-01' AND {0} < '10000-01-01'"
 
 
@@ -48,6 +49,18 @@ class PostgresHistory:
         if chunk.upper is not None:
             parts.append(sql.SQL("{} < {}").format(value, _literal(column, chunk.upper)))
         return _all(parts)
+
+    def sum_of(self, job: ChunkJob) -> str:
+        """Return the sum of the hashes of the cursor of a chunk's rows."""
+        total = self._sum(_value(self._column(job.chunk.column)))
+        statement = sql.SQL("SELECT {} FROM {} AS q WHERE {}").format(total, self.rows, self.of_chunk(job))
+        row = self.conn.execute(statement).fetchone()
+        return str(row[0]) if row else ""
+
+    def _sum(self, value: sql.Composable) -> sql.Composable:
+        """Return the sum, 0 on servers without hashes of 64 bits."""
+        has_hashes = self.conn.info.server_version >= _HASHES_SINCE
+        return sql.SQL("coalesce(sum(hashtextextended(({})::text, 0)), 0)" if has_hashes else "0").format(value)
 
     def _equals(self, name: str, text: str | None) -> sql.Composable:
         column = self._column(name)
@@ -126,19 +139,20 @@ class PostgresHistory:
             if counting.start is not None:
                 conditions.append(sql.SQL("{} >= {}").format(value, _literal(column, counting.start)))
             statement = sql.SQL(
-                "SELECT width_bucket({value}, {bounds}::{type}[]), count(*), {texts} FROM {rows} AS q"
+                "SELECT width_bucket({value}, {bounds}::{type}[]), count(*), {total}, {texts} FROM {rows} AS q"
                 " WHERE {conditions} GROUP BY {groups}"
             ).format(
                 value=value,
                 bounds=sql.Literal(list(counting.bounds)),
                 type=sql.SQL(column.base),
+                total=self._sum(value),
                 texts=_texts(parts) if parts else sql.SQL("NULL"),
                 rows=self.rows,
                 conditions=_all(conditions),
                 groups=sql.SQL(", ").join([sql.SQL("1"), *parts]),
             )
-            for place, rows, *values in self.conn.execute(statement).fetchall():
-                found.append(RowGroup(dict(zip(names, values, strict=False)), place, rows))
+            for place, rows, total, *values in self.conn.execute(statement).fetchall():
+                found.append(RowGroup(dict(zip(names, values, strict=False)), place, rows, int(total)))
         if counting.has_nulls:
             nulls = self._one(sql.SQL("SELECT count(*) FROM {} AS q WHERE {} IS NULL"), value)
             found.append(RowGroup({}, None, nulls))

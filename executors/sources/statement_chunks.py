@@ -30,12 +30,13 @@ class Compared:
 
 @dataclass(frozen=True, slots=True)
 class CursorDialect:
-    """What a database writes differently: the name of a column of the row `q`, a value as text, and the types of
-    cursors whose values it compares as a target does."""
+    """What a database writes differently: the name of a column of the row `q`, a value as text, the types of cursors
+    whose values it compares as a target does, and a number that is nearly always another one for another value."""
 
     column: Callable[[str], sql.Composable]
     text: str
     compared: Mapping[str, Compared]
+    hashed: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +66,15 @@ class StatementHistory:
         if chunk.upper is not None:
             parts.append(sql.SQL("{} < {}").format(value, self._literal(cursor, chunk.upper)))
         return sql.SQL("({})").format(sql.SQL(" AND ").join(parts)) if parts else sql.SQL("1 = 1")
+
+    def sum_of(self, job: ChunkJob) -> str:
+        """Return the sum of the hashes of the cursor of a chunk's rows."""
+        total = self._text(sql.SQL("sum({})").format(self._hash(self.dialect.column(job.chunk.column))))
+        statement = sql.SQL("SELECT {} AS c0 FROM {} q WHERE {}").format(total, self.rows, self.of_chunk(job))
+        return next((row[0] or "0" for row in self.fetch(statement, 1)), "0")
+
+    def _hash(self, value: sql.Composable) -> sql.Composable:
+        return sql.SQL(self.dialect.hashed).format(value)
 
     def cursor(self, name: str) -> Cursor:
         field = next((field for field in self.fields if field.name == name), None)
@@ -111,15 +121,18 @@ class StatementHistory:
             if counting.start is not None:
                 start = self._literal(counting.cursor, counting.start)
                 inside = sql.SQL("{} AND {} >= {}").format(inside, value, start)
-            statement = sql.SQL("SELECT {} AS c0, {} AS c1 FROM (SELECT {} AS place FROM {} q WHERE {}) g").format(
-                self._text(sql.SQL("place")),
-                self._text(sql.SQL("count(*)")),
+            statement = sql.SQL(
+                "SELECT {} AS c0, {} AS c1, {} AS c2 FROM (SELECT {} AS place, {} AS hashed FROM {} q WHERE {}) g"
+                " GROUP BY place"
+            ).format(
+                *(self._text(sql.SQL(value)) for value in ("place", "count(*)", "sum(hashed)")),
                 _place(value, literals, 0),
+                self._hash(value),
                 self.rows,
                 inside,
             )
-            counted = self.fetch(sql.SQL("{} GROUP BY place").format(statement), 2)
-            found += [RowGroup({}, int(place or 0), int(rows or 0)) for place, rows in counted]
+            counted = self.fetch(statement, 3)
+            found += [RowGroup({}, int(place or 0), int(rows or 0), int(total or 0)) for place, rows, total in counted]
         if counting.has_nulls:
             statement = sql.SQL("SELECT {} AS c0 FROM {} q WHERE {} IS NULL").format(
                 self._text(sql.SQL("count(*)")), self.rows, value

@@ -63,6 +63,18 @@ def _refuse_followed(conn: Conn, job: RunJob, target: Target) -> None:
     )
 
 
+def find_cursor_sums(conn: Conn, node: str, chunks: Sequence[LoadedChunk]) -> dict[int, int]:
+    """Return what the source said of the rows of chunks when they were read, by chunk, as far as it is known."""
+    runs = {loaded.run_id: loaded.chunk.ordinal for loaded in chunks if loaded.run_id}
+    with translate(node), brief_transaction(conn):
+        found = conn.execute(
+            "SELECT run_id, record ->> 'cursor_sum' FROM flow_meta.load_commits"
+            " WHERE run_id = ANY(%s) AND node = %s AND record ->> 'cursor_sum' <> ''",
+            [list(runs), node],
+        ).fetchall()
+    return {runs[run_id]: int(total) for run_id, total in found}
+
+
 def refuse_lost(conn: Conn, run: RunRef, table: TableName, chunks: Sequence[LoadedChunk]) -> None:
     """Refuse the end of a backfill, in its transaction, if the table does not have the rows of all chunks any more: it
     was restored, or another one has taken its place."""

@@ -23,6 +23,7 @@ from executors.destinations.base import (
 from executors.destinations.postgres import backfill
 from executors.destinations.postgres.approved import require_as_staged
 from executors.destinations.postgres.checks import TargetChecks
+from executors.destinations.postgres.chunks import find_cursor_sums
 from executors.destinations.postgres.following import follow_for_rows, follow_sources
 from executors.destinations.postgres.opening import key_of, open_target
 from executors.destinations.postgres.plan import load_plan
@@ -49,6 +50,7 @@ from executors.model import (
     BackfillMark,
     Connection,
     Destination,
+    LoadedChunk,
     RunJob,
     SourceField,
     SourceState,
@@ -244,6 +246,9 @@ class PostgresDestination(DestinationHandler):
 
     def open_backfill(self, context: RunContext, target: TargetRun, *, is_rewind: bool) -> BackfillTarget:
         return backfill.open_backfill(context, target, is_rewind=is_rewind)
+
+    def find_cursor_sums(self, target: TargetRun, chunks: Sequence[LoadedChunk]) -> Mapping[int, int]:
+        return find_cursor_sums(target.connection, target.path.target.id, chunks)
 
     def finish_backfill(
         self, context: RunContext, target: TargetRun, mark: BackfillMark, state: SourceState | None

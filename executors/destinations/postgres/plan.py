@@ -60,6 +60,7 @@ def load_plan(state: LoadState) -> LoadPlan:
         changes=load.changes,
         replaced=_replaced(state),
         is_part=(job := load.context.job.chunk) is not None and not job.chunk.is_whole,
+        cursor_sum=load.reading.cursor_sum,
         followed=load.reading.changes,
     )
 

@@ -386,6 +386,40 @@ def test_rows_that_arrive_below_the_cut_are_named_at_the_end(world: World) -> No
     assert f"chunks {added.ordinal} (1 more)" in warning.message
 
 
+@pytest.mark.parametrize("replaced", [False, True])
+def test_a_row_that_moves_out_of_a_loaded_chunk_is_named_at_the_end(world: World, replaced: bool) -> None:
+    days(world)
+    chosen = document(world)
+    filling = Filling(world, chosen)
+    filling.load(filling.plan.chunks[0])
+    world.sql("update s set at = '2024-01-09 06:00' where id = 3")
+    if replaced:  # the number of rows is then the same
+        world.sql("insert into s values (80, '2024-01-02 05:00', 'r1')")
+    filling.load(filling.plan.chunks[1])
+
+    report = filling.finish()
+    twice = column(world).count(3)
+    rewound(world, chosen, filling.plan.chunks[0].lower, filling.plan.chunks[0].upper)
+    world.run(chosen)
+
+    (warning,) = [warning for warning in report.warnings if warning.code == "backfill.rows_moved"]
+    assert f"chunks 1 ({'as many, with other values' if replaced else '1 fewer'})" in warning.message
+    assert twice == 2
+    assert column(world) == column(world, table="s")
+
+
+def test_a_row_that_moves_is_no_matter_for_an_upsert(world: World) -> None:
+    days(world)
+    chosen = document(world, "upsert")
+    filling = Filling(world, chosen)
+    filling.load(filling.plan.chunks[0])
+    world.sql("update s set at = '2024-01-09 06:00' where id = 3")
+    filling.load(filling.plan.chunks[1])
+
+    assert filling.finish().warnings == []
+    assert column(world) == column(world, table="s")
+
+
 def test_nothing_is_reported_of_a_source_that_stayed_the_same(world: World) -> None:
     days(world)
     world.sql("insert into s values (60, null, 'x'), (61, '-infinity', 'x')")
@@ -607,7 +641,7 @@ def test_rows_are_written_at_the_pace_of_the_run(world: World) -> None:
     assert time.monotonic() - began >= 3
 
 
-def test_each_statement_that_reads_takes_from_the_budget_of_requests(world: World) -> None:
+def test_each_statement_that_reads_or_sums_takes_from_the_budget_of_requests(world: World) -> None:
     days(world)
     filling = Filling(world, document(world))
     taken: list[int] = []
@@ -615,7 +649,7 @@ def test_each_statement_that_reads_takes_from_the_budget_of_requests(world: Worl
 
     filling.load_all()
 
-    assert taken == [1, 1]
+    assert taken == [2, 2]
 
 
 class Rates:

@@ -30,17 +30,22 @@ def document(world: World, source: dict[str, Any], **backfill: Any) -> dict[str,
     return {**made, "backfill": backfill}
 
 
-def require_all_once(world: World, chosen: dict[str, Any], ids: list[int], add: Any) -> Filling:
-    """Load everything, and check that a row added below the cut is found at the end."""
+def require_all_once(world: World, chosen: dict[str, Any], ids: list[int], move: Any, add: Any) -> Filling:
+    """Load everything, and check that a row that has moved within its chunk, and one added below the cut, are found at
+    the end."""
     filling = Filling(world, chosen)
     reports = filling.load_all(reversed(filling.plan.chunks))
     unchanged = list(filling.finish().chunk_changes)
+    move()
+    moved = filling.finish()
     add()
     changed = filling.finish().chunk_changes
     after = world.run(chosen)
 
     assert all(map(reconciles, reports))
     assert unchanged == []
+    assert [(change.ordinal, change.rows_now - change.rows_read) for change in moved.chunk_changes] == [(1, 0)]
+    assert [warning.code for warning in moved.warnings] == ["backfill.rows_moved"]
     assert [(change.ordinal, change.rows_now - change.rows_read) for change in changed] == [(1, 1)]
     assert target_of(after).rows_inserted >= 1
     assert [row[0] for row in world.sql("select id from t order by 1")] == ids
@@ -62,9 +67,15 @@ def test_mariadb_is_divided(world: World, mariadb: MariaDB, kind: str) -> None:
     source = {"connector": "mysql", "connection": "shop", "config": {"table": {"name": "s"}}}
     chosen = document(world, source, window=10 if number else "5d")
     chosen["nodes"][-1]["onTypeMismatch"] = "skip"
-    low = "5" if number else "'2024-01-02'"
+    low, moved = ("5", "7") if number else ("'2024-01-02'", "'2024-01-03'")
 
-    require_all_once(world, chosen, list(range(1, 21)), lambda: mariadb.run(f"INSERT INTO s VALUES (99, {low})"))
+    require_all_once(
+        world,
+        chosen,
+        list(range(1, 21)),
+        lambda: mariadb.run(f"UPDATE s SET at = {moved} WHERE id = 2"),
+        lambda: mariadb.run(f"INSERT INTO s VALUES (99, {low})"),
+    )
 
 
 def test_sqlite_is_divided_by_whole_numbers(world: World) -> None:
@@ -74,11 +85,17 @@ def test_sqlite_is_divided_by_whole_numbers(world: World) -> None:
         conn.executemany("INSERT INTO s VALUES (?, ?)", ((n, 2**53 + n) for n in range(20)))
     source = {"connector": "sqlite", "config": {"path": "shop.sqlite", "table": {"name": "s"}}}
 
-    def add() -> None:
+    def change(statement: str) -> None:
         with sqlite3.connect(path) as conn:
-            conn.execute("INSERT INTO s VALUES (99, 5)")
+            conn.execute(statement)
 
-    require_all_once(world, document(world, source, window=8), list(range(20)), add)
+    require_all_once(
+        world,
+        document(world, source, window=8),
+        list(range(20)),
+        lambda: change("UPDATE s SET at = 7 WHERE id = 2"),
+        lambda: change("INSERT INTO s VALUES (99, 5)"),
+    )
 
 
 @pytest.mark.parametrize(
@@ -91,15 +108,21 @@ def test_sqlite_is_divided_by_whole_numbers(world: World) -> None:
 )
 def test_duckdb_is_divided(world: World, kind: str, value: str) -> None:
     path = str(world.folder / "shop.duckdb")
-    low = "-1" if kind.startswith("DECIMAL") else "'-infinity'"
+    low, moved = ("-1", "0.3") if kind.startswith("DECIMAL") else ("'-infinity'", "'2024-01-02 05:00'")
     with duckdb.connect(path) as conn:
         conn.execute(f'CREATE TABLE s (id BIGINT, "at" {kind})')
         conn.execute(f"INSERT INTO s SELECT n, {value} FROM range(20) r(n)")
     source = {"connector": "duckdb", "config": {"path": "shop.duckdb", "table": {"schema": "main", "name": "s"}}}
 
-    def add() -> None:
+    def change(statement: str) -> None:
         with duckdb.connect(path) as conn:
-            conn.execute(f"INSERT INTO s VALUES (99, {low})")
+            conn.execute(statement)
 
     chosen = document(world, source, window=2 if kind.startswith("DECIMAL") else "10d")
-    require_all_once(world, chosen, list(range(20)), add)
+    require_all_once(
+        world,
+        chosen,
+        list(range(20)),
+        lambda: change(f'UPDATE s SET "at" = {moved} WHERE id = 2'),
+        lambda: change(f"INSERT INTO s VALUES (99, {low})"),
+    )
