@@ -21,6 +21,7 @@ def add_commit(report: RunReport, commit: LoadCommit) -> list[NodeReport]:
     """Add the results of a commit to a run's report. Return the reports of nodes that were not in it before."""
     record, counts, target = commit.record, commit.counts, commit.node_report
     before = list(report.nodes)
+    report.staged_bytes = record.staged_bytes
     put_counts(report, commit.node, TargetCounts(frozenset(commit.files_done), [*record.nodes, target], record.rules))
     warn_of_counts(report)
     report.checks += record.checks

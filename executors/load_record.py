@@ -207,8 +207,8 @@ class LoadRecord:
     are the changes of columns that the load has followed. `range_replaced` is the number of rows that a chunk of a
     rewind has replaced by its own, None for other loads; `range_left` is the number of rows of the range that it has
     left in the table, because a load mode with keys deletes none. `is_part` marks chunks of a history, after which a
-    source has no state; `chunk` is the key of the chunk, and `cursor_sum` the sum of the hashes of the cursor of its
-    rows in the source."""
+    source has no state; `chunk` is the key of the chunk, `cursor_sum` the sum of the hashes of the cursor of its rows
+    in the source, and `staged_bytes` their size in staging."""
 
     input: InputCounts = field(default_factory=InputCounts)
     nodes: tuple[NodeReport, ...] = ()
@@ -228,6 +228,7 @@ class LoadRecord:
     is_part: bool = False
     chunk: str = ""
     cursor_sum: str = ""
+    staged_bytes: int = 0
 
     def to_json(self) -> dict[str, Any]:
         """Return the record with its version."""

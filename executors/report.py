@@ -135,7 +135,8 @@ class RunReport:
     `executors.commit_report.put_counts` derives `nodes` and `rules` from `target_counts`. For a run over rejected rows,
     `row_counts` counts rows by result, and `row_results` lists the result of each row that a check without a load
     examined; these results may contain values. `plan` are the chunks that a backfill has planned; `chunk_changes` are
-    those whose rows have changed in the source when the backfill ended.
+    those whose rows have changed in the source when the backfill ended. `staged_bytes` is the size of the rows of a
+    chunk in staging.
     """
 
     target_counts: dict[str, TargetCounts] = field(default_factory=dict)
@@ -154,3 +155,4 @@ class RunReport:
     row_results: list[dict[str, Any]] = field(default_factory=list)
     plan: ChunkPlan | None = None
     chunk_changes: list[ChunkChange] = field(default_factory=list)
+    staged_bytes: int = 0

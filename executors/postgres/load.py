@@ -21,7 +21,7 @@ from executors.postgres.quarantine import close_not_loaded, write_rejects
 from executors.postgres.recording import recorded
 from executors.postgres.replacing import count_left, delete_range
 from executors.postgres.samples import keep_samples
-from executors.postgres.staging import require_rejected, require_staging
+from executors.postgres.staging import count_bytes, require_rejected, require_staging
 from executors.postgres.superseding import Superseded, supersede_read_again, supersede_replaced
 from executors.postgres.table_lock import lock_table
 from ir.load_modes import load_mode
@@ -159,6 +159,7 @@ def _marker(conn: Conn, plan: LoadPlan, done: _Done) -> LoadCommit:
             is_part=plan.is_part,
             chunk=plan.run.chunk,
             cursor_sum=plan.cursor_sum,
+            staged_bytes=count_bytes(conn, plan.tables) if plan.run.chunk else 0,
         ),
         files_done=tuple(f.sha256 for f in plan.files if f.is_unit),
     )

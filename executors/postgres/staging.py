@@ -75,6 +75,17 @@ class StagingTables:
         return sql.Identifier(STAGING, self.rejects)
 
 
+def count_bytes(conn: Conn, tables: StagingTables) -> int:
+    """Return the size of the staged rows, also of those in tables that inherit."""
+    name = tables.good_identifier.as_string(conn)
+    found = conn.execute(
+        "SELECT sum(pg_table_size(c.oid)) FROM pg_class AS c WHERE c.oid = %(name)s::regclass"
+        " OR c.oid IN (SELECT i.inhrelid FROM pg_inherits AS i WHERE i.inhparent = %(name)s::regclass)",
+        {"name": name},
+    ).fetchone()
+    return int(found[0] or 0) if found else 0
+
+
 def staging_tables(run_id: str, node: str, attempt: int) -> StagingTables:
     """Return names within 63 bytes that are unique to these arguments."""
     digest = hashlib.sha256(json.dumps([run_id, node, attempt]).encode()).hexdigest()[:32]

@@ -11,7 +11,7 @@ from django.db import transaction
 from django.db.models import Count
 
 from executors.errors import Cancelled, Terminal
-from flowapp.backfills.counts import sum_chunk_runs
+from flowapp.backfills.counts import has_warnings, sum_chunk_runs
 from flowapp.backfills.dispatch import fill_slots
 from flowapp.backfills.models import COMPLETE, Backfill, ChunkStatus
 from flowapp.backfills.phases import Event, Phase
@@ -125,6 +125,8 @@ def _load_what_is_new(parent: Run) -> None:
 def _stop(run: Run, state: State, error: FlowError | None = None) -> None:
     """End a parked run with the counts of its children."""
     sum_chunk_runs(run)
+    if state == State.SUCCEEDED and has_warnings(run):
+        state = State.SUCCEEDED_WITH_WARNINGS
     end_parked(run, state, error)
 
 

@@ -25,9 +25,10 @@ from flowapp.backfills.serializers import (
     BackfillStatusSerializer,
     ChunkFilter,
     ChunkSerializer,
+    RetryRequest,
     RewindRequest,
 )
-from flowapp.backfills.services import Actor, pause, resume, retry_failed, rewind
+from flowapp.backfills.services import Actor, load_outdated_again, pause, resume, retry_failed, rewind
 from flowapp.pipelines.models import Pipeline
 from flowapp.pipelines.selectors import get_pipeline
 from flowapp.runs.models import Trigger
@@ -57,10 +58,12 @@ class ResumeBackfill(APIView):
 
 
 class RetryBackfill(APIView):
-    @extend_schema(request=BackfillReason, responses=RESPONSES)
+    @extend_schema(request=RetryRequest, responses=RESPONSES)
     def post(self, request: Request, slug: str) -> Response:
-        """Load the failed chunks again."""
-        return _act(request, slug, retry_failed)
+        """Load the failed chunks again, or those that were loaded with another version of the pipeline."""
+        given = RetryRequest(data=request.data)
+        given.is_valid(raise_exception=True)
+        return _act(request, slug, load_outdated_again if given.validated_data["outdated"] else retry_failed)
 
 
 class RewindBackfill(APIView):

@@ -1,11 +1,19 @@
-"""Add the counts of the chunks' runs up to those of the run of the backfill."""
+"""Add the counts and the warnings of the chunks' runs up to those of the run of the backfill."""
 
 from __future__ import annotations
 
-from django.db.models import Min, Sum
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
 
-from flowapp.runs.models import LOADED, NodeRun, RuleCount, Run, RunKind
+from django.db.models import F, Min, Sum
+
+from executors.report import RunWarning
+from flowapp.runs.models import LOADED, NodeRun, RuleCount, Run, RunKind, State
 from flowapp.runs.selectors import COUNTS
+from ir.words import counted
+
+MOST_WARNINGS = 5
 
 
 def sum_chunk_runs(parent: Run) -> None:
@@ -31,4 +39,33 @@ def sum_chunk_runs(parent: Run) -> None:
     )
     rejected = loaded.aggregate(rows=Sum("quarantine_rows"))["rows"]
     evaluated = loaded.filter(evaluated=True).exists()
-    Run.objects.filter(pk=parent.pk).update(quarantine_rows=rejected, evaluated=evaluated)
+    report = replace(parent.stored_report, warnings=(*_warnings_of_plan(parent), *_warnings_of_chunks(parent)))
+    changes = {"quarantine_rows": rejected, "evaluated": evaluated, "report": report.to_json()}
+    Run.objects.filter(pk=parent.pk).update(**changes)
+
+
+def has_warnings(parent: Run) -> bool:
+    """Return whether the plan or the children of a run have reported a warning, after their sums are stored."""
+    return bool(Run.objects.get(pk=parent.pk).stored_report.warnings)
+
+
+def _warnings_of_plan(parent: Run) -> Iterator[RunWarning]:
+    """Yield the warnings of the run itself, and not those of chunks that an earlier sum has added."""
+    return (warning for warning in parent.stored_report.warnings if warning.code == "backfill.range_cut")
+
+
+def _warnings_of_chunks(parent: Run) -> Iterator[RunWarning]:
+    """Yield the warnings of children, each with its chunk: the first of each kind, and how many there are besides."""
+    seen = Counter[tuple[str, str | None]]()
+    children = parent.children.filter(state=State.SUCCEEDED_WITH_WARNINGS).order_by("chunks__ordinal", "number")
+    for run in children.annotate(ordinal=F("chunks__ordinal")).iterator():
+        for warning in run.stored_report.warnings:
+            key = warning.code, warning.node
+            seen[key] += 1
+            if seen[key] <= MOST_WARNINGS:
+                where = f"Chunk {run.ordinal}: " if run.kind == RunKind.CHUNK else ""
+                yield replace(warning, message=f"{where}{warning.message}")
+    for (code, node), number in seen.items():
+        if number > MOST_WARNINGS:
+            text = f"{counted(number - MOST_WARNINGS, 'further chunk')} with this warning; see their runs."
+            yield RunWarning(code, node, text)

@@ -11,8 +11,17 @@ from flowapp.pipelines.selectors import get_version
 from ir.errors import FlowError
 from ir.load_modes import load_mode
 
+_HINT_LOADED = (
+    "Load a range again, from the lowest value of the source on: its rows are replaced. Or empty the table and reset "
+    "its watermark first."
+)
+_HINT_UNFINISHED = (
+    "Resume the backfill, or retry its failed chunks: loaded chunks stay loaded. To begin anew, empty the table and "
+    "reset its watermark first."
+)
 
-def refuse_filled(pipeline: Pipeline) -> None:
+
+def refuse_filled(pipeline: Pipeline, *, is_loaded: bool) -> None:
     """Ask the database whether chunks would add rows to those that the target has. Raises FlowError
     `backfill.target_filled`, and Failure if the database does not answer."""
     for target in read_document(get_version(pipeline).document).targets():
@@ -26,7 +35,6 @@ def refuse_filled(pipeline: Pipeline) -> None:
                 "backfill.target_filled",
                 f"{table} has {has}, and {target.load_mode} adds rows: loading everything again would add each row a "
                 "second time. Nothing was changed.",
-                hint="Load a range again, from the lowest value of the source on: its rows are replaced. Or empty the "
-                "table and reset its watermark first.",
+                hint=_HINT_LOADED if is_loaded else _HINT_UNFINISHED,
                 node=target.id,
             )

@@ -99,6 +99,7 @@ class Backfill(models.Model):
 class Chunk(models.Model):
     """A part of the history, loaded by a run of its own. `lower` and `upper` are texts of the cursor's type, half-open.
 
+    `again` means that an earlier run has loaded it, whose rows the next one replaces.
     `slot` is unique among the running chunks of a pipeline, `global_slot` among all running chunks, so that the limits
     of parallel chunks hold for any number of schedulers. `run` is the newest run, `cursor_committed` the copy of what
     the target's commit marker proves, and `winning_attempt` the attempt that has committed.
@@ -129,6 +130,7 @@ class Chunk(models.Model):
     rows_now = models.BigIntegerField(null=True)
     bytes = models.BigIntegerField(null=True)
     error = models.TextField(blank=True)
+    again = models.BooleanField(default=False)
 
     class Meta:
         db_table = "pipeline_chunks"

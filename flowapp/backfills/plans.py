@@ -26,6 +26,12 @@ def park_with_plan(run: Run, report: RunReport) -> bool:
     return True
 
 
+def store_bytes(run: Run, report: RunReport) -> bool:
+    """Store the size of a chunk's rows. The run then ends."""
+    Chunk.objects.filter(run=run).update(bytes=report.staged_bytes)
+    return False
+
+
 def store_changes(run: Run, report: RunReport) -> bool:
     """Store which chunks have other rows in the source now than when they were loaded. The run then ends."""
     for backfill in Backfill.objects.filter(finished_by=run):

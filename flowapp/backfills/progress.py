@@ -14,6 +14,7 @@ from flowapp.backfills.models import COMPLETE, Backfill, Chunk, ChunkStatus
 from flowapp.backfills.phases import Phase
 from flowapp.backfills.rates import requests_used
 from flowapp.backfills.selectors import has_backfill, is_new, newest_backfill
+from flowapp.backfills.staleness import list_outdated
 from flowapp.clock import Now
 from flowapp.pipelines.models import Pipeline
 from flowapp.runs.models import ACTIVE
@@ -35,7 +36,7 @@ class Throughput:
 @dataclass(frozen=True, slots=True)
 class Progress:
     """The state of a pipeline's newest backfill. `phase` is None for a pipeline without one. `is_active` means that its
-    run has not ended."""
+    run has not ended. `outdated` is the number of loaded chunks that the newest document would load in another way."""
 
     pipeline: Pipeline
     backfill: Backfill | None
@@ -45,6 +46,7 @@ class Progress:
     eta_seconds: int | None
     rate_budget: str | None
     rate_used: int | None
+    outdated: int = 0
 
     @property
     def total(self) -> int:
@@ -120,6 +122,7 @@ def get_progress(pipeline: Pipeline) -> Progress:
         _eta(backfill, statuses, throughput),
         rate_budget,
         requests_used(str(pipeline.pk), parse_rate(rate_budget)) if rate_budget else None,
+        list_outdated(backfill).count() if backfill else 0,
     )
 
 
@@ -176,6 +179,7 @@ def status_document(progress: Progress) -> dict[str, Any]:
             "pending": progress.pending,
             "failed": progress.failed,
             "empty": progress.empty,
+            "outdated": progress.outdated,
             "total": progress.total,
         },
         "throughput": {

@@ -12,7 +12,7 @@ from executors.model import BackfillMark, ChunkJob, ChunkRange, LoadedChunk, Run
 from executors.report import RunReport
 from flowapp.backfills.models import COMPLETE, Backfill, Chunk
 from flowapp.backfills.phases import Phase
-from flowapp.backfills.plans import park_with_plan, store_changes
+from flowapp.backfills.plans import park_with_plan, store_bytes, store_changes
 from flowapp.backfills.rates import SharedRate
 from flowapp.pipelines.documents import read_document
 from flowapp.runs.models import Run, RunKind
@@ -34,7 +34,7 @@ def _add_range(run: Run, job: RunJob) -> RunJob:
 
 def _add_chunk(run: Run, job: RunJob) -> RunJob:
     chunk = Chunk.objects.select_related("backfill").get(run=run)
-    one = ChunkJob(chunk.planned, chunk.key, chunk.backfill.type, replaces=chunk.backfill.is_rewind)
+    one = ChunkJob(chunk.planned, chunk.key, chunk.backfill.type, replaces=chunk.backfill.is_rewind or chunk.again)
     return replace(job, chunk=one)
 
 
@@ -101,6 +101,7 @@ CHUNK = RunKindSpec(
     chunk_key=_chunk_key,
     add_to_job=_add_chunk,
     add_to_ports=_limit_chunk,
+    after_success=store_bytes,
     page_context=_page_context,
 )
 FINISH_BACKFILL = RunKindSpec(

@@ -17,6 +17,9 @@ class ChunkCountsSerializer(serializers.Serializer[Any]):
     pending = serializers.IntegerField()
     failed = serializers.IntegerField()
     empty = serializers.IntegerField(help_text="How many of the loaded chunks had no row.")
+    outdated = serializers.IntegerField(
+        help_text="How many of the loaded chunks the newest version of the pipeline would load in another way."
+    )
     total = serializers.IntegerField()
 
 
@@ -44,6 +47,13 @@ class BackfillStatusSerializer(serializers.Serializer[Any]):
 
 class BackfillReason(serializers.Serializer[Any]):
     reason = serializers.CharField(max_length=2000, required=False, default="", allow_blank=True)
+
+
+class RetryRequest(BackfillReason):
+    outdated = serializers.BooleanField(
+        default=False,
+        help_text="Load the chunks again that were loaded with another version of the pipeline, not the failed ones.",
+    )
 
 
 class RewindRequest(serializers.Serializer[Any]):

@@ -10,10 +10,12 @@ from flowapp.accounts.models import User
 from flowapp.backfills.advancing import advance_on_commit
 from flowapp.backfills.bounds import is_below
 from flowapp.backfills.filled import refuse_filled
-from flowapp.backfills.models import Action, Backfill, BackfillAction, ChunkStatus
+from flowapp.backfills.models import COMPLETE, Action, Backfill, BackfillAction, Chunk, ChunkStatus
 from flowapp.backfills.phases import Event, Phase, next_phase
 from flowapp.backfills.selectors import get_backfill, has_backfill
+from flowapp.backfills.staleness import list_outdated
 from flowapp.backfills.transitions import lock_backfill
+from flowapp.batches import in_batches
 from flowapp.clock import Now
 from flowapp.pipelines.models import Pipeline
 from flowapp.runs.models import ACTIVE, CLAIMABLE, Run, RunKind, Trigger
@@ -79,6 +81,41 @@ def retry_failed(pipeline: Pipeline, actor: Actor, reason: str = "") -> Backfill
     return get_backfill(pipeline)
 
 
+def load_outdated_again(pipeline: Pipeline, actor: Actor, reason: str = "") -> Backfill:
+    """Load the chunks again that were loaded with another version of the document, whose rows are replaced. If the
+    history is loaded already, this loads the range from the first to the last of them again; otherwise the backfill
+    goes on, also if it was paused. Raises FlowError `backfill.nothing_outdated`, `run.busy`, and the errors of `rewind`
+    and `queue_run`."""
+    backfill = get_backfill(pipeline)
+    outdated = list_outdated(backfill)
+    first, last = outdated.exclude(is_null=True).first(), outdated.exclude(is_null=True).last()
+    if first is None or last is None:
+        raise FlowError(
+            "backfill.nothing_outdated",
+            f"All chunks of the backfill of {pipeline.slug!r} were loaded as its newest version says.",
+            hint="There is nothing to load again.",
+        )
+    if backfill.run is not None and backfill.run.state in ACTIVE:
+        raise FlowError(
+            "run.busy",
+            f"Run {backfill.run.name} loads chunks with version {backfill.run.version_number} of {pipeline.slug!r}.",
+            hint="Pause the backfill. When its chunks have finished, load the chunks of earlier versions again.",
+        )
+    if backfill.phase == Phase.STREAMING:
+        return rewind(pipeline, first.lower, last.upper, actor, reason)
+    with transaction.atomic():
+        lock_backfill(backfill)
+        Backfill.objects.filter(pk=backfill.pk).update(paused=False)
+        keys = list(outdated.values_list("pk", flat=True))
+        for batch in in_batches(keys):
+            chunks = Chunk.objects.filter(pk__in=batch, status__in=COMPLETE)
+            chunks.update(status=ChunkStatus.PENDING, again=True)
+        details = f"{counted(len(keys), 'chunk')} of earlier versions"
+        _record(backfill, Action.RETRY, actor, reason, details)
+        _go_on(backfill, actor)
+    return get_backfill(pipeline)
+
+
 def rewind(pipeline: Pipeline, lower: str | None, upper: str | None, actor: Actor, reason: str) -> Backfill:
     """Load a range of the history again: rows whose cursor is in [`lower`, `upper`). Without `upper`, the range ends
     where the next load of the target begins, or behind the highest value of the source. Without both, the whole history
@@ -90,7 +127,7 @@ def rewind(pipeline: Pipeline, lower: str | None, upper: str | None, actor: Acto
     _require_backfill(pipeline)
     _refuse_rewind(old, lower, upper)
     if lower is None and upper is None:
-        refuse_filled(pipeline)
+        refuse_filled(pipeline, is_loaded=old.phase == Phase.STREAMING)
     with transaction.atomic():
         new = Backfill(
             workspace_id=old.workspace_id,

@@ -13,5 +13,6 @@ urlpatterns = [
     path("<slug:slug>/pause/", views.pause_backfill, name="pause"),
     path("<slug:slug>/resume/", views.resume_backfill, name="resume"),
     path("<slug:slug>/retry/", views.retry_backfill, name="retry"),
+    path("<slug:slug>/outdated/", views.load_outdated, name="outdated"),
     path("<slug:slug>/rewind/", views.rewind_backfill, name="rewind"),
 ]

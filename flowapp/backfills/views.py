@@ -15,7 +15,7 @@ from flowapp.backfills.chunk_map import ORDER, map_chunks
 from flowapp.backfills.models import Backfill, BackfillAction, Chunk, ChunkStatus
 from flowapp.backfills.progress import get_progress
 from flowapp.backfills.selectors import list_changed
-from flowapp.backfills.services import Actor, pause, resume, retry_failed, rewind
+from flowapp.backfills.services import Actor, load_outdated_again, pause, resume, retry_failed, rewind
 from flowapp.pipelines.models import Pipeline
 from flowapp.pipelines.selectors import get_pipeline
 from flowapp.runs.models import Trigger
@@ -73,6 +73,12 @@ def resume_backfill(request: HtmxRequest, slug: str) -> HttpResponse:
 @page(role="editor")
 def retry_backfill(request: HtmxRequest, slug: str) -> HttpResponse:
     return _act(request, slug, retry_failed, "The failed chunks are loaded again.")
+
+
+@require_POST
+@page(role="editor")
+def load_outdated(request: HtmxRequest, slug: str) -> HttpResponse:
+    return _act(request, slug, load_outdated_again, "The chunks of earlier versions are loaded again.")
 
 
 @require_POST

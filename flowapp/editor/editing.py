@@ -15,6 +15,7 @@ from django.views.decorators.http import require_GET, require_POST
 from django_htmx.http import HttpResponseClientRedirect, HttpResponseClientRefresh
 
 from flowapp.accounts.access import page
+from flowapp.backfills.staleness import describe_outdated
 from flowapp.editor.detecting import detect_source
 from flowapp.editor.rendering import Editor, as_message, page_context, pane_context, render_conflict, render_update
 from flowapp.editor.streams import list_offers
@@ -211,7 +212,7 @@ def save(request: HtmxRequest, slug: str) -> HttpResponse:
     except InvalidPipeline:
         return _not_saved(editor, draft)
     response = render_update(editor, _again(editor))
-    return toast(response, f"Saved as version {version.number}.")
+    return toast(response, f"Saved as version {version.number}. {describe_outdated(editor.pipeline)}".strip())
 
 
 def _message(request: HtmxRequest) -> str:

@@ -29,6 +29,12 @@ CODES = (
         "backfill.nothing_failed", "No chunk of the backfill has failed.", "There is nothing to retry.", status=409
     ),
     ErrorCode(
+        "backfill.nothing_outdated",
+        "All chunks were loaded as the newest version of the pipeline says.",
+        "There is nothing to load again.",
+        status=409,
+    ),
+    ErrorCode(
         "backfill.outdated",
         "The source, the target or the startFrom of the pipeline has changed since the chunks were planned.",
         "Restore the former version, or plan all chunks again: rewind without a range.",

@@ -46,6 +46,9 @@ def add_parser(commands: Any) -> None:
         command = add_command(group, name, handler, summary)
         _add_pipeline(command)
         command.add_argument("--reason", metavar="TEXT", default="", help="the reason; it is stored")
+        if handler is retry:
+            text = "load the chunks again that were loaded with another version of the pipeline, not the failed ones"
+            command.add_argument("--outdated", action="store_true", help=text)
     rewinding = add_command(group, "rewind", rewind, "load a range of the history again, or everything")
     _add_pipeline(rewinding)
     rewinding.add_argument("--from", dest="lower", metavar="VALUE", help="the lowest cursor value of the range")
@@ -109,6 +112,9 @@ def _show_status(console: Console, document: dict[str, Any]) -> None:
     show_lines(console, [f"{document['pipeline_id']} is {document['phase']}{paused}."])
     words = ", ".join(f"{chunks[name]:,} {name}" for name in ("done", "running", "pending", "failed"))
     show_lines(console, [f"Chunks: {words}, of {chunks['total']:,}."])
+    if outdated := chunks["outdated"]:
+        words = counted(outdated, "loaded chunk")
+        show_lines(console, [f"{words} of an earlier version of the pipeline: flow backfill retry --outdated."])
     if speed["rows_per_sec"] is not None:
         show_lines(console, [f"Speed: {speed['rows_per_sec']:,.0f} rows/s."])
     if document["eta_seconds"] is not None:
@@ -138,8 +144,11 @@ def resume(args: Namespace) -> Outcome:
 
 
 def retry(args: Namespace) -> Outcome:
-    from flowapp.backfills.services import retry_failed
+    from flowapp.backfills.services import load_outdated_again, retry_failed
 
+    if args.outdated:
+        load_outdated_again(_pipeline(args), _actor(), args.reason)
+        return _done(args, "loads the chunks of earlier versions again.")
     retry_failed(_pipeline(args), _actor(), args.reason)
     return _done(args, "loads its failed chunks again.")
 

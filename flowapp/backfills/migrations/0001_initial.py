@@ -169,6 +169,7 @@ class Migration(migrations.Migration):
                 ("rows_now", models.BigIntegerField(null=True)),
                 ("bytes", models.BigIntegerField(null=True)),
                 ("error", models.TextField(blank=True)),
+                ("again", models.BooleanField(default=False)),
                 (
                     "backfill",
                     models.ForeignKey(

@@ -448,6 +448,22 @@ def test_rejected_rows_of_one_chunk_stay_open_when_others_load(world: World) -> 
     ]
 
 
+def test_a_chunk_whose_rows_are_all_rejected_is_loaded(world: World) -> None:
+    days(world)
+    chosen = document(world)
+    chosen["nodes"][1]["rowLevel"] = [{"type": "range", "field": "id", "min": 10, "onFail": "skip"}]
+    filling = Filling(world, chosen)
+
+    reports = filling.load_all()
+    ended = filling.finish()
+    world.run(chosen)
+
+    assert [target_of(report).rows_rejected for report in reports] == [10, 0]
+    assert ended.warnings == []
+    assert column(world) == column(world, table="s")[10:]
+    assert world.sql("select count(*) from rejected where status = 'open'") == [(10,)]
+
+
 # --- rewinds ----------------------------------------------------------------------------------------------------
 
 
@@ -457,6 +473,22 @@ def rewound(world: World, chosen: dict[str, Any], lower: str | None, upper: str 
     reports = again.load_all(replaces=True)
     again.finish()
     return reports
+
+
+def test_a_chunk_that_is_loaded_again_before_the_end_replaces_its_rows(world: World) -> None:
+    days(world)
+    chosen = document(world, partitionBy=["repo"])
+    filling = Filling(world, chosen)
+    filling.load_all()
+    world.sql("update s set id = id + 100 where repo = 'r1' and at < '2024-01-03'")
+    filling.loaded = [loaded for loaded in filling.loaded if loaded.chunk.partition != {"repo": "r1"}]
+
+    filling.load_all([chunk for chunk in filling.plan.chunks if chunk.partition == {"repo": "r1"}], replaces=True)
+    ended = filling.finish()
+    world.run(chosen)
+
+    assert ended.chunk_changes == []
+    assert column(world) == column(world, table="s")
 
 
 @pytest.mark.parametrize("mode", ["incremental_watermark", "upsert"])
@@ -598,6 +630,21 @@ def test_a_range_that_the_next_load_reads_anyway_is_refused(world: World) -> Non
         Filling(world, chosen, ChunkRange("2024-02-01"))
 
     assert refused.value.code == "backfill.range_empty"
+
+
+def test_ranges_that_overlap_can_be_loaded_again_one_after_the_other(world: World) -> None:
+    days(world)
+    chosen = document(world)
+    filled(world, chosen)
+    world.run(chosen)
+    world.sql("delete from s where id = 5")
+
+    for lower, upper in (("2024-01-02", "2024-01-06"), ("2024-01-03", "2024-01-08"), (None, "2024-01-04")):
+        rewound(world, chosen, lower, upper)
+    after = world.run(chosen)
+
+    assert target_of(after).rows_inserted == 0
+    assert column(world) == column(world, table="s")
 
 
 def test_rows_of_unknown_runs_cannot_be_replaced(world: World) -> None:

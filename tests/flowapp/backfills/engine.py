@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from executors.api import Ports
 from executors.errors import Failure, Terminal
 from executors.model import BackfillMark, Chunk, ChunkPlan, ChunkRange, RunJob
-from executors.report import NodeReport, RunReport
+from executors.report import NodeReport, RunReport, RunWarning
 
 if TYPE_CHECKING:
     from flowapp.pipelines.models import Pipeline
@@ -27,13 +27,15 @@ def plan_of(chunks: int, parallelism: int = 2, range_: ChunkRange | None = None)
 
 @dataclass
 class HistoryEngine:
-    """Plans `chunks` chunks, or those of `plan`, and loads ROWS rows with each. The chunks in `failing` fail."""
+    """Plans `chunks` chunks, or those of `plan`, and loads ROWS rows with each. The chunks in `failing` fail; each of
+    the others has the `warning`, if there is one."""
 
     chunks: int = 3
     parallelism: int = 2
     failing: set[int] = field(default_factory=set)
     failure: Failure | None = None
     plan: ChunkPlan | None = None
+    warning: str = ""
     jobs: list[RunJob] = field(default_factory=list)
 
     def __call__(self, job: RunJob, ports: Ports) -> RunReport:
@@ -47,7 +49,9 @@ class HistoryEngine:
         if job.chunk.chunk.ordinal in self.failing:
             raise Terminal("source.unreadable", "The source cannot be read.")
         counts = {"rows_read": ROWS, "rows_rejected": 1, "rows_loaded": ROWS - 1, "rows_inserted": ROWS - 1}
-        return RunReport(nodes=[NodeReport("load", "target", rows_in=ROWS, rows_out=ROWS - 1, **counts)])
+        node = NodeReport("load", "target", rows_in=ROWS, rows_out=ROWS - 1, **counts)
+        warnings = [RunWarning("rows.older", "load", self.warning)] if self.warning else []
+        return RunReport(nodes=[node], warnings=warnings, staged_bytes=8192)
 
     @property
     def mark(self) -> BackfillMark:

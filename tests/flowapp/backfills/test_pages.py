@@ -98,8 +98,10 @@ def test_the_status_has_the_shape_that_programs_rely_on(history, engine, as_):
     execute_all(history, engine, most=1)
     found = as_("viewer").get(f"{API}status/", headers=HERE).json()
     assert (found["pipeline_id"], found["phase"]) == ("history", "backfilling")
-    assert found["chunks"] == {"done": 1, "running": 2, "pending": 0, "failed": 0, "empty": 0, "total": 3}
+    none = {"pending": 0, "failed": 0, "empty": 0, "outdated": 0}
+    assert found["chunks"] == {"done": 1, "running": 2, "total": 3, **none}
     assert found["throughput"]["rows_per_sec"] > 0
+    assert found["throughput"]["bytes_per_sec"] > 0
     assert found["eta_seconds"] >= 0
     assert (found["rate_budget"], found["rate_budget_consumed_pct"]) == (None, None)
     assert found["started_at"].endswith("Z")

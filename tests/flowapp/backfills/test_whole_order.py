@@ -14,6 +14,7 @@ from flowapp.backfills.models import Action, Backfill, BackfillAction, Chunk, Ch
 from flowapp.backfills.phases import Phase
 from flowapp.backfills.selectors import newest_backfill
 from flowapp.backfills.services import Actor, pause, resume, retry_failed, rewind
+from flowapp.pipelines.services import set_archived
 from flowapp.runs.dispatch import execute_claimed
 from flowapp.runs.leases import claim_run
 from flowapp.runs.models import CommitRecord, NodeRun, Run, RunKind, State, Trigger
@@ -313,6 +314,22 @@ def test_everything_is_not_loaded_again_into_a_table_that_has_rows(history, engi
         rewind(history, None, None, ANN, "a reason")
     assert filled.value.code == "backfill.target_filled"
     assert (Backfill.objects.get().phase, Run.counted.filter(state=State.QUEUED).count()) == (before, 0)
+
+
+def test_a_pipeline_is_not_archived_halfway_but_when_its_backfill_is_paused(history, engine):
+    start(history, engine)
+    with pytest.raises(FlowError):
+        set_archived(history, True)
+    pause(history, ANN)
+    execute_all(history, engine)
+    set_archived(history, True)
+    with pytest.raises(FlowError) as archived:
+        resume(history, ANN)
+    assert (archived.value.code, newest_backfill(history).paused) == ("pipeline.archived", True)
+    set_archived(history, False)
+    resume(history, ANN)
+    execute_all(history, engine)
+    assert newest_backfill(history).phase == Phase.STREAMING
 
 
 def test_an_empty_range_is_refused(history, engine):
