@@ -17,7 +17,7 @@ WARNING_CODES = warnings_of(
     ),
     WarningCode(
         "backfill.range_replaced",
-        "A rewind replaced the rows of a range.",
+        "The rows of a range were replaced when it was loaded again.",
         "Compare the numbers. Rows that the source has deleted since are gone from the target too.",
     ),
     WarningCode(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from decimal import Decimal, InvalidOperation
 
 _MIDNIGHT = re.compile(r"[ T]00:00(:00(\.0+)?)?$")
@@ -22,6 +22,17 @@ def is_below(lower: str | None, upper: str | None) -> bool:
     if numbers[0] is not None and numbers[1] is not None:
         return numbers[0] < numbers[1]
     return lower < upper
+
+
+def hull(ranges: Iterable[tuple[str | None, str | None]]) -> tuple[str | None, str | None]:
+    """Return the smallest range that contains all of these, of which there is at least one."""
+    (lower, upper), *others = ranges
+    for one, other in others:
+        if lower is not None and (one is None or is_below(one, lower)):
+            lower = one
+        if upper is not None and (other is None or is_below(upper, other)):
+            upper = other
+    return lower, upper
 
 
 def _number(text: str) -> Decimal | None:

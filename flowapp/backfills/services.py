@@ -8,7 +8,7 @@ from django.db import IntegrityError, transaction
 
 from flowapp.accounts.models import User
 from flowapp.backfills.advancing import advance_on_commit
-from flowapp.backfills.bounds import is_below
+from flowapp.backfills.bounds import hull, is_below
 from flowapp.backfills.filled import refuse_filled
 from flowapp.backfills.models import COMPLETE, Action, Backfill, BackfillAction, Chunk, ChunkStatus
 from flowapp.backfills.phases import Event, Phase, next_phase
@@ -88,8 +88,8 @@ def load_outdated_again(pipeline: Pipeline, actor: Actor, reason: str = "") -> B
     and `queue_run`."""
     backfill = get_backfill(pipeline)
     outdated = list_outdated(backfill)
-    first, last = outdated.exclude(is_null=True).first(), outdated.exclude(is_null=True).last()
-    if first is None or last is None:
+    ranges = list(outdated.exclude(is_null=True).values_list("lower", "upper"))
+    if not ranges:
         raise FlowError(
             "backfill.nothing_outdated",
             f"All chunks of the backfill of {pipeline.slug!r} were loaded as its newest version says.",
@@ -102,7 +102,7 @@ def load_outdated_again(pipeline: Pipeline, actor: Actor, reason: str = "") -> B
             hint="Pause the backfill. When its chunks have finished, load the chunks of earlier versions again.",
         )
     if backfill.phase == Phase.STREAMING:
-        return rewind(pipeline, first.lower, last.upper, actor, reason)
+        return rewind(pipeline, *hull(ranges), actor, reason)
     with transaction.atomic():
         lock_backfill(backfill)
         Backfill.objects.filter(pk=backfill.pk).update(paused=False)

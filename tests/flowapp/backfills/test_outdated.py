@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
+from executors.model import Chunk
 from flowapp.backfills.models import Backfill
 from flowapp.backfills.phases import Phase
 from flowapp.backfills.selectors import newest_backfill
@@ -15,7 +17,7 @@ from flowapp.runs.models import Run, RunKind, State, Trigger
 from flowapp.runs.services import queue_run
 from ir.errors import FlowError
 from tests.flowapp.backfills.conftest import history_document
-from tests.flowapp.backfills.engine import execute, execute_all
+from tests.flowapp.backfills.engine import execute, execute_all, plan_of
 from tests.flowapp.reading import words
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -56,6 +58,16 @@ def test_after_the_end_the_range_of_such_chunks_is_loaded_again(history, make, e
     map_otherwise(history, make)
     again = load_outdated_again(history, ANN, "another mapping")
     assert (again.lower, again.upper, again.phase) == ("0", "90", Phase.PLANNING)
+
+
+def test_the_range_of_chunks_of_several_partitions_has_all_of_them(history, make, engine):
+    parts = (("a", "0", "30"), ("a", "30", "90"), ("b", "9", "60"))
+    chunks = [Chunk(n, "at", lower, upper, {"repo": repo}) for n, (repo, lower, upper) in enumerate(parts, 1)]
+    engine.plan = replace(plan_of(0), chunks=tuple(chunks))
+    load(history, engine)
+    map_otherwise(history, make)
+    again = load_outdated_again(history, ANN, "another mapping")
+    assert (again.lower, again.upper) == ("0", "90")
 
 
 def test_a_version_that_loads_the_same_rows_outdates_nothing(history, make, engine):
