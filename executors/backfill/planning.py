@@ -66,6 +66,7 @@ def plan_chunks(source: SnapshotSource, wanted: Wanted) -> ChunkPlan:
         wanted.spec.parallelism or 1,
         extent.estimated_rows,
         str(cursor.kind),
+        extent.highest is None,
     )
 
 

@@ -69,6 +69,8 @@ def plan_each(run: Run) -> Run:
         source = _open_source(context, target.path.source)
         with of_node(target.path.source.id):
             plan = plan_chunks(source, _wanted(job, target, known, hint, source.cursor_column))
+        if plan.is_empty and known.bound is not None:
+            raise _would_be_deleted(target.path.source, node)
     else:
         plan = _undivided(job, target.path.source)
     context.report.plan = plan
@@ -78,6 +80,16 @@ def plan_each(run: Run) -> Run:
     if job.chunk_range is not None:
         add_warnings(context.report, _range_warnings(job.chunk_range, plan, node.id))
     return run
+
+
+def _would_be_deleted(source: Source, target: Target) -> Terminal:
+    table = f"{target.schema_}.{target.table}"
+    return Terminal(
+        "source.empty",
+        f"{source.id} has no row at all, and the rows of the range in {table} would be deleted. Nothing was changed.",
+        node=target.id,
+        hint="Check the source. If its rows are meant to be gone, delete them from the table too.",
+    )
 
 
 def _range_warnings(range_: ChunkRange, plan: ChunkPlan, node: str) -> list[RunWarning]:
