@@ -18,7 +18,7 @@ from flowapp.backfills.phases import Event, Phase
 from flowapp.backfills.transitions import lock_backfill, move
 from flowapp.clock import Now
 from flowapp.runs.models import LOADED, Run, RunKind, State, Trigger
-from flowapp.runs.outcomes import end_parked
+from flowapp.runs.ends import end_parked
 from flowapp.runs.services import queue_child, queue_run
 from ir.errors import FlowError
 from ir.words import counted

@@ -22,10 +22,11 @@ from flowapp.pipelines.documents import read_document
 from flowapp.pipelines.models import Pipeline
 from flowapp.processes.heartbeats import process_name
 from flowapp.runs.events import find_accepted_changes, find_rejected_changes, parked_run_idle, run_started
+from flowapp.runs.finalizing import cancelled
 from flowapp.runs.holds import approved_loads
 from flowapp.runs.leases import Claim, LeaseRenewer, claim_run
 from flowapp.runs.models import CLAIMABLE, LOADED, RESTING, Run, RunKind, State, Trigger
-from flowapp.runs.outcomes import cancelled, end_badly, end_well
+from flowapp.runs.outcomes import end_badly, end_well
 from flowapp.runs.ports import DatabaseEvents, make_ports
 from flowapp.runs.recovery import adopt_inline, find_parked, recover_lost_runs
 from flowapp.runs.run_kinds import Engine, run_kind_of

@@ -13,7 +13,8 @@ from flowapp.pipelines.models import Pipeline
 from flowapp.processes.heartbeats import process_name
 from flowapp.runs.leases import Claim, take_over
 from flowapp.runs.models import Run, State
-from flowapp.runs.outcomes import cancelled, end_lost, finalize
+from flowapp.runs.outcomes import end_lost
+from flowapp.runs.finalizing import cancelled, finalize
 
 logger = logging.getLogger(__name__)
 AT_ONCE = 100

@@ -14,9 +14,9 @@ from flowapp.pipelines.documents import read_document
 from flowapp.pipelines.models import Pipeline, PipelineVersion
 from flowapp.runs.broker import send_run
 from flowapp.runs.events import load_requested, run_cancelled, run_queued
+from flowapp.runs.finalizing import end_queued
 from flowapp.runs.load_units.services import load_again as forget_loads
 from flowapp.runs.models import ACTIVE, CLAIMABLE, COUNTED, CommitRecord, Run, RunKind, State, Trigger
-from flowapp.runs.outcomes import end_queued
 from flowapp.runs.targets import missing_targets, targets_of
 from ir.connectors import CONNECTORS
 from ir.errors import FlowError

@@ -376,17 +376,17 @@ def test_what_has_committed_cannot_be_cancelled(pipeline, target):
 
 
 def test_a_run_does_not_fail_while_its_target_is_unreachable(pipeline, target, monkeypatch):
-    from flowapp.runs import outcomes
+    from flowapp.runs import finalizing
     from flowapp.runs.recovery import recover_lost_runs
 
-    real = outcomes.fence_and_find
-    monkeypatch.setattr(outcomes, "fence_and_find", raising_any(Transient("target.unreachable", "No answer.")))
+    real = finalizing.fence_and_find
+    monkeypatch.setattr(finalizing, "fence_and_find", raising_any(Transient("target.unreachable", "No answer.")))
     engine = TableEngine(at={"transaction": raising(Terminal("load.broken", "Broken."))})
     run = attempt(queue_run(pipeline, Trigger.MANUAL), engine)
     assert (run.state, run.outcome) == (State.RUNNING, State.FAILED)
     assert open_alerts() == ["target.unreachable_for_fence"]
 
-    monkeypatch.setattr(outcomes, "fence_and_find", real)
+    monkeypatch.setattr(finalizing, "fence_and_find", real)
     Run.objects.filter(pk=run.pk).update(lease_until=from_now(-1))
     assert recover_lost_runs() == 1
     run.refresh_from_db()

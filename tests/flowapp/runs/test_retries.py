@@ -11,7 +11,7 @@ from executors.errors import Terminal, Transient
 from flowapp.error_codes import ERROR_CODES
 from flowapp.runs.attempts import is_transient
 from flowapp.runs.models import State, Trigger
-from flowapp.runs.outcomes import JITTER, backoff
+from flowapp.runs.requeueing import JITTER, backoff
 from flowapp.runs.selectors import run_document
 from flowapp.runs.services import queue_run
 from tests.flowapp.reading import words
