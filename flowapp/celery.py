@@ -13,6 +13,10 @@ HOOK_TASK = "flowapp.runs.tasks.hook"
 STREAM_QUEUE = "flow-streams"
 """The queue of the workers for streams, which occupy a thread for as long as they run."""
 
+AFTER_OTHERS = 9
+"""The priority of messages that workers take only if no other message waits. Redis has a list for each priority, and
+workers ask them in their order, 0 first."""
+
 app = Celery("flow", include=["flowapp.runs.tasks", "flowapp.runs.worker", "flowapp.node_previews.worker"])
 
 

@@ -103,6 +103,7 @@ CHUNK = RunKindSpec(
     add_to_ports=_limit_chunk,
     after_success=store_bytes,
     page_context=_page_context,
+    yields=True,
 )
 FINISH_BACKFILL = RunKindSpec(
     RunKind.FINISH_BACKFILL,

@@ -3,31 +3,34 @@
 from __future__ import annotations
 
 import logging
+from typing import Any
 from uuid import UUID
 
 from celery.worker import state as worker_state
 from django.conf import settings
 from kombu.exceptions import OperationalError
 
-from flowapp.celery import HOOK_TASK, RUN_TASK, STREAM_TASK, app
+from flowapp.celery import AFTER_OTHERS, HOOK_TASK, RUN_TASK, STREAM_TASK, app
 from flowapp.clock import Now
 from flowapp.runs.models import CLAIMABLE, Run, RunKind
+from flowapp.runs.run_kinds import list_yielding
 
 logger = logging.getLogger(__name__)
 _held: list[UUID] = []
 
 
-def send_run(run_id: UUID) -> None:
+def send_run(run_id: UUID, *, in_turn: bool = False) -> None:
     """Send a run to the workers. If the broker is missing or silent, the scheduler resends the run later.
 
-    A worker that is shutting down defers the message until it accepts no more runs, so that it does not claim the run.
+    A run whose kind yields to others is taken after all others, except `in_turn`. A worker that is shutting down defers
+    the message until it accepts no more runs, so that it does not claim the run.
     """
     if not settings.REDIS_URL:
         return
     if is_leaving():
         _held.append(run_id)
         return
-    _send(run_id)
+    _send(run_id, in_turn)
 
 
 def is_leaving() -> bool:
@@ -41,10 +44,11 @@ def send_held() -> None:
         _send(_held.pop())
 
 
-def _send(run_id: UUID) -> None:
-    is_stream = Run.objects.filter(pk=run_id, kind=RunKind.STREAM).exists()
+def _send(run_id: UUID, in_turn: bool = False) -> None:
+    kind = Run.objects.filter(pk=run_id).values_list("kind", flat=True).first()
+    options: dict[str, Any] = {"priority": AFTER_OTHERS} if kind in list_yielding() and not in_turn else {}
     try:
-        app.send_task(STREAM_TASK if is_stream else RUN_TASK, (str(run_id),))
+        app.send_task(STREAM_TASK if kind == RunKind.STREAM else RUN_TASK, (str(run_id),), **options)
     except OperationalError as error:
         logger.warning("Run %s was not sent, the broker does not answer: %s", run_id, type(error).__name__)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
+from uuid import UUID
 
 from django.conf import settings
 from django.db.models import Count, Q, QuerySet
@@ -14,6 +15,7 @@ from flowapp.clock import Now, from_now
 from flowapp.processes.heartbeats import count_alive
 from flowapp.runs.broker import send_run
 from flowapp.runs.models import CLAIMABLE, COUNTED, OCCUPYING, Run, State
+from flowapp.runs.run_kinds import list_yielding
 from ir.words import counted
 
 AT_ONCE = 500
@@ -23,18 +25,28 @@ STUCK_SECONDS = 600.0
 def resend_queued(_: datetime) -> int:
     """Resend due runs that were not sent for a while, because messages may be lost and waiting runs become due.
 
-    Runs that wait for the pipeline's running run are sent when that run ends.
+    Runs that wait for the pipeline's running run are sent when that run ends. If runs that yield to others wait and
+    none of them is running, the first of them gets its turn, so that others cannot delay them forever.
     """
     unsent = Q(sent_at=None, queued_at__lt=from_now(-settings.RESEND_SECONDS)) | Q(
         sent_at__lt=from_now(-settings.RESEND_SECONDS)
     )
     due = Run.objects.filter(state__in=CLAIMABLE, due_at__lte=Now()).filter(unsent).exclude(_is_held_back())
-    sent = 0
+    sent, turn = 0, _next_yielding()
     for run in due.order_by("due_at").only("pk", "sent_at")[:AT_ONCE]:
         if Run.objects.filter(pk=run.pk, sent_at=run.sent_at, state__in=CLAIMABLE).update(sent_at=Now()):
-            send_run(run.pk)
+            send_run(run.pk, in_turn=run.pk == turn)
             sent += 1
     return sent
+
+
+def _next_yielding() -> UUID | None:
+    """Return the run that has waited longest of those that yield to others; None while one of them is running."""
+    yielding = Run.objects.filter(kind__in=list_yielding())
+    if yielding.filter(state=State.RUNNING).exists():
+        return None
+    waiting = yielding.filter(state__in=CLAIMABLE, due_at__lte=Now()).exclude(sent_at=None)
+    return waiting.order_by("queued_at", "number").values_list("pk", flat=True).first()
 
 
 def _is_held_back() -> Q:

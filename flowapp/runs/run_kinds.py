@@ -51,7 +51,8 @@ class RunKindSpec:
     `chunk_key` identifies the chunk of the source that a run loads, and has a fence of its own in the target.
     `add_to_job` and `add_to_ports` complete the input of an attempt. `after_success` is called in the transaction that
     ends a successful attempt; if it returns true, the run does not end but is parked. A run
-    that `repeats` commits its targets again and again, so that no commit is its end."""
+    that `repeats` commits its targets again and again, so that no commit is its end. Workers execute a kind that
+    `yields` only if no other run waits for them."""
 
     kind: RunKind
     page: str
@@ -74,6 +75,7 @@ class RunKindSpec:
     add_to_ports: Callable[[Run, Ports], Ports] = lambda run, ports: ports
     after_success: Callable[[Run, RunReport], bool] = lambda run, report: False
     repeats: bool = False
+    yields: bool = False
 
     @property
     def counts(self) -> bool:
@@ -126,6 +128,12 @@ def spec_of(kind: str) -> RunKindSpec:
     """Return the specification of a kind. Raises ValueError for an unknown kind."""
     load_registrations()
     return _RUN_KINDS[RunKind(kind)]
+
+
+def list_yielding() -> list[RunKind]:
+    """Return the kinds that let other runs go first."""
+    load_registrations()
+    return [spec.kind for spec in _RUN_KINDS.values() if spec.yields]
 
 
 def run_kind_of(run: Run) -> RunKindSpec:
