@@ -38,6 +38,8 @@ def add_parser(commands: Any) -> None:
     status = add_command(group, "status", show_status, "show the phase of a pipeline and the progress of its chunks")
     _add_pipeline(status)
     status.add_argument("--chunks", metavar="STATUS", help="list the chunks with this status, or all")
+    status.add_argument("--limit", type=positive, default=50, metavar="N", help="how many chunks (default: 50)")
+    status.add_argument("--after", type=positive, metavar="CHUNK", help="list those that follow this chunk")
     for name, handler, summary in (
         ("pause", pause, "start no more chunks; those that are running finish"),
         ("resume", resume, "go on with a paused backfill"),
@@ -83,24 +85,26 @@ def show_status(args: Namespace) -> Outcome:
 
     pipeline = _pipeline(args)
     document = status_document(get_progress(pipeline))
-    chunks = _list_chunks(pipeline, args.chunks)
-    if chunks is not None:
-        document["list"] = chunks
+    if args.chunks is not None:
+        found = _list_chunks(pipeline, args)
+        document["list"] = found[: args.limit]
+        document["next"] = found[args.limit - 1]["chunk"] if len(found) > args.limit else None
     return Outcome(document, lambda console: _show_status(console, document))
 
 
-def _list_chunks(pipeline: Pipeline, status: str | None) -> list[dict[str, Any]] | None:
+def _list_chunks(pipeline: Pipeline, args: Namespace) -> list[dict[str, Any]]:
+    """List the chunks, and one more than the limit if there are more."""
     from flowapp.backfills.models import ChunkStatus
     from flowapp.backfills.selectors import list_chunks
     from flowapp.backfills.serializers import ChunkSerializer
 
-    if status is None:
-        return None
-    if status not in ("all", *ChunkStatus.values):
+    if args.chunks not in ("all", *ChunkStatus.values):
         known = ", ".join(("all", *ChunkStatus.values))
         raise UsageError(f"--chunks must be one of {known}", command="flow backfill status")
-    found = list_chunks(pipeline, status=None if status == "all" else status)
-    return [ChunkSerializer(chunk).data for chunk in found]
+    found = list_chunks(pipeline, status=None if args.chunks == "all" else args.chunks)
+    if args.after is not None:
+        found = found.filter(ordinal__gt=args.after)
+    return [ChunkSerializer(chunk).data for chunk in found[: args.limit + 1]]
 
 
 def _show_status(console: Console, document: dict[str, Any]) -> None:
@@ -127,6 +131,8 @@ def _show_status(console: Console, document: dict[str, Any]) -> None:
     if document.get("list"):
         rows = [{**row, "completed": minute(row["completedAt"])} for row in document["list"]]
         show_table(console, COLUMNS, rows)
+    if document.get("next"):
+        show_lines(console, [f"There are more: --after {document['next']}"])
 
 
 def pause(args: Namespace) -> Outcome:

@@ -171,3 +171,25 @@ def test_the_run_of_a_chunk_says_which_rows_it_loads(history, engine, as_):
         viewer.get(f"/w/alices-team/runs/{chunk.run_id}/")
     )
     assert "0 of 3 chunks loaded" in words(viewer.get(f"/w/alices-team/runs/{run.pk}/"))
+
+
+def test_the_command_line_lists_chunks_page_by_page(history, sent, flow):
+    plan_days(history, 60)
+    first = flow("backfill", "status", "history", "--chunks", "all", "--json").json
+    assert ([one["chunk"] for one in first["list"]], first["next"]) == (list(range(1, 51)), 50)
+    rest = flow("backfill", "status", "history", "--chunks", "all", "--after", "50", "--json").json
+    assert ([one["chunk"] for one in rest["list"]], rest["next"]) == (list(range(51, 61)), None)
+
+
+def test_a_map_of_shares_counts_months_or_blocks_where_there_are_few_years(history, sent):
+    plan_days(history, 700)
+    backfill = newest_backfill(history)
+    assert [line.label for line in map_chunks(backfill).lines][:2] == ["2000-01", "2000-02"]
+    backfill.chunks.update(lower="7")
+    backfill.chunks.filter(ordinal__lte=10).update(status=ChunkStatus.DONE)
+    first, second = map_chunks(backfill).lines
+    assert [(line.label, line.first, line.last) for line in (first, second)] == [
+        ("1\u2013500", 1, 500),
+        ("501\u2013700", 501, 700),
+    ]
+    assert first.words == "10 done, 490 pending"
