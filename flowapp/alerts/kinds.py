@@ -25,6 +25,7 @@ Event = Literal[
     "stream.caught_up",
     "slot.safe",
     "slot.ready",
+    "task.succeeded",
 ]
 
 EVENTS: dict[Event, str] = {
@@ -45,6 +46,7 @@ EVENTS: dict[Event, str] = {
     "stream.caught_up": "a stream that catches up with its source",
     "slot.safe": "a slot that holds less log, or that is gone",
     "slot.ready": "a new snapshot, which makes a new slot",
+    "task.succeeded": "the next time that the task succeeds for the pipeline",
 }
 """What resolves an alert, as a completion of `Resolved by …`."""
 
@@ -121,6 +123,12 @@ KINDS = (
         "A chunk of a backfill failed",
         "Correct the cause, then retry the failed chunks on the page of the backfill.",
         "run.succeeded",
+    ),
+    AlertKind(
+        "pipeline.task_failed",
+        "Periodic work for a pipeline failed",
+        "See the logs of the scheduler and the workers at this time. The work is tried again every minute.",
+        "task.succeeded",
     ),
     AlertKind("source.missed", "No file was found", "Check whether the sender has stopped.", "run.succeeded"),
     AlertKind("source.empty", "A source was empty", "Check whether the sender has lost its data.", "run.succeeded"),

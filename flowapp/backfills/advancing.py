@@ -11,14 +11,15 @@ from django.db import transaction
 from django.db.models import Count
 
 from executors.errors import Cancelled, Terminal
+from flowapp.alerts.isolation import Isolation
 from flowapp.backfills.counts import has_warnings, sum_chunk_runs
-from flowapp.backfills.dispatch import fill_slots
+from flowapp.backfills.dispatch import NOT_RUNNABLE, fill_slots
 from flowapp.backfills.models import COMPLETE, Backfill, ChunkStatus
 from flowapp.backfills.phases import Event, Phase
-from flowapp.backfills.transitions import lock_backfill, move
+from flowapp.backfills.transitions import lock_backfill, lock_pipeline, move
 from flowapp.clock import Now
-from flowapp.runs.models import LOADED, Run, RunKind, State, Trigger
 from flowapp.runs.ends import end_parked
+from flowapp.runs.models import LOADED, Run, RunKind, State, Trigger
 from flowapp.runs.services import queue_child, queue_run
 from ir.errors import FlowError
 from ir.words import counted
@@ -29,8 +30,12 @@ logger = logging.getLogger(__name__)
 def advance_all(_: datetime) -> None:
     """Advance every backfill. A periodic task does this, in case that a process has died between a change and what
     follows on it."""
-    for key in Backfill.objects.filter(phase=Phase.BACKFILLING, run__state=State.RUNNING).values_list("pk", flat=True):
-        _end_if_due(key)
+    isolation = Isolation("end backfills")
+    parked = Backfill.objects.filter(phase=Phase.BACKFILLING, run__state=State.RUNNING).select_related("pipeline")
+    for backfill in parked:
+        if not isolation.leaves_alone(backfill.pipeline_id):
+            with isolation.of(backfill.pipeline):
+                _end_if_due(backfill.pk)
     fill_slots()
 
 
@@ -48,30 +53,33 @@ def advance(key: UUID, *, send: bool = True) -> None:
 def _end_if_due(key: UUID, *, send: bool = True) -> bool:
     """Queue the last run if all chunks are loaded, or end the parked run if a person has to act. Return whether there
     is nothing to start."""
+    backfill = Backfill.objects.select_related("pipeline", "run__version", "run__workspace").get(pk=key)
+    run = backfill.run
+    if backfill.phase != Phase.BACKFILLING or run is None or not run.is_parked:
+        return True
+    statuses = count_statuses(backfill)
+    if (step := _progress(statuses)) != run.step:
+        Run.objects.filter(pk=run.pk, state=State.RUNNING).update(step=step)
+    if statuses[ChunkStatus.RUNNING]:
+        return backfill.paused
+    if statuses[ChunkStatus.PENDING] and not backfill.paused:
+        return False
     with transaction.atomic():
-        backfill = Backfill.objects.select_related("pipeline", "run__version", "run__workspace").get(pk=key)
-        run = backfill.run
-        if backfill.phase != Phase.BACKFILLING or run is None or not run.is_parked:
-            return True
-        statuses = count_statuses(backfill)
-        if (step := _progress(statuses)) != run.step:
-            Run.objects.filter(pk=run.pk, state=State.RUNNING).update(step=step)
-        if statuses[ChunkStatus.RUNNING]:
-            return backfill.paused
-        if backfill.paused:
-            if not lock_backfill(backfill):
-                return False  # a person has just resumed it
-            _stop(run, State.CANCELLED, _paused_error(statuses))
-        elif statuses[ChunkStatus.PENDING]:
-            return False
-        elif statuses[ChunkStatus.FAILED]:
-            if not lock_backfill(backfill) or count_statuses(backfill) != statuses:
-                return False  # a person has just paused it, or lets it try again
-            loaded = any(statuses[status] for status in COMPLETE)
-            _stop(run, State.PARTIALLY_LOADED if loaded else State.FAILED, _failed_error(statuses))
-        else:
-            _queue_last_run(backfill, run, send)
+        lock_pipeline(backfill.pipeline_id)
+        if not lock_backfill(backfill) or count_statuses(backfill) != statuses:
+            return False  # a person has just paused or resumed it, or retries the failed chunks
+        _end(backfill, run, statuses, send)
     return True
+
+
+def _end(backfill: Backfill, run: Run, statuses: Counter[str], send: bool) -> None:
+    if backfill.paused:
+        _stop(run, State.CANCELLED, _paused_error(statuses))
+    elif statuses[ChunkStatus.FAILED]:
+        loaded = any(statuses[status] for status in COMPLETE)
+        _stop(run, State.PARTIALLY_LOADED if loaded else State.FAILED, _failed_error(statuses))
+    else:
+        _queue_last_run(backfill, run, send)
 
 
 def count_statuses(backfill: Backfill) -> Counter[str]:
@@ -88,8 +96,10 @@ def _queue_last_run(backfill: Backfill, run: Run, send: bool) -> None:
                 raise _QueuedAlready
     except _QueuedAlready:
         return
-    except FlowError as error:  # the pipeline is disabled: the next call tries again
-        logger.info("%s", error)
+    except FlowError as error:
+        if error.code not in NOT_RUNNABLE:
+            raise
+        logger.info("%s The next call tries again.", error)
 
 
 class _QueuedAlready(Exception):
@@ -118,7 +128,9 @@ def _load_what_is_new(parent: Run) -> None:
     """Queue the first load after a backfill, for the rows that have come since its plan."""
     try:
         queue_run(parent.pipeline, Trigger(parent.trigger), user=parent.requested_by, send=parent.sent_at is not None)
-    except FlowError as error:  # the pipeline is disabled
+    except FlowError as error:
+        if error.code not in NOT_RUNNABLE:
+            raise
         logger.info("%s", error)
 
 

@@ -10,8 +10,10 @@ from django.conf import settings
 from django.db import IntegrityError, transaction
 from django.db.models import Count, Exists, F, OuterRef, QuerySet
 
+from flowapp.alerts.isolation import Isolation
 from flowapp.backfills.models import Backfill, Chunk, ChunkStatus
 from flowapp.backfills.phases import Phase
+from flowapp.backfills.transitions import lock_pipeline
 from flowapp.clock import Now
 from flowapp.runs.models import CLAIMABLE, Run, RunKind, State
 from flowapp.runs.services import queue_child
@@ -19,18 +21,24 @@ from ir.errors import FlowError
 
 TRIES = 20
 """How often a process looks again because another one has taken a slot or a chunk."""
+NOT_RUNNABLE = ("pipeline.disabled", "pipeline.archived")
+"""The codes of errors of a pipeline that a person has switched off meanwhile."""
 
 
 def fill_slots() -> int:
     """Start pending chunks of all pipelines as far as the limits allow; return how many. The pipeline with the fewest
-    running chunks is next; of several, the one that has waited longest."""
-    started, collisions = 0, 0
-    while collisions < TRIES and (waiting := _list_waiting()) and (free := _free_global_slots()):
-        done, collided = _start_in_turn(waiting, free)
+    running chunks is next; of several, the one that has waited longest. An error of one pipeline raises an alert, and
+    the others go on."""
+    started, isolation = 0, Isolation("start chunks")
+    for _ in range(TRIES):
+        waiting = [one for one in _list_waiting() if not isolation.leaves_alone(one.backfill.pipeline_id)]
+        free = _free_global_slots() if waiting else []
+        if not free:
+            break
+        done, collided = _start_in_turn(waiting, free, isolation)
         started += done
         if not collided:
             break
-        collisions += 1
     return started
 
 
@@ -60,6 +68,7 @@ def _take_place(chunk: Chunk) -> Run | None:
             run = Run.objects.filter(chunks=other, state__in=CLAIMABLE, attempt=0)
             if not run.update(due_at=Now()):
                 continue
+            lock_pipeline(chunk.pipeline_id)
             left = Chunk.objects.filter(pk=other.pk, status=ChunkStatus.RUNNING, run=other.run)
             if not left.update(status=ChunkStatus.PENDING, slot=None, global_slot=None, run=None, started_at=None):
                 raise Taken
@@ -115,21 +124,22 @@ def _free(taken: Iterable[int | None], most: int) -> list[int]:
     return [slot for slot in range(most) if slot not in used]
 
 
-def _start_in_turn(waiting: list[_Waiting], free: list[int]) -> tuple[int, bool]:
+def _start_in_turn(waiting: list[_Waiting], free: list[int], isolation: Isolation) -> tuple[int, bool]:
     """Start one chunk after the other, each of the backfill whose turn it is. Return the number of started chunks, and
     whether another process was faster at one of them."""
-    started = 0
-    for global_slot in free:
-        if not waiting:
-            break
-        one = min(waiting, key=lambda candidate: candidate.turn)
+    started, slots = 0, iter(free)
+    slot = next(slots, None)
+    while waiting and slot is not None:
+        one, run = min(waiting, key=lambda candidate: candidate.turn), None
         try:
-            run = _start(one.backfill, global_slot)
+            with isolation.of(one.backfill.pipeline, but=Taken):
+                run = _start(one.backfill, slot)
         except Taken:
             return started, True
         if run is None:
             waiting.remove(one)
             continue
+        slot = next(slots, None)
         started += 1
         one.running += 1
         one.backfill.refresh_from_db(fields=["dispatched_at"])
@@ -142,9 +152,10 @@ def _start(
 ) -> Run | None:
     """Start the chunk, or the first pending one, in one transaction. Returns None if the backfill can start no chunk.
 
-    Raises Taken."""
+    Raises Taken if another process was faster at a slot or at the chunk."""
     try:
         with transaction.atomic():
+            lock_pipeline(backfill.pipeline_id)
             if not _lock(backfill, needs_allowance):
                 return None
             free = _free(
@@ -159,7 +170,11 @@ def _start(
             run = queue_child(backfill.run, RunKind.CHUNK, send=send)
             Chunk.objects.filter(pk=chunk.pk).update(run=run)
             return run
-    except (_NothingToStart, FlowError):  # the pipeline was disabled or archived meanwhile
+    except _NothingToStart:
+        return None
+    except FlowError as error:
+        if error.code not in NOT_RUNNABLE:
+            raise
         return None
 
 

@@ -9,7 +9,7 @@ from flowapp.backfills.advancing import advance_on_commit
 from flowapp.backfills.bounds import overlaps
 from flowapp.backfills.models import Backfill, Chunk, ChunkStatus
 from flowapp.backfills.phases import Event, Phase
-from flowapp.backfills.transitions import move
+from flowapp.backfills.transitions import lock_pipeline, move
 from flowapp.batches import in_batches
 from flowapp.clock import Now
 from flowapp.runs.models import Run
@@ -17,6 +17,7 @@ from flowapp.runs.models import Run
 
 def park_with_plan(run: Run, report: RunReport) -> bool:
     """Store the plan of a backfill's run, which is then parked. Called in the transaction that ends its attempt."""
+    lock_pipeline(run.pipeline_id)
     backfill = Backfill.objects.get(run=run)
     if backfill.phase == Phase.PLANNING:
         if report.plan is None:
@@ -34,11 +35,15 @@ def store_bytes(run: Run, report: RunReport) -> bool:
 
 def store_changes(run: Run, report: RunReport) -> bool:
     """Store which chunks have other rows in the source now than when they were loaded. The run then ends."""
+    lock_pipeline(run.pipeline_id)
+    now = {change.ordinal: change.rows_now for change in report.chunk_changes if change.ordinal is not None}
     for backfill in Backfill.objects.filter(finished_by=run):
         backfill.chunks.exclude(rows_now=None).update(rows_now=None)
-        for change in report.chunk_changes:
-            if change.ordinal is not None:
-                backfill.chunks.filter(ordinal=change.ordinal).update(rows_now=change.rows_now)
+        for batch in in_batches(list(now)):
+            chunks = list(backfill.chunks.filter(ordinal__in=batch).only("ordinal"))
+            for chunk in chunks:
+                chunk.rows_now = now[chunk.ordinal]
+            Chunk.objects.bulk_update(chunks, ["rows_now"])
     return False
 
 

@@ -11,13 +11,14 @@ from django.db import transaction
 from django.db.models import F, Sum
 
 from executors.errors import Terminal
+from flowapp.alerts.isolation import Isolation
 from flowapp.alerts.services import raise_alert
 from flowapp.backfills.advancing import advance, advance_on_commit, last_run_ended
 from flowapp.backfills.models import Action, Backfill, BackfillAction, Chunk, ChunkStatus
 from flowapp.backfills.phases import Event, Phase, next_phase
 from flowapp.backfills.selectors import has_backfill, is_new, newest_backfill, only_new
 from flowapp.backfills.staleness import refuse_other_document
-from flowapp.backfills.transitions import move
+from flowapp.backfills.transitions import lock_pipeline, move
 from flowapp.batches import IsAnyOf
 from flowapp.clock import Now
 from flowapp.pipelines.models import Pipeline
@@ -131,10 +132,13 @@ def stop_with_run(run: Run) -> None:
 
 def note_end(run: Run, state: State) -> None:
     """Store what the end of a run means for its backfill. Called in the transaction that ends the run."""
+    if run.kind not in (RunKind.CHUNK, RunKind.FINISH_BACKFILL):
+        return
+    lock_pipeline(run.pipeline_id)
     if run.kind == RunKind.CHUNK:
         for chunk in Chunk.objects.select_related("backfill__pipeline").filter(run=run, status=ChunkStatus.RUNNING):
             _end_chunk(chunk, run, state)
-    elif run.kind == RunKind.FINISH_BACKFILL:
+    else:
         for backfill in Backfill.objects.select_related("pipeline", "run").filter(finished_by=run):
             last_run_ended(backfill, run, state)
     elif run.kind == RunKind.BACKFILL and state not in LOADED:
@@ -208,14 +212,17 @@ def tick_for_waiting_process(run: Run) -> None:
 
 def tick(pipelines: Collection[UUID]) -> set[UUID]:
     """Let the due schedules of unfinished backfills start chunks instead of loads; return their pipelines. Called in
-    the transaction that advances the schedules."""
+    the transaction that advances the schedules, and that locks the pipelines."""
     due = Pipeline.objects.filter(IsAnyOf("pk", pipelines), backfill__isnull=False)
     begun = Backfill.objects.filter(ended_at=None, pipeline__in=due).select_related("pipeline", "run")
+    isolation = Isolation("continue backfills by schedule")
     for backfill in begun:
-        _tick(backfill)
+        with isolation.of(backfill.pipeline), transaction.atomic():
+            _tick(backfill)
     new = list(only_new(due))
     for pipeline in new:
-        _continue(pipeline)
+        with isolation.of(pipeline), transaction.atomic():
+            _continue(pipeline)
     return {backfill.pipeline_id for backfill in begun} | {pipeline.pk for pipeline in new}
 
 

@@ -14,7 +14,7 @@ from flowapp.backfills.models import COMPLETE, Action, Backfill, BackfillAction,
 from flowapp.backfills.phases import Event, Phase, next_phase
 from flowapp.backfills.selectors import get_backfill, has_backfill
 from flowapp.backfills.staleness import list_outdated
-from flowapp.backfills.transitions import lock_backfill
+from flowapp.backfills.transitions import lock_backfill, lock_pipeline
 from flowapp.batches import in_batches
 from flowapp.clock import Now
 from flowapp.pipelines.models import Pipeline
@@ -42,6 +42,7 @@ def pause(pipeline: Pipeline, actor: Actor, reason: str = "") -> Backfill:
     FlowError `backfill.state`."""
     backfill = get_backfill(pipeline)
     with transaction.atomic():
+        lock_pipeline(pipeline.pk)
         if not Backfill.objects.filter(pk=backfill.pk, paused=False, ended_at=None).update(paused=True):
             raise _wrong_state(backfill, "paused")
         _record(backfill, Action.PAUSE, actor, reason)
@@ -55,6 +56,7 @@ def resume(pipeline: Pipeline, actor: Actor, reason: str = "") -> Backfill:
     """Go on with a paused backfill. Raises FlowError `backfill.state`, and the errors of `queue_run`."""
     backfill = get_backfill(pipeline)
     with transaction.atomic():
+        lock_pipeline(pipeline.pk)
         if not Backfill.objects.filter(pk=backfill.pk, paused=True, ended_at=None).update(paused=False):
             raise _wrong_state(backfill, "resumed")
         _record(backfill, Action.RESUME, actor, reason)
@@ -67,6 +69,7 @@ def retry_failed(pipeline: Pipeline, actor: Actor, reason: str = "") -> Backfill
     `backfill.paused`, and the errors of `queue_run`."""
     backfill = get_backfill(pipeline)
     with transaction.atomic():
+        lock_pipeline(pipeline.pk)
         lock_backfill(backfill)
         failed = backfill.chunks.filter(status=ChunkStatus.FAILED).count()
         if not failed:
@@ -129,6 +132,7 @@ def rewind(pipeline: Pipeline, lower: str | None, upper: str | None, actor: Acto
     if lower is None and upper is None:
         refuse_filled(pipeline, is_loaded=old.phase == Phase.STREAMING)
     with transaction.atomic():
+        lock_pipeline(pipeline.pk)
         new = Backfill(
             workspace_id=old.workspace_id,
             pipeline=pipeline,

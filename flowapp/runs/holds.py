@@ -17,6 +17,7 @@ from django.db.models import F
 from executors.api import ClaimedFile, Held, StagedLoad, archive_discarded
 from executors.target_database import drop_staged_load
 from flowapp.accounts.models import User
+from flowapp.alerts.isolation import Isolation
 from flowapp.alerts.services import raise_alert, resolve_by
 from flowapp.batches import in_batches
 from flowapp.clock import Now, from_now
@@ -124,14 +125,17 @@ def discard_run(run: Run, by: Decider, reason: str) -> Run:
 def expire_holds() -> int:
     """Reject holds whose time limit has passed without a decision; return their number."""
     late = HeldLoad.objects.filter(decision="", expires_at__lt=Now()).select_related("run__pipeline", "run__version")
-    expired = 0
+    expired, isolation = 0, Isolation("expire holds")
     for hold in late.order_by("expires_at"):
-        try:
-            _end(hold.run, Decision.EXPIRED, NOBODY, f"No decision within {settings.HOLD_HOURS:g} h.")
-        except FlowError as error:  # another decision was made meanwhile
-            logger.info("%s", error)
-        else:
-            expired += 1
+        if isolation.leaves_alone(hold.run.pipeline_id):
+            continue
+        with isolation.of(hold.run.pipeline):
+            try:
+                _end(hold.run, Decision.EXPIRED, NOBODY, f"No decision within {settings.HOLD_HOURS:g} h.")
+            except FlowError as error:  # another decision was made meanwhile
+                logger.info("%s", error)
+            else:
+                expired += 1
     return expired
 
 

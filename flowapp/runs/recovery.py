@@ -8,13 +8,14 @@ from datetime import timedelta
 from django.db.models import Q
 
 from executors.errors import Failure, LeaseLost, Terminal, Transient
+from flowapp.alerts.isolation import Isolation
 from flowapp.clock import Now, from_now
 from flowapp.pipelines.models import Pipeline
 from flowapp.processes.heartbeats import process_name
+from flowapp.runs.finalizing import cancelled, finalize
 from flowapp.runs.leases import Claim, take_over
 from flowapp.runs.models import Run, State
 from flowapp.runs.outcomes import end_lost
-from flowapp.runs.finalizing import cancelled, finalize
 
 logger = logging.getLogger(__name__)
 AT_ONCE = 100
@@ -24,16 +25,18 @@ INLINE_GRACE = timedelta(seconds=30)
 def recover_lost_runs(pipeline: Pipeline | None = None) -> int:
     """Take over every run with an expired lease (of one pipeline, if given); return how many.
 
-    Any number of processes may do this concurrently.
+    Any number of processes may do this concurrently. A run whose end meets an error is tried again once its new lease
+    has expired; the others go on.
     """
     expired = Run.objects.filter(state=State.RUNNING, lease_until__lt=Now())
     if pipeline is not None:
         expired = expired.filter(pipeline=pipeline)
     owner = process_name()
-    taken = 0
+    taken, isolation = 0, Isolation("take back lost runs")
     for run in expired.select_related("pipeline", "version", "workspace").order_by("lease_until")[:AT_ONCE]:
         if claim := take_over(run, owner):
-            _recover(claim, run)
+            with isolation.of(run.pipeline):
+                _recover(claim, run)
             taken += 1
     return taken
 

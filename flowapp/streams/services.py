@@ -11,6 +11,7 @@ from django.db import transaction
 from django.db.models import Exists, OuterRef, QuerySet
 
 from flowapp.accounts.models import User
+from flowapp.alerts.isolation import Isolation
 from flowapp.clock import Now
 from flowapp.pipelines.models import Pipeline
 from flowapp.runs.models import ACTIVE, CLAIMABLE, Run, RunKind, State, Trigger
@@ -23,6 +24,8 @@ logger = logging.getLogger(__name__)
 FOLLOWING = tuple(mode.name for mode in LOAD_MODES.values() if mode.follows_stream)
 """The load modes whose pipelines are run as streams."""
 AT_ONCE = 100
+LATER = ("run.busy", "pipeline.disabled", "pipeline.archived")
+"""The codes of errors that end by themselves: another scheduler was faster, or a person has just disabled it."""
 
 
 def follows(pipeline: Pipeline) -> bool:
@@ -61,10 +64,12 @@ def start_due(pipelines: Collection[UUID]) -> Collection[UUID]:
     if not settings.FLOW_STREAMING_ENABLED:
         return []
     found = Pipeline.objects.filter(pk__in=pipelines, load_mode__in=FOLLOWING)
+    isolation = Isolation("start streams by schedule")
     for pipeline in found:
-        stream = _get_or_create(pipeline)
-        if stream.state != StreamState.PAUSED:
-            _set(stream, StreamState.RUNNING, StreamAction.STARTED, "schedule", "")
+        with isolation.of(pipeline), transaction.atomic():
+            stream = _get_or_create(pipeline)
+            if stream.state != StreamState.PAUSED:
+                _set(stream, StreamState.RUNNING, StreamAction.STARTED, "schedule", "")
     return [pipeline.pk for pipeline in found]
 
 
@@ -81,16 +86,23 @@ def start_streams() -> int:
         pipeline__archived_at=None,
         pipeline__load_mode__in=FOLLOWING,
     )
-    started = 0
+    started, isolation = 0, Isolation("start streams")
     for stream in idle.select_related("pipeline")[:AT_ONCE]:
-        try:
-            with transaction.atomic():
-                queue_run(stream.pipeline, Trigger.SCHEDULE, if_busy="refuse", kind=RunKind.STREAM)
-        except FlowError as error:  # another scheduler was faster, or the pipeline has just been disabled
-            logger.info("The stream of %s was not started: %s", stream.pipeline, error.code)
-        else:
-            started += 1
+        if not isolation.leaves_alone(stream.pipeline_id):
+            with isolation.of(stream.pipeline):
+                started += _start(stream)
     return started
+
+
+def _start(stream: Stream) -> bool:
+    try:
+        queue_run(stream.pipeline, Trigger.SCHEDULE, if_busy="refuse", kind=RunKind.STREAM)
+    except FlowError as error:
+        if error.code not in LATER:
+            raise
+        logger.info("The stream of %s was not started: %s", stream.pipeline, error.code)
+        return False
+    return True
 
 
 def pause_stream(stream: Stream, by: str, reason: str) -> None:

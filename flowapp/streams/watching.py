@@ -13,6 +13,7 @@ from django.utils import timezone
 
 from executors.api import LogNames, SlotFacts, drop_unread_slot, names_of, observe_slot
 from executors.model import Connection
+from flowapp.alerts.isolation import Isolation
 from flowapp.alerts.services import raise_alert, resolve_by
 from flowapp.clock import Now
 from flowapp.connections.services import resolve_connections
@@ -42,10 +43,14 @@ UNUSED_BYTES = 64 << 20
 
 
 def watch_streams() -> None:
-    """Observe the slot of every stream, and compare every running stream with the clock."""
+    """Observe the slot of every stream, and compare every running stream with the clock. An error of one raises an
+    alert, and the others go on."""
+    isolation = Isolation("watch streams")
     for stream in Stream.objects.select_related("pipeline").order_by("pk"):
-        _watch_lag(stream)
-        _watch_slot(stream)
+        if not isolation.leaves_alone(stream.pipeline_id):
+            with isolation.of(stream.pipeline):
+                _watch_lag(stream)
+                _watch_slot(stream)
 
 
 def slot_of(stream: Stream) -> str:

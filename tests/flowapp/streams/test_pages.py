@@ -6,6 +6,7 @@ import json
 from datetime import timedelta
 from types import SimpleNamespace
 from typing import Any
+from uuid import UUID
 
 import pytest
 from django.utils import timezone
@@ -180,6 +181,16 @@ def test_a_stream_whose_document_follows_no_source_any_more_does_not_end_the_wat
     assert why_unused(stream) == "changed"
     assert not Alert.objects.filter(kind="stream.lagging").exists()
     assert "changed pipeline" in _risk_of(stream, "flow_x", SlotFacts("reserved", None, False, 1 << 30, 0))
+
+
+def test_an_error_of_one_stream_raises_an_alert_and_does_not_end_the_watch_of_others(stream, connected, schema):
+    broken = save_version(connected, json.dumps(following(schema, "broken"))).pipeline
+    values = {"state": StreamState.RUNNING, "changed_at": timezone.now(), "counted": "no JSON"}
+    Stream.objects.create(id=UUID(int=1), workspace=connected, pipeline=broken, **values)  # the first of all
+    Stream.objects.filter(pk=stream.pk).update(current_to=timezone.now() - timedelta(minutes=5))
+    watch_streams()
+    found = set(Alert.objects.values_list("kind", "pipeline__slug"))
+    assert {("pipeline.task_failed", "broken"), ("stream.lagging", "mirror")} <= found
 
 
 def test_the_slot_of_a_first_load_that_did_not_end_is_watched_and_can_be_dropped(followed, source):
