@@ -10,6 +10,7 @@ app_name = "backfills"
 
 urlpatterns = [
     path("<slug:slug>/", views.detail, name="detail"),
+    path("<slug:slug>/start/", views.start_backfill, name="start"),
     path("<slug:slug>/pause/", views.pause_backfill, name="pause"),
     path("<slug:slug>/resume/", views.resume_backfill, name="resume"),
     path("<slug:slug>/retry/", views.retry_backfill, name="retry"),

@@ -19,6 +19,7 @@ from flowapp.backfills.services import Actor, load_outdated_again, pause, resume
 from flowapp.pipelines.models import Pipeline
 from flowapp.pipelines.selectors import get_pipeline
 from flowapp.runs.models import Trigger
+from flowapp.runs.services import queue_run
 from flowapp.web.htmx import HtmxRequest, render_page
 from flowapp.web.paging import take_page
 
@@ -35,6 +36,8 @@ def detail(request: HtmxRequest, slug: str) -> HttpResponse:
     context: dict[str, Any] = {"pipeline": pipeline, "progress": progress, "backfill": progress.backfill}
     if progress.backfill is not None:
         context |= _chunks_of(request, progress.backfill)
+        # Without a plan there is nothing to load again, except after a plan that has failed.
+        context["can_rewind"] = progress.backfill.planned_at is not None or not progress.is_active
     return render_page(request, "backfills/detail.html", context, fragment="backfills/_live.html")
 
 
@@ -55,6 +58,15 @@ def _chunks_of(request: HtmxRequest, backfill: Backfill) -> dict[str, Any]:
         "actions": BackfillAction.objects.filter(pipeline=backfill.pipeline).order_by("-at", "-id")[:MOST_ACTIONS],
         "earlier": Chunk.objects.filter(pipeline=backfill.pipeline, status=ChunkStatus.SUPERSEDED).count(),
     }
+
+
+@require_POST
+@page(role="editor")
+def start_backfill(request: HtmxRequest, slug: str) -> HttpResponse:
+    """Start the backfill, or continue one whose run has ended."""
+    queue_run(get_pipeline(request.workspace, slug), Trigger.MANUAL, user=request.user)
+    messages.success(request, "The backfill starts as soon as a worker is free.")
+    return redirect("backfills:detail", request.workspace.slug, slug)
 
 
 @require_POST

@@ -87,5 +87,7 @@ def _user(request: HtmxRequest) -> User | None:
 
 
 def _done(request: HtmxRequest, slug: str, text: str) -> HttpResponse:
+    """Go back to the page from which the person has acted."""
     messages.success(request, text)
-    return redirect("streams:detail", request.workspace.slug, slug)
+    where = "pipelines:edit" if request.POST.get("from") == "pipeline" else "streams:detail"
+    return redirect(where, request.workspace.slug, slug)

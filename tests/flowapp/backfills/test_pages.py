@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from django.db import transaction
 
 from executors.model import Chunk as PlannedChunk
 from executors.model import ChunkPlan
@@ -142,7 +143,8 @@ def plan_days(history, days: int) -> None:
         PlannedChunk(n, "at", f"{2000 + n // 360}-{n // 30 % 12 + 1:02}-{n % 30 + 1:02}", None)
         for n in range(1, days + 1)
     )
-    park_with_plan(run, RunReport(plan=ChunkPlan("monotonic", "at", "date", None, None, chunks)))
+    with transaction.atomic():
+        park_with_plan(run, RunReport(plan=ChunkPlan("monotonic", "at", "date", None, None, chunks)))
 
 
 def test_a_map_has_a_line_for_each_year_or_month_and_cells_while_they_are_few(history, sent):
