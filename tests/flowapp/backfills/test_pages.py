@@ -175,7 +175,8 @@ def test_the_run_of_a_chunk_says_which_rows_it_loads(history, engine, as_):
     assert "0 of 3 chunks loaded" in words(viewer.get(f"/w/alices-team/runs/{run.pk}/"))
 
 
-def test_the_command_line_lists_chunks_page_by_page(history, sent, flow):
+def test_the_command_line_lists_chunks_page_by_page(history, sent, flow, settings):
+    settings.FLOW_WORKSPACE = "alices-team"
     plan_days(history, 60)
     first = flow("backfill", "status", "history", "--chunks", "all", "--json").json
     assert ([one["chunk"] for one in first["list"]], first["next"]) == (list(range(1, 51)), 50)
