@@ -29,6 +29,7 @@ def park_with_plan(run: Run, report: RunReport) -> bool:
 
 def store_bytes(run: Run, report: RunReport) -> bool:
     """Store the size of a chunk's rows. The run then ends."""
+    lock_pipeline(run.pipeline_id)
     Chunk.objects.filter(run=run).update(bytes=report.staged_bytes)
     return False
 

@@ -132,16 +132,16 @@ def stop_with_run(run: Run) -> None:
 
 def note_end(run: Run, state: State) -> None:
     """Store what the end of a run means for its backfill. Called in the transaction that ends the run."""
-    if run.kind not in (RunKind.CHUNK, RunKind.FINISH_BACKFILL):
+    if run.kind not in (RunKind.BACKFILL, RunKind.CHUNK, RunKind.FINISH_BACKFILL):
         return
     lock_pipeline(run.pipeline_id)
     if run.kind == RunKind.CHUNK:
         for chunk in Chunk.objects.select_related("backfill__pipeline").filter(run=run, status=ChunkStatus.RUNNING):
             _end_chunk(chunk, run, state)
-    else:
+    elif run.kind == RunKind.FINISH_BACKFILL:
         for backfill in Backfill.objects.select_related("pipeline", "run").filter(finished_by=run):
             last_run_ended(backfill, run, state)
-    elif run.kind == RunKind.BACKFILL and state not in LOADED:
+    elif state not in LOADED:
         for backfill in Backfill.objects.filter(run=run, phase=Phase.PLANNING):
             _give_range_up(backfill)
 

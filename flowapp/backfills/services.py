@@ -107,6 +107,7 @@ def load_outdated_again(pipeline: Pipeline, actor: Actor, reason: str = "") -> B
     if backfill.phase == Phase.STREAMING:
         return rewind(pipeline, *hull(ranges), actor, reason)
     with transaction.atomic():
+        lock_pipeline(pipeline.pk)
         lock_backfill(backfill)
         Backfill.objects.filter(pk=backfill.pk).update(paused=False)
         keys = list(outdated.values_list("pk", flat=True))
