@@ -3,6 +3,7 @@ long or when this process ends."""
 
 from __future__ import annotations
 
+import fcntl
 import json
 import math
 import os
@@ -19,6 +20,9 @@ from typing import IO, Any
 from executors.processes import launch
 
 _OPEN_FILES = 1024
+_OUTPUT_BYTES = 1 << 20
+"""How much a process can write before its reader takes it, where the system permits that. With the usual 64 kB, the two
+wait for each other several times for each batch of rows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,10 +127,17 @@ def limited_process(
         start_new_session=True,
     ) as popen:
         process = LimitedProcess(popen, limits.seconds)
+        _enlarge(process.output)
         try:
             yield process
         finally:
             process.close()
+
+
+def _enlarge(output: IO[bytes]) -> None:
+    # Only Linux can, and a user may have too many large pipes already.
+    with suppress(AttributeError, OSError):
+        fcntl.fcntl(output, fcntl.F_SETPIPE_SZ, _OUTPUT_BYTES)
 
 
 def _launch(limits: Limits, sandbox: Sandbox | None) -> str:
