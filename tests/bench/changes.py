@@ -13,6 +13,7 @@ from pathlib import Path
 from executors.errors import Failure
 from executors.runs.stream import run_stream
 from tests.bench.memory import PeakMemory
+from tests.bench.step_costs import StepCosts
 from tests.databases import connect_to
 from tests.executors.conformance.world import target_of
 from tests.executors.postgres_cdc.mirror import Mirror
@@ -60,9 +61,11 @@ def load_backlog(followed: Mirror, changes: int, first: int) -> float:
             f" update s set status = 'paid {number}' where id between {old} and {old + 449}"
         )
     followed.at_source(*statements)
-    began = time.perf_counter()
+    began, costs = time.perf_counter(), StepCosts()
+    followed.memory.on_step = costs.step
     report = followed.run_once()
     seconds = time.perf_counter() - began
+    costs.print_all(changes)
     if followed.difference():
         raise AssertionError("the target differs from its source")
     read = target_of(report).rows_read or 0
@@ -74,9 +77,11 @@ def load_transaction(followed: Mirror, changes: int, first: int) -> tuple[float,
     followed.at_source(
         f"insert into s select i, 1, 2, 'new', 'n' || i from generate_series({first}, {first + changes - 1}) i"
     )
-    began = time.perf_counter()
+    began, costs = time.perf_counter(), StepCosts()
+    followed.memory.on_step = costs.step
     with PeakMemory() as memory:
         followed.run_once()
+    costs.print_all(changes)
     return time.perf_counter() - began, memory
 
 
@@ -102,6 +107,7 @@ def follow_steadily(followed: Mirror) -> tuple[list[float], int, int]:
     """Return the lags of a stream in seconds, the number of its windows, and that of the changes per second that the
     source really made. A lag is the age of the newest row of the target."""
     control, made = _Control(), list[float]()
+    followed.memory.on_step = lambda step, node: None
     job = followed.job(followed.pipeline())
     ports = replace(followed.memory.ports(), stream=control)
     stream = threading.Thread(target=run_stream, args=(job, ports))
@@ -141,11 +147,14 @@ def _write(followed: Mirror, control: _Control, made: list[float]) -> None:
 
 def report(folder: Path, backlog: int, large: int) -> None:
     """Print the figures, each with its aim."""
+    print("cdc: a server starts, and the first rows are loaded", flush=True)
     with mirror(folder) as followed:
-        load_backlog(followed, 10_000, 10_000_000)  # Spark and its workers start
+        print("cdc: Spark and its workers start", flush=True)
+        load_backlog(followed, 10_000, 10_000_000)
         seconds = load_backlog(followed, backlog, 12_000_000)
         speed = backlog / seconds
         print(f"a backlog of {backlog:,} changes: {seconds:.1f} s, {speed:,.0f}/s   aim ≥ 20,000/s", flush=True)
+        print(f"cdc: a stream follows changes for {WARM_SECONDS + SECONDS} s", flush=True)
         lags, windows, really = follow_steadily(followed)
         print(
             f"lag at {really:,} changes/s, {windows} windows: median {statistics.median(lags):.1f} s, "

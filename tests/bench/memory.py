@@ -36,26 +36,27 @@ class PeakMemory:
     def _watch(self) -> None:
         while not self._done.wait(0.2):
             sizes = dict.fromkeys(self.peaks, 0)
-            for process in _tree(os.getpid()):
-                sizes[_part_of(process)] += _proportional_size(process)
+            for process in process_tree(os.getpid()):
+                sizes[part_of(process)] += _proportional_size(process)
             self.peak = max(self.peak, sum(sizes.values()))
             self.peaks = {part: max(self.peaks[part], size) for part, size in sizes.items()}
 
 
-def _name(process: int) -> str:
+def process_name(process: int) -> str:
     try:
         return Path(f"/proc/{process}/comm").read_text().strip()
     except OSError:
         return ""
 
 
-def _part_of(process: int) -> str:
+def part_of(process: int) -> str:
     if process == os.getpid():
         return "driver"
-    return "JVM" if _name(process) == "java" else "workers"
+    return "JVM" if process_name(process) == "java" else "workers"
 
 
-def _tree(root: int) -> list[int]:
+def process_tree(root: int, *, servers: bool = False) -> list[int]:
+    """Return the processes of the product, and the `servers` that it has started if they are wanted."""
     children: dict[int, list[int]] = {}
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
@@ -66,7 +67,7 @@ def _tree(root: int) -> list[int]:
             children.setdefault(parent, []).append(int(entry.name))
     found, waiting = [], [root]
     while waiting:
-        if _name(process := waiting.pop()) not in SERVERS:
+        if process_name(process := waiting.pop()) not in SERVERS or servers:
             found.append(process)
             waiting += children.get(process, [])
     return found
