@@ -135,8 +135,7 @@ class Changes:
             self._must_look_back |= bool(missing)
         listed = ",".join(map(str, missing)) if missing else None
         self._add((packed, self._change, _SET, self._size, listed, origin))
-        self._lines.write(FRAME.pack(len(line), self._change))
-        self._lines.write(line)
+        self._lines.write(FRAME.pack(len(line), self._change) + line)
         self._size += FRAME.size + len(line)
 
     def drop_row(self, key: Key) -> None:
@@ -268,7 +267,9 @@ def _merged(before: _Row | None, change: int, offset: int, missing: frozenset[in
 
 def pack_key(key: Key) -> bytes:
     """Return the key as one value. Different keys have different values."""
-    return b"".join(len(part).to_bytes(4) + part for part in key)
+    if len(key) == 1:
+        return len(key[0]).to_bytes(4) + key[0]
+    return b"".join([len(part).to_bytes(4) + part for part in key])
 
 
 def unpack_key(packed: bytes) -> Key:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import struct
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from executors.errors import Terminal
 
@@ -67,11 +67,10 @@ class Relation:
     columns: tuple[RelationColumn, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+class Change(NamedTuple):
     """A row before and after a change. An insert has no `old`, a delete no `new`. An update has an `old` only if its
     key has changed, or if the replica identity is full. With `only_key`, columns outside of the key are None in
-    `old`."""
+    `old`. It is a tuple because one is made for each row."""
 
     relation: int
     old: Row | None
@@ -143,17 +142,16 @@ def _row(data: bytes, at: int) -> tuple[Row, int]:
     (count,) = _SHORT.unpack_from(data, at)
     at += 2
     values: Row = []
+    append, length_at = values.append, _INT.unpack_from
     for _ in range(count):
         kind = data[at]
-        at += 1
         if kind == 116:  # t, a text
-            end = at + 4 + int.from_bytes(data[at : at + 4])
-            values.append(data[at + 4 : end])
-            at = end
-        elif kind == 110:  # n, NULL
-            values.append(None)
-        else:  # u, unchanged; Flow does not ask for binary values
-            values.append(UNCHANGED)
+            start = at + 5
+            at = start + length_at(data, at + 1)[0]
+            append(data[start:at])
+        else:  # n, NULL; u, unchanged; Flow does not ask for binary values
+            at += 1
+            append(None if kind == 110 else UNCHANGED)
     return values, at
 
 

@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import psycopg
 from psycopg import pq, sql
@@ -22,12 +23,15 @@ from executors.postgres.session_settings import GUARDED, PINNED
 from executors.postgres_cdc.lsn import lsn_text, parse_lsn
 
 _EPOCH_2000 = 946_684_800
-_WAL = struct.Struct("!cQQq")
+_WAL_BYTES = struct.calcsize("!cQQq")
+"""The size of what precedes a message of the plugin."""
 _KEEPALIVE = struct.Struct("!cQqB")
 _IS_WAL, _IS_KEEPALIVE = ord("w"), ord("k")
 _STATUS = struct.Struct("!cQQQqB")
 _PING_SECONDS = 0.2
 """How often the server is asked for its position while it sends nothing."""
+_CLOCK_EVERY = 256
+"""The number of messages between two looks at the clock."""
 _STATUS_SECONDS = 10
 """How often the server hears from us while it sends; after `wal_sender_timeout` (60 s) it ends the session."""
 
@@ -63,10 +67,9 @@ class CreatedSlot:
     snapshot: str
 
 
-@dataclass(frozen=True, slots=True)
-class Received:
-    """A message of the plugin (`data`), or the position up to which the server has sent everything (`data` is
-    empty)."""
+class Received(NamedTuple):
+    """A message of the plugin (`data`), or the position up to which the server has sent everything (`data` is empty).
+    It is a tuple because one is made for each message."""
 
     lsn: int
     data: bytes
@@ -142,15 +145,16 @@ class ReplicationSession:
         """Yield what the server sends, without an end. `confirmed` is repeated so that the session stays open. `check`
         is called while nothing arrives; it may raise."""
         heard = asked = time.monotonic()
+        seen = 0
         while True:
             size, data = self._conn.get_copy_data(1)
-            now = time.monotonic()
-            if now - heard > _STATUS_SECONDS:
-                self.confirm(confirmed)
-                heard = now
             if size > 0:
+                seen += 1
+                if not seen % _CLOCK_EVERY and time.monotonic() - heard > _STATUS_SECONDS:
+                    self.confirm(confirmed)
+                    heard = time.monotonic()
                 if data[0] == _IS_WAL:
-                    yield Received(_WAL.unpack_from(data)[1], bytes(data[_WAL.size :]))
+                    yield Received(0, bytes(data[_WAL_BYTES:]))
                 elif data[0] == _IS_KEEPALIVE:
                     _, lsn, _, wants_reply = _KEEPALIVE.unpack_from(data)
                     if wants_reply:
@@ -158,6 +162,7 @@ class ReplicationSession:
                     yield Received(lsn, b"")
             elif size == 0:
                 check()
+                now = time.monotonic()
                 if now - asked > _PING_SECONDS:
                     self.confirm(confirmed, asks=True)
                     heard = asked = now

@@ -80,8 +80,7 @@ class WindowFiles(Effects):
         start = at = 0
         with self._rows.open("xb", buffering=1 << 20) as file:
             for number, line in lines:
-                file.write(FRAME.pack(len(line), number))
-                file.write(line)
+                file.write(FRAME.pack(len(line), number) + line)
                 at += FRAME.size + len(line)
                 if at - start >= SPLIT_BYTES:
                     self.parts.append(LinesPart(str(self._rows), start, at))
