@@ -152,6 +152,17 @@ def test_a_stream_is_started_by_its_schedule_and_again_after_its_run_has_ended(m
     assert start_streams() == 0
 
 
+def test_a_stream_is_paused_and_resumed_on_the_page_of_its_pipeline(stream, as_):
+    pipeline = "/w/alices-team/pipelines/mirror/"
+    editor = as_("editor")
+    for act, state, next_act in (("pause", StreamState.PAUSED, "Resume"), ("resume", StreamState.RUNNING, "Pause")):
+        answer = editor.post(f"/w/alices-team/streams/mirror/{act}/", {"from": "pipeline"})
+        assert (answer.status_code, answer.url) == (302, pipeline)
+        assert Stream.objects.get().state == state
+        assert f"{next_act} the stream" in words(editor.get(pipeline))
+    assert "Pause the stream" not in words(as_("viewer").get(pipeline))
+
+
 def test_a_late_stream_raises_an_alert_that_resolves(stream):
     Stream.objects.update(current_to=timezone.now() - timedelta(minutes=5), counted="")
     watch_streams()
