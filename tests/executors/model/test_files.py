@@ -9,6 +9,6 @@ from executors.model import SourceFile
 
 def test_a_file_at_another_position_is_the_same_otherwise() -> None:
     numbers = range(len(fields(SourceFile)))
-    file = SourceFile(*numbers)  # type: ignore[arg-type]  # each field has a value of its own
+    file = SourceFile(*numbers)
     assert file.at(9) == replace(file, seq=9)
     assert file.at(file.seq) is file
