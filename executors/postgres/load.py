@@ -17,6 +17,7 @@ from executors.postgres.fences import require_fence
 from executors.postgres.load_modes import load_handler
 from executors.postgres.load_plan import LoadFile, LoadPlan, ModeCounts, RejectCounts
 from executors.postgres.meta import find_commit, table_identity, write_commit
+from executors.postgres.newer_versions import supersede_newer
 from executors.postgres.quarantine import close_not_loaded, write_rejects
 from executors.postgres.recording import recorded
 from executors.postgres.replacing import count_left, delete_range
@@ -95,6 +96,8 @@ def _keep_rejects(conn: Conn, plan: LoadPlan, counts: LoadCounts) -> RejectCount
 def _supersede(conn: Conn, plan: LoadPlan) -> Superseded:
     if plan.after_load is not None:  # a replay, whose rows come from quarantine
         return Superseded()
+    if plan.followed is not None:
+        return supersede_newer(conn, plan, plan.followed)
     if load_mode(plan.load_mode).replaces_all_rows:
         return supersede_replaced(conn, plan.run, plan.quarantine.values())
     return supersede_read_again(conn, plan.run, plan.files, plan.united)

@@ -52,5 +52,10 @@ def require_beside(conn: Conn, tables: StagingTables, changes: ChangesRead, node
         )
 
 
+def has_beside(changes: ChangesRead) -> bool:
+    """Return whether a table beside the staging tables holds changes."""
+    return _lines(changes) > 0
+
+
 def _lines(changes: ChangesRead) -> int:
     return changes.deleted + changes.incomplete

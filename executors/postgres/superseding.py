@@ -1,5 +1,5 @@
-"""Rejected rows that need no decision any more because of a later run: it has replaced all rows of the target, has read
-their file again, or has loaded the one row of the source that several runs have rejected."""
+"""Rejected rows that need no decision any more because of a later load: it has replaced all rows of the target, has
+read their file again, has loaded the one row of the source that several runs have rejected, or has a newer version."""
 
 from __future__ import annotations
 
@@ -23,6 +23,12 @@ _SUPERSEDE = """
 UPDATE {table} SET status = {superseded}, "supersededBy" = {by}, revision = revision + 1
 WHERE tenant = {tenant} AND "pipelineId" = {pipeline} AND "targetNode" = {node} AND "runId" <> {by}
 AND status IN ('open', 'fixed') AND disposition <> 'not_loaded'"""
+
+_SUPERSEDE_EARLIER = """
+UPDATE {table} AS q SET status = {superseded}, "supersededBy" = {by}, revision = revision + 1
+WHERE tenant = {tenant} AND "pipelineId" = {pipeline} AND "targetNode" = {node}
+AND status IN ('open', 'fixed') AND disposition <> 'not_loaded' AND {condition}"""
+"""Also entries of the same run: they are those of its earlier windows."""
 
 _OF_FILES = """
 AND ("runId", "sourceFile", coalesce("sourceNode", '')) IN
@@ -65,6 +71,21 @@ def supersede_read_again(conn: Conn, run: RunRef, files: Sequence[LoadFile], uni
 
     with joins_by_hash(conn):
         return _close(conn, tables_read_before(conn, run, units), statement)
+
+
+def supersede_all(conn: Conn, run: RunRef, tables: Iterable[str]) -> Superseded:
+    """Supersede all rejected rows of earlier loads of the target, also of earlier windows of this run."""
+    return supersede_where(conn, run, tables, sql.SQL("true"))
+
+
+def supersede_where(conn: Conn, run: RunRef, tables: Iterable[str], condition: sql.Composable) -> Superseded:
+    """Supersede the rejected rows `q` of earlier loads of the target that meet a condition, also of earlier windows of
+    this run. `tables` are the quarantine tables of this run; earlier runs may have used others."""
+    return _close(
+        conn,
+        (*tables, *_tables_before(conn, run)),
+        lambda table: _of(run, table, _SUPERSEDE_EARLIER, condition=condition),
+    )
 
 
 def _close(conn: Conn, tables: Iterable[str], statement: Callable[[str], sql.Composed]) -> Superseded:
