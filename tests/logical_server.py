@@ -38,9 +38,10 @@ _SETTINGS = {
 
 
 class LogicalServer:
-    """A server in a folder of its own; `version` is 15 or 18."""
+    """A server in a folder of its own; `version` is 15 or 18. With `copy_of`, it is restored from the files of another
+    server that is stopped, and has a timeline of its own."""
 
-    def __init__(self, version: int) -> None:
+    def __init__(self, version: int, copy_of: LogicalServer | None = None) -> None:
         # Outside of pytest's folders: root runs the server as another user, who needs access to the folder.
         self.root = Path(tempfile.mkdtemp(prefix="flow-logical-"))
         self.root.chmod(0o711)
@@ -51,6 +52,18 @@ class LogicalServer:
         self._account.own(self._data.parent)
         self.port = free_port()
         self._child: subprocess.Popen[bytes] | None = None
+        if copy_of is None:
+            self._initialize()
+            self.start()
+        else:
+            subprocess.run(["cp", "-a", copy_of._data, self._data], check=True)
+            signal_file = self._data / "recovery.signal"
+            signal_file.touch()
+            self._account.own(signal_file)
+            self.start(restore_command="false")
+            self._wait_for_recovery()
+
+    def _initialize(self) -> None:
         password = self.root / "own" / "password"
         password.write_text(_PASSWORD)
         self._account.own(password)
@@ -66,7 +79,6 @@ class LogicalServer:
             "UTF8",
             "--locale=C",
         )
-        self.start()
 
     @property
     def connection(self) -> Connection:
@@ -106,6 +118,11 @@ class LogicalServer:
             else:
                 return
 
+    def _wait_for_recovery(self) -> None:
+        with connect_to(self.connection) as connection:
+            while connection.execute("select pg_is_in_recovery()").fetchone() == (True,):
+                time.sleep(0.1)
+
     def stop(self, how: signal.Signals = signal.SIGINT) -> None:
         """End the server: SIGINT stops it cleanly, SIGQUIT as a crash does."""
         if self._child is not None:
@@ -129,8 +146,8 @@ def _programs(version: int, account: Account, root: Path) -> Path:
 
 
 @contextmanager
-def logical_server(version: int) -> Iterator[LogicalServer]:
-    server = LogicalServer(version)
+def logical_server(version: int, copy_of: LogicalServer | None = None) -> Iterator[LogicalServer]:
+    server = LogicalServer(version, copy_of)
     try:
         yield server
     finally:

@@ -89,6 +89,9 @@ class WindowReader:
             if not seen % _CHECKED_EVERY:
                 self._check()
             message = decode(received.data)
+            if isinstance(message, Change):
+                self._take_change(message)
+                continue
             if isinstance(message, Begin) and message.commit_lsn >= bounds.until:
                 return self._window(max(self._end, bounds.until), more=False)
             if not self._takes(message):
@@ -101,11 +104,7 @@ class WindowReader:
         """Take a message. Return False if it belongs to the next window: the rows before and after a change of the
         columns are loaded separately."""
         oid = self._table.oid
-        if isinstance(message, Change):
-            if message.relation == oid:
-                self._begin()
-                self._add(message)
-        elif isinstance(message, Begin):
+        if isinstance(message, Begin):
             self._is_inside, self._has_begun = True, False
         elif isinstance(message, Commit):
             self._is_inside, self._end = False, message.end_lsn
@@ -116,6 +115,11 @@ class WindowReader:
             self._begin()
             self._changes.truncate()
         return True
+
+    def _take_change(self, change: Change) -> None:
+        if change.relation == self._table.oid:
+            self._begin()
+            self._add(change)
 
     def _begin(self) -> None:
         if not self._has_begun:
@@ -175,7 +179,7 @@ class WindowReader:
         if old is not None and not change.only_key:
             # With a full replica identity, the old row has the values that the update has not changed.
             new = [before if value is UNCHANGED else value for value, before in zip(new, old, strict=True)]
-        missing = unchanged_in(new)
+        missing = unchanged_in(new) if UNCHANGED in new else []
         if missing and old is not None and change.only_key:
             missing = self._fill_key(new, old, missing)
         key = self._key_of(new)
@@ -190,8 +194,8 @@ class WindowReader:
         return unchanged_in(new)
 
     def _key_of(self, row: Row) -> Key:
-        key = tuple(row[i] for i in self._key)
-        if any(not isinstance(part, bytes) for part in key):
+        key = tuple([row[i] for i in self._key])
+        if None in key or UNCHANGED in key:
             raise Terminal(
                 "cdc.log_unreadable",
                 f"A change of {self._table} has no value in its key.",

@@ -7,6 +7,7 @@ is never repeated, whatever happens to its worker.
 from __future__ import annotations
 
 import time
+from contextlib import closing
 from dataclasses import replace
 
 from executors.errors import Transient
@@ -16,6 +17,7 @@ from executors.ports import Cancellation, Events, Ports, StreamControl
 from executors.postgres_cdc.state import LogState
 from executors.report import RunReport
 from executors.runs.load import run_pipeline
+from executors.sources.watching import SourceWatch
 
 IDLE_SECONDS = 1.0
 """The pause after a window that has read everything."""
@@ -32,31 +34,43 @@ def run_stream(job: RunJob, ports: Ports) -> RunReport:
     """
     if ports.stream is None:
         raise TypeError("a stream needs its control")
+    with closing(SourceWatch(job, ports.cancellation.check)) as watch:
+        _repeat_windows(job, ports, ports.stream, watch)
+    return RunReport()
+
+
+def _repeat_windows(job: RunJob, ports: Ports, control: StreamControl, watch: SourceWatch) -> None:
     failures = 0
-    while ports.stream.begin_window():
+    while control.begin_window():
         try:
-            pause = _run_window(job, ports, ports.stream)
+            pause = _run_window(job, ports, control, watch)
         except Transient as failure:
+            watch.close()
             ports.cancellation.check()
             if failure.code in _LOST:
                 raise
             pause = min(2.0**failures, LONGEST_BACKOFF)
             failures += 1
-            ports.stream.fail_window(failure, pause)
+            control.fail_window(failure, pause)
         else:
             failures = 0
             # The rows that a person has approved are those of the first window.
             job = replace(job, approved={})
         _wait(pause, ports.cancellation)
-    return RunReport()
 
 
-def _run_window(job: RunJob, ports: Ports, control: StreamControl) -> float:
-    """Run one window and return the seconds to wait before the next one."""
+def _run_window(job: RunJob, ports: Ports, control: StreamControl, watch: SourceWatch) -> float:
+    """Run one window, unless the source has no changes. Return the seconds to wait before the next one."""
     began, seen = time.time(), _Seen(ports.events)
+    if not watch.has_changes():
+        control.end_window(began, has_more=False)
+        return IDLE_SECONDS
+    watch.close()
     report = run_pipeline(replace(job, is_window=True), replace(ports, events=seen))
     has_more = not report.nothing_new and seen.last is not None and _has_more(seen.last)
     control.end_window(began, has_more=has_more)
+    if report.nothing_new:
+        watch.open()
     return 0 if has_more else IDLE_SECONDS
 
 

@@ -135,16 +135,19 @@ class PostgresCdc(SnapshotSource):
         try:
             with as_source(self.node), translate():
                 self._guarded = require_server(self._conn)
-                table = self._find_table()
+                table = find_table(self._conn, self._config.table, self._named_key)
                 if state is None:
-                    return self._first(table)
-                return self._window(table, LogState.from_text(state.value), state)
+                    return self._first(self._published(table))
+                before = LogState.from_text(state.value)
+                # Before a publication is created, perhaps on a wrong server.
+                require_same_source(before, find_position(self._conn), table)
+                return self._window(self._published(table), before, state)
         except Failure:
             self._check()  # an interruption ends statements with other errors
             raise
 
-    def _find_table(self) -> FollowedTable:
-        table = find_table(self._conn, self._config.table, self._named_key)
+    def _published(self, table: FollowedTable) -> FollowedTable:
+        """Return the table with the columns that the publication contains, and note what people should know."""
         published = ready_publication(self._conn, table, self._names.publication, is_own=self._names.owns_publication)
         table = table.published(published)
         if table.left_out:
@@ -224,7 +227,6 @@ class PostgresCdc(SnapshotSource):
 
     def _window(self, table: FollowedTable, before: LogState, state: SourceState) -> Reading:
         position = find_position(self._conn)
-        require_same_source(before, position, table)
         slot = require_continued(find_slot(self._conn, before.slot), before.slot, before.lsn)
         if position.lsn <= before.lsn:
             return _NOTHING

@@ -10,6 +10,8 @@ import pytest
 
 from executors.errors import Cancelled, Failure, Transient
 from executors.load_record import LoadCommit
+from executors.postgres_cdc import log_watch
+from executors.runs import stream
 from executors.runs.stream import run_stream
 from tests.databases import connect_to
 from tests.executors.postgres_cdc.mirror import Mirror
@@ -113,15 +115,61 @@ def test_a_cancellation_ends_the_stream_between_windows(mirror: Mirror) -> None:
     assert mirror.difference() == []
 
 
-def test_rejected_rows_of_earlier_windows_stay_in_quarantine(mirror: Mirror) -> None:
-    mirror.at_source(*TABLE)
-    rules = [{"type": "regex", "field": "name", "pattern": "n[0-9]+", "onFail": "skip"}]
-    changes = ["select 1", *(f"update s set name = repeat('x', 20) where id = {i}" for i in (1, 2, 2))]
-    start(
-        mirror,
-        Control(4, lambda number: mirror.at_source(changes[number])),
-        mirror.pipeline(rules=rules),
-    )
+RULES = [{"type": "regex", "field": "name", "pattern": "n[0-9]+", "onFail": "skip"}]
+
+
+def statuses(mirror: Mirror, field: str = "id") -> list[tuple[str, str]]:
     with connect_to(mirror.warehouse) as connection:
-        rows = connection.execute(f"select row->>'id' from {mirror.schema}.rejected order by id").fetchall()
-    assert [row[0] for row in rows] == ["1", "2", "2"]
+        query = f"select row->>'{field}', status from {mirror.schema}.rejected order by id"
+        return connection.execute(query).fetchall()
+
+
+def test_rejected_rows_of_earlier_windows_stay_open_until_a_later_version_arrives(mirror: Mirror) -> None:
+    mirror.at_source(*TABLE)
+    changes = [
+        "select 1",
+        "update s set name = 'bad' where id <= 4",
+        "update s set name = 'n9' where id = 1",
+        "delete from s where id = 2",
+        "update s set name = 'worse' where id = 3",
+    ]
+    start(mirror, Control(5, lambda number: mirror.at_source(changes[number])), mirror.pipeline(rules=RULES))
+    found = statuses(mirror)
+    assert sorted(found) == [
+        ("1", "superseded"), ("2", "superseded"), ("3", "open"), ("3", "superseded"), ("4", "open"),
+    ]  # fmt: skip
+    assert found[-1] == ("3", "open")
+
+
+def test_rejected_rows_are_found_under_the_name_that_the_key_has_at_the_source(mirror: Mirror) -> None:
+    mirror.at_source(*TABLE)
+    ops = [{"op": "rename", "columns": {"id": "number"}}]
+    document = mirror.pipeline(ops=ops, rules=RULES)
+    mirror.run_once(document)
+    mirror.at_source("update s set name = 'bad' where id <= 2")
+    mirror.run_once(document)
+    mirror.at_source("update s set name = 'n1' where id = 1")
+    mirror.run_once(document)
+    assert [status for _, status in sorted(statuses(mirror))] == ["superseded", "open"]
+
+
+def test_a_stream_without_changes_runs_no_windows_and_releases_the_log(
+    mirror: Mirror, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mirror.at_source(*TABLE, "create table other (t text)")
+    windows: list[int] = []
+    run = stream.run_pipeline
+    monkeypatch.setattr(stream, "run_pipeline", lambda job, ports: windows.append(control.begun) or run(job, ports))
+    monkeypatch.setattr(log_watch, "STALE_SECONDS", 0.0)
+    many = "insert into other select repeat(md5(i::text), 50) from generate_series(1, 15000) i"
+    before = {6: many, 9: "update s set name = 'x' where id = 1"}
+    control = Control(11, lambda number: mirror.at_source(before.get(number, "select 1")))
+    start(mirror, control)
+    # The snapshot and a window without changes, after which the stream watches; the log of the other table, and a
+    # window without changes; the update.
+    assert windows == [1, 2, 7, 8, 10, 11]
+    assert (control.failed, mirror.difference()) == ([], [])
+    with mirror.session() as connection:
+        row = connection.execute("select pg_current_wal_lsn() - '0/0'").fetchone()
+    assert row is not None
+    assert row[0] - mirror.confirmed() < 1 << 20
