@@ -37,7 +37,7 @@ class Control:
         return True
 
     def end_window(self, began: float, *, has_more: bool) -> None:
-        assert time.time() - 60 < began <= time.time()
+        assert time.time() - 3600 < began <= time.time()
         self.ended.append(has_more)
 
     def fail_window(self, failure: Failure, seconds: float) -> None:
