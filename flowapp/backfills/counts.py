@@ -57,15 +57,17 @@ def _warnings_of_plan(parent: Run) -> Iterator[RunWarning]:
 def _warnings_of_chunks(parent: Run) -> Iterator[RunWarning]:
     """Yield the warnings of children, each with its chunk: the first of each kind, and how many there are besides."""
     seen = Counter[tuple[str, str | None]]()
+    last: dict[tuple[str, str | None], RunWarning] = {}
     children = parent.children.filter(state=State.SUCCEEDED_WITH_WARNINGS).order_by("chunks__ordinal", "number")
     for run in children.annotate(ordinal=F("chunks__ordinal")).iterator():
         for warning in run.stored_report.warnings:
             key = warning.code, warning.node
             seen[key] += 1
+            last[key] = warning
             if seen[key] <= MOST_WARNINGS:
                 where = f"Chunk {run.ordinal}: " if run.kind == RunKind.CHUNK else ""
                 yield replace(warning, message=f"{where}{warning.message}")
-    for (code, node), number in seen.items():
+    for key, number in seen.items():
         if number > MOST_WARNINGS:
             text = f"{counted(number - MOST_WARNINGS, 'further chunk')} with this warning; see their runs."
-            yield RunWarning(code, node, text)
+            yield replace(last[key], message=text)
