@@ -19,6 +19,11 @@ CODES = (
         f"{_AGAIN} The log does not contain these values.",
     ),
     ErrorCode(
+        "cdc.column_replaced",
+        "A column of a followed table has got its name from another column.",
+        f"{_AGAIN} The log does not contain its values in rows that have not changed.",
+    ),
+    ErrorCode(
         "cdc.columns_changed_inside",
         "A transaction has changed the columns of a followed table between changes of its rows.",
         _AGAIN,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from executors.errors import Terminal
 from executors.model import DestinationColumn, SourceField, SourceState
@@ -50,5 +50,27 @@ def refuse_filled(table: FollowedTable, before: SourceState, columns: Sequence[D
             "cdc.column_filled",
             f"The new column {', '.join(new)} of {table} may have values in rows that existed before it (it has a "
             "default or is NOT NULL), and the log does not contain them.",
+            hint="Load the table again, with a reason: flow run --load-again. Nothing was changed.",
+        )
+
+
+def refuse_replaced(table: FollowedTable, before: Mapping[str, int], columns: Sequence[DestinationColumn]) -> None:
+    """Refuse a column that has got its name from another one: rows that do not change have values in it that the log
+    does not contain, and the target has those of the former column. `before` are numbers of columns by their names."""
+    now, old_names = table.numbers, {number: name for name, number in before.items()}
+    for column in columns:
+        number, known = now.get(column.name), before.get(column.name)
+        if number is None or number == known:
+            continue
+        if number in old_names:
+            change = f"was renamed to {column.name}"
+        elif known is not None:
+            change = "was dropped and added again"
+        else:
+            continue
+        raise Terminal(
+            "cdc.column_replaced",
+            f"The column {old_names.get(number, column.name)} of {table} {change}. Rows that have not changed since "
+            "have values that the log does not contain.",
             hint="Load the table again, with a reason: flow run --load-again. Nothing was changed.",
         )

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
 
 from executors.errors import Terminal
 
@@ -15,7 +16,8 @@ class LogState:
     """All transactions whose commit record is before `lsn` are loaded, and none after it. `system` and `timeline` name
     the history that the position belongs to, `table` is the oid of the followed table. `committed_at` is the time of
     the newest loaded transaction, or of the moment at which there was no other, in seconds since 1970. `more` says
-    whether the log contained further changes."""
+    whether the log contained further changes. `columns` are the numbers of all columns that the target has been given,
+    by their names."""
 
     lsn: int
     system: str
@@ -25,6 +27,7 @@ class LogState:
     table: int
     committed_at: float
     more: bool = False
+    columns: Mapping[str, int] = field(default_factory=dict)
 
     def to_text(self) -> str:
         return json.dumps({"version": _VERSION, **asdict(self)}, sort_keys=True)

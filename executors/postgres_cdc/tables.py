@@ -22,7 +22,7 @@ FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = 
 
 _COLUMNS = """
 SELECT a.attname, a.atttypid::bigint, a.atttypmod, a.attgenerated::text,
-       a.atthasdef OR a.attmissingval IS NOT NULL OR a.attnotnull OR a.attidentity <> ''
+       a.atthasdef OR a.attmissingval IS NOT NULL OR a.attnotnull OR a.attidentity <> '', a.attnum
 FROM pg_attribute a WHERE a.attrelid = %s AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum"""
 
 # Expressions and predicates exclude an index from being a replica identity, and so do columns that may be NULL.
@@ -42,11 +42,13 @@ _PUBLISHES_GENERATED = 180000
 
 @dataclass(frozen=True, slots=True)
 class SourceColumn:
-    """A column of the source. `is_filled` means that rows that existed before it may have a value in it."""
+    """A column of the source. `is_filled` means that rows that existed before it may have a value in it. `number` is
+    `attnum`, which a column retains when it is renamed, and which no later column of the table has."""
 
     relation: RelationColumn
     is_filled: bool
     is_generated: bool
+    number: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +82,11 @@ class FollowedTable:
     def relation_columns(self) -> tuple[RelationColumn, ...]:
         return tuple(column.relation for column in self.columns)
 
+    @property
+    def numbers(self) -> dict[str, int]:
+        """The numbers of the columns by their names."""
+        return {column.relation.name: column.number for column in self.columns}
+
 
 def find_table(
     conn: Conn, table: SourceTable, named_key: Callable[[Sequence[str]], Sequence[str]] = lambda columns: ()
@@ -107,12 +114,12 @@ def find_table(
     includes = conn.info.server_version >= _PUBLISHES_GENERATED
     columns: list[SourceColumn] = []
     left_out: list[str] = []
-    for column, type_, typmod, generated, is_filled in rows:
+    for column, type_, typmod, generated, is_filled, number in rows:
         if generated == "v" or (generated and not includes):
             left_out.append(column)
         else:
             relation = RelationColumn(column in key, column, type_, typmod)
-            columns.append(SourceColumn(relation, is_filled or bool(generated), bool(generated)))
+            columns.append(SourceColumn(relation, is_filled or bool(generated), bool(generated), number))
     return FollowedTable(oid, table.schema_, table.name, identity, kind == "p", tuple(columns), tuple(left_out), key)
 
 

@@ -21,7 +21,7 @@ from executors.model import SourceField, SourceState
 from executors.postgres.client import charset_of, connect, translate
 from executors.postgres.ddl import Conn
 from executors.postgres.read import as_source
-from executors.postgres_cdc.columns import current_columns, fields_of, logged_columns, refuse_filled
+from executors.postgres_cdc.columns import current_columns, fields_of, logged_columns, refuse_filled, refuse_replaced
 from executors.postgres_cdc.continuity import require_same_source, require_target_has
 from executors.postgres_cdc.copies import copies_on
 from executors.postgres_cdc.names import names_of
@@ -179,7 +179,8 @@ class PostgresCdc(SnapshotSource):
         session = self._stack.enter_context(replication_session(self._connection, self._names.reader))
         self._session = session
         system, timeline = session.identify()
-        state = LogState(0, system, timeline, self._names.slot, self._names.publication, table.oid, time.time())
+        names, numbers = self._names, table.numbers
+        state = LogState(0, system, timeline, names.slot, names.publication, table.oid, time.time(), columns=numbers)
         adopted = self._adopted()
         if adopted is not None and self._config.snapshot == "never":
             return self._no_rows(table, replace(state, lsn=adopted.confirmed))
@@ -240,6 +241,7 @@ class PostgresCdc(SnapshotSource):
             if changes.is_empty and window.lsn - before.lsn < STALE_BYTES:
                 return _NOTHING
             columns = logged_columns(self._conn, table, window.columns or table.relation_columns)
+            refuse_replaced(table, before.columns, columns)
             refuse_filled(table, state, columns)
             effect = changes.reduce(files)
         require_target_has({columns[place].name for place in files.unchanged}, copies, table)
@@ -248,6 +250,7 @@ class PostgresCdc(SnapshotSource):
             lsn=window.lsn,
             more=window.more,
             committed_at=window.committed_at if window.more and window.committed_at else time.time(),
+            columns={**before.columns, **{c.name: table.numbers[c.name] for c in columns if c.name in table.numbers}},
         )
         beside = ChangesRead(
             self._key(table),

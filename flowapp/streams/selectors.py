@@ -76,6 +76,7 @@ _SNAPSHOT_CODES = (
     "cdc.log_missing",
     "cdc.source_changed",
     "cdc.column_filled",
+    "cdc.column_replaced",
     "cdc.columns_changed_inside",
 )
 

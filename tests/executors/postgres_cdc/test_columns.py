@@ -67,6 +67,39 @@ def test_a_new_column_with_values_in_old_rows_needs_all_rows_again(mirror: Mirro
     assert mirror.difference() == []
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        pytest.param("alter table s rename b to c", id="renamed"),
+        pytest.param("alter table s drop b, add b int", id="replaced"),
+        pytest.param(
+            "alter table s rename a to t; alter table s rename b to a; alter table s rename t to b", id="swapped"
+        ),
+    ],
+)
+def test_a_column_under_the_name_of_another_one_needs_all_rows_again(mirror: Mirror, change: str) -> None:
+    document = mirror.pipeline(node=EVOLVE)
+    mirror.at_source("create table s (id int primary key, a int, b int)", "insert into s values (1, 10, 20)")
+    mirror.follow(document)
+    mirror.at_source(change, "insert into s values (2, 30, 40)")
+    with pytest.raises(Failure) as refused:
+        mirror.run_once(document)
+    assert refused.value.code == "cdc.column_replaced"
+    assert mirror.rows("id, a, b") == [(1, 10, 20)]
+
+
+def test_a_column_that_comes_back_after_a_load_without_it_needs_all_rows_again(mirror: Mirror) -> None:
+    document = mirror.pipeline(node=EVOLVE)
+    mirror.at_source("create table s (id int primary key, a int)", "insert into s values (1, 10)")
+    mirror.follow(document)
+    mirror.at_source("alter table s drop a", "insert into s values (2)")
+    mirror.follow(document)
+    mirror.at_source("alter table s add a int", "insert into s values (3, 30)")
+    with pytest.raises(Failure) as refused:
+        mirror.run_once(document)
+    assert refused.value.code == "cdc.column_replaced"
+
+
 def test_columns_that_change_between_changes_of_one_transaction_are_refused(mirror: Mirror) -> None:
     document = mirror.pipeline(node=EVOLVE)
     mirror.at_source("create table s (id int primary key)", "insert into s values (1)")
