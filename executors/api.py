@@ -35,6 +35,7 @@ from executors.hooks.webhook import post_webhook
 from executors.hooks.webhook import sign as sign_webhook
 from executors.load_record import LoadCommit, LoadKind
 from executors.model import MODULE_BYTES, BackupRef, ModuleFacts, RunJob
+from executors.mysql_cdc.observing import FileFacts, observe_file
 from executors.node_preview.model import LONGEST_VALUE, SAMPLE_KINDS, NodePreview, NodePreviewJob, SampleKind
 from executors.ports import Cancellation, Ports, RateBudget, WriteBudget
 from executors.postgres_cdc.names import LogNames, names_of
@@ -84,6 +85,7 @@ __all__ = [
     "DatabaseProbe",
     "DetectedColumn",
     "Detection",
+    "FileFacts",
     "Fit",
     "GivenSettings",
     "Held",
@@ -131,6 +133,7 @@ __all__ = [
     "may_commit",
     "members_in",
     "names_of",
+    "observe_file",
     "observe_slot",
     "open_member",
     "peek_columns",

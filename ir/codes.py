@@ -158,17 +158,19 @@ _MODES = (
     _error(
         "watermark.lag_mismatch", "Use a duration for dates and times, and a number for numbers. Remove it for texts."
     ),
-    _error("cdc.source_required", "Set cdcSource to the id of a source with the connector postgres_cdc."),
+    _error("cdc.source_required", "Set cdcSource to the id of a source with the connector postgres_cdc or mysql_cdc."),
     _error(
         "cdc.streaming_disabled",
         "Set FLOW_STREAMING_ENABLED=true, or choose another load mode. See docs/reference/cdc-mirror.md.",
     ),
     _error(
         "cdc.connector_missing",
-        "Set cdcSource to the id of a source with the connector postgres_cdc, or choose another load mode. See "
-        "docs/reference/cdc-mirror.md.",
+        "Set cdcSource to the id of a source with the connector postgres_cdc or mysql_cdc, or choose another load "
+        "mode. See docs/reference/cdc-mirror.md.",
     ),
-    _error("cdc.mode_required", "Use the load mode cdc_mirror, or read the table with the connector postgres."),
+    _error(
+        "cdc.mode_required", "Use the load mode cdc_mirror, or read the table with the connector postgres or mysql."
+    ),
     _error("cdc.other_source", "Connect the target to the source in cdcSource, and to no other one."),
     _error("cdc.one_target", "Use a source of its own for each target."),
     _error(

@@ -9,7 +9,7 @@ import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
@@ -25,8 +25,8 @@ has_mariadb = _SERVER is not None and _INSTALL is not None
 class MariaDB:
     """A running server. `admin` may do everything, over the socket."""
 
-    def __init__(self, folder: Path, port: int) -> None:
-        self.folder, self.port = folder, port
+    def __init__(self, folder: Path, port: int, options: Sequence[str] = ()) -> None:
+        self.folder, self.port, self.options = folder, port, options
         self._process: subprocess.Popen[bytes] | None = None
 
     def connection(self) -> StoreConnection:
@@ -62,6 +62,7 @@ class MariaDB:
                 "--skip-name-resolve",
                 "--innodb-buffer-pool-size=32M",
                 "--sql-mode=",  # so that tests can store what only lenient servers accept
+                *self.options,
             ],
             stdout=subprocess.DEVNULL,
             stderr=log,
@@ -105,13 +106,13 @@ def _user() -> str:
 
 
 @contextmanager
-def running_mariadb() -> Iterator[MariaDB]:
+def running_mariadb(*options: str) -> Iterator[MariaDB]:
     """Start a server with the database `flow` and the user `reader`, who may only read."""
     assert _INSTALL
     folder = Path(tempfile.mkdtemp(prefix="flow-mariadb-"))
     command = [_INSTALL, "--no-defaults", f"--user={_user()}", f"--datadir={folder}/data", "--skip-test-db"]
     subprocess.run([*command, "--auth-root-authentication-method=socket"], check=True, capture_output=True)
-    server = MariaDB(folder, free_port(range(20_000 + os.getpid() % 9_000, 30_000)))
+    server = MariaDB(folder, free_port(range(20_000 + os.getpid() % 9_000, 30_000)), options)
     server.start()
     try:
         server.run(

@@ -41,12 +41,12 @@ CODES = (
     ErrorCode(
         "cdc.key_differs",
         "upsertKey names other columns than those by which the log identifies rows.",
-        "Remove upsertKey, or change the replica identity of the table.",
+        "Remove upsertKey, or do what the message says.",
     ),
     ErrorCode(
         "cdc.key_required",
         "A table has no key that the log contains.",
-        "Add a primary key, or name a unique index as its replica identity. The message has the statement.",
+        "Add a primary key, or let the log contain another unique key. The message has the statement.",
     ),
     ErrorCode(
         "cdc.key_type",
@@ -55,8 +55,8 @@ CODES = (
     ),
     ErrorCode(
         "cdc.log_missing",
-        "The replication slot no longer has changes that the target lacks.",
-        _AGAIN,
+        "The server has removed log with changes that the target lacks.",
+        f"{_AGAIN} Let the server retain its log for longer.",
     ),
     ErrorCode(
         "cdc.log_unreadable",
@@ -76,7 +76,7 @@ CODES = (
     ErrorCode(
         "cdc.not_allowed",
         "The user of the connection may not read the log, or not create a publication.",
-        "ALTER ROLE … REPLICATION; create the publication as the owner of the table. The message has the statement.",
+        "Grant what the message names: it has the statement.",
     ),
     ErrorCode(
         "cdc.publication_missing",
@@ -110,11 +110,63 @@ CODES = (
         "The source was restored, replaced, or taken over by a standby.",
         f"Check the source. {_AGAIN}",
     ),
+    ErrorCode(
+        "cdc.server_unsupported",
+        "The server is none whose binary log Flow reads: only that of MariaDB is verified.",
+        "Read the table with the connector mysql.",
+    ),
+    ErrorCode(
+        "cdc.binlog_settings",
+        "The server's settings leave changes out of its binary log.",
+        "Set what the message names, restart the server, and load the table again.",
+    ),
+    ErrorCode(
+        "cdc.changes_unlogged",
+        "A foreign key changes rows of a followed table without an entry in the binary log.",
+        "Use the action RESTRICT, or read the table with the connector mysql.",
+    ),
+    ErrorCode(
+        "cdc.statement_logged",
+        "The binary log contains a statement that changes rows, not the rows.",
+        f"Let no session change binlog_format. {_AGAIN}",
+    ),
+    ErrorCode(
+        "cdc.rows_incomplete",
+        "The binary log contains changes of rows without all columns.",
+        f"Let no session change binlog_row_image. {_AGAIN}",
+    ),
+    ErrorCode(
+        "cdc.columns_rewritten",
+        "A statement has changed or renamed columns of a followed table, and perhaps their values.",
+        f"{_AGAIN} The log does not contain these values.",
+    ),
+    ErrorCode(
+        "cdc.columns_unknown",
+        "The columns of a followed table in the log are not those that Flow knows.",
+        _AGAIN,
+    ),
+    ErrorCode(
+        "cdc.xa_open",
+        "An XA transaction was open when a mirror was to be loaded for the first time.",
+        "Complete the transaction: XA RECOVER lists it. The run is tried again.",
+        status=503,
+    ),
+    ErrorCode(
+        "cdc.xa_unknown",
+        "An XA transaction was completed whose changes are from before the first load.",
+        _AGAIN,
+    ),
+    ErrorCode(
+        "cdc.log_damaged",
+        "An event of the binary log does not have the checksum that the server has computed.",
+        "The run is tried again. If this repeats, check the disk of the server.",
+        status=503,
+    ),
     ErrorCode("cdc.standby", "The server of a followed table is a standby.", "Connect to the primary server."),
     ErrorCode(
         "cdc.table_unusable",
-        "The log does not contain the changes of a table: it is unlogged, a view, or has heirs.",
-        "Read it with the connector postgres.",
+        "The log does not contain the changes of a table, or its rows cannot be read at a position of the log.",
+        "Read it with the connector postgres or mysql.",
     ),
     ErrorCode("cdc.type_unknown", "The log has a column whose type was dropped since.", _AGAIN),
     ErrorCode(

@@ -41,6 +41,9 @@ _CUT = (b"1260", b"1301")
 _MOST_WARNINGS = 65_535
 """The most that servers store. Other warnings of the statement must not crowd those out."""
 
+_END, _LONGEST_END = 0xFE, 9
+"""How the packet begins that ends an answer, and a length that it does not reach."""
+
 _FIRST_ROWS = 64
 _MOST_ROWS = 16_384
 _MOST_SECONDS = 4_000_000
@@ -105,6 +108,16 @@ class Session:
                 size = sum(len(value) for row in rows for value in row if value is not None) + len(rows)
                 most = max(1, min(_MOST_ROWS, most * 4, BLOCK_BYTES * len(rows) // size))
 
+    def packets(self, command: int, argument: bytes) -> Iterator[list[bytes]]:
+        """Send a command and yield the packets of its answer, about `BLOCK_BYTES` at a time, up to the one that ends
+        it. The session can do nothing else afterwards. Raises Failure."""
+        self._run(self._conn._execute_command(command, argument))
+        while True:
+            packets, is_last = self._run(_read_packets(self._conn))
+            yield packets
+            if is_last:
+                return
+
     def require_whole(self) -> None:
         """Raise Terminal `source.value_cut` if the server cut values of the statement before to its limits or replaced
         them by NULL, which it only says in a warning."""
@@ -132,6 +145,19 @@ class Session:
             return self._runner.run(asyncio.wait_for(work, self.wait_seconds))
         except (asyncmy.errors.MySQLError, OSError, EOFError) as error:
             raise failure_of(error) from None
+
+
+async def _read_packets(conn: Any) -> tuple[list[bytes], bool]:
+    """Return the next packets, and whether the answer ends after them."""
+    packets: list[bytes] = []
+    size = 0
+    while size < BLOCK_BYTES and len(packets) < _MOST_ROWS:
+        packet = (await conn.read_packet()).get_all_data()
+        if packet[0] == _END and len(packet) < _LONGEST_END:
+            return packets, True
+        packets.append(packet)
+        size += len(packet)
+    return packets, False
 
 
 def database_of(connection: StoreConnection) -> Connection:

@@ -130,10 +130,16 @@ def schema_of(fields: Sequence[SourceField]) -> pa.Schema:
 
 def array_of(values: Sequence[bytes | None], column: Column) -> pa.Array:
     """Return the values of a column as an array. Raises ArrowInvalid for texts that are not valid UTF-8."""
+    return convert(pa.array(values, pa.binary()), column)
+
+
+def convert(raw: pa.Array, column: Column) -> pa.Array:
+    """Return the bytes of values as an array of the type in which the column is read. Raises as `array_of`."""
     if column.field.type.kind == "binary":
         # HEX() of the server returns NULL for values of more than half of its max_allowed_packet.
+        values = raw.to_pylist()
         return pa.array((None if value is None else "\\x" + value.hex().upper() for value in values), pa.string())
-    text = pa.array(values, pa.binary()).cast(pa.string())
+    text = raw.cast(pa.string())
     if column.suffix:
         return pc.binary_join_element_wise(text, column.suffix, "")
     return text.cast(_ARROW.get(column.field.type.kind, pa.string()))

@@ -74,6 +74,19 @@ _ERRORS = {
         "Correct the database of the connection or of the source.",
         shows_text=True,
     ),
+    1236: MappedFailure(
+        Terminal,
+        "cdc.source_changed",
+        "The server cannot send its log from where the last load ended: it is another server, or its log was reset.",
+        "Check the connection, then load the table again, with a reason: flow run --load-again.",
+        shows_text=True,
+    ),
+    1412: MappedFailure(
+        Transient,
+        "source.changed",
+        "The table was changed while it was about to be read.",
+        "Try again.",
+    ),
     1792: MappedFailure(
         Terminal,
         "source.read_only",

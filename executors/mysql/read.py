@@ -43,7 +43,7 @@ def _batch(rows: list[Row], first: int, columns: Sequence[Column], schema: pa.Sc
     try:
         arrays, bad = _arrays(rows, columns), BadRecords()
     except pa.ArrowInvalid:
-        bad = _take_bad_rows(rows, columns)
+        bad = take_bad_rows(rows, columns)
         arrays = _arrays(rows, columns)
     return batch_of_rows(first, arrays, bad, schema)
 
@@ -52,7 +52,7 @@ def _arrays(rows: Sequence[Row], columns: Sequence[Column]) -> list[pa.Array]:
     return [array_of(values, column) for values, column in zip(zip(*rows, strict=True), columns, strict=True)]
 
 
-def _take_bad_rows(rows: list[Row], columns: Sequence[Column]) -> BadRecords:
+def take_bad_rows(rows: list[Row], columns: Sequence[Column]) -> BadRecords:
     """Replace rows with a value that cannot be read by rows of NULL, and return them as bad."""
     bad = BadRecords()
     for index, row in enumerate(rows):

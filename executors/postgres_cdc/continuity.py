@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Set
 
+from executors.change_log.copies import Copies
 from executors.errors import Terminal
-from executors.postgres_cdc.copies import Copies
 from executors.postgres_cdc.slots import Position
 from executors.postgres_cdc.state import LogState
 from executors.postgres_cdc.tables import FollowedTable

@@ -26,6 +26,8 @@ _BATCH = 5_000
 _COPIED_BYTES = 1 << 20
 
 Key = tuple[bytes, ...]
+Mark = tuple[int, int, int]
+"""The number of changes, the bytes of the lines, and the change after the last TRUNCATE, 0 without one."""
 _SET, _DROPPED = 0, 1
 """Kinds of entries: the row has the values of a line; it no longer exists."""
 
@@ -75,7 +77,8 @@ class _Row:
 
 
 class Changes:
-    """Collects the changes of a window. `begin` and `undo` remove those of a transaction again."""
+    """Collects the changes of a window. `begin` and `undo` remove those of a transaction again, `mark` and `undo_to`
+    those since a savepoint."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -115,11 +118,19 @@ class Changes:
 
     def begin(self) -> None:
         """Begin a transaction."""
-        self._begun = (self._change, self._size, self._truncated)
+        self._begun = self.mark()
 
     def undo(self) -> None:
         """Remove what came since `begin`."""
-        self._change, self._size, self._truncated = self._begun
+        self.undo_to(self._begun)
+
+    def mark(self) -> Mark:
+        """Return a mark of what has come so far."""
+        return (self._change, self._size, self._truncated)
+
+    def undo_to(self, mark: Mark) -> None:
+        """Remove what came since a mark."""
+        self._change, self._size, self._truncated = mark
         self._flush()
         self._entries.execute("DELETE FROM e WHERE change > ?", [self._change])
         self._lines.seek(self._size)

@@ -35,12 +35,13 @@ class LinesReader:
 
     def read(self, part: LinesPart, fields: Sequence[SourceField]) -> Batches:
         schema, names = snapshot_schema(fields), [field.name for field in fields]
-        for lines, numbers in _blocks(part):
+        for lines, numbers in blocks_of(part):
             bad = take_bad_lines(lines, names) if self.may_be_no_text else BadRecords()
             yield batch_of_lines(lines, np.array(numbers, dtype=np.int64), schema, bad)
 
 
-def _blocks(part: LinesPart) -> Iterator[tuple[list[bytes], list[int]]]:
+def blocks_of(part: LinesPart) -> Iterator[tuple[list[bytes], list[int]]]:
+    """Yield the lines of a part and the numbers of their changes, about `BLOCK_BYTES` at a time."""
     with open(part.path, "rb", buffering=BLOCK_BYTES) as file:
         file.seek(part.start)
         at, size = part.start, 0

@@ -6,6 +6,7 @@ is never repeated, whatever happens to its worker.
 
 from __future__ import annotations
 
+import json
 import time
 from contextlib import closing
 from dataclasses import replace
@@ -14,7 +15,6 @@ from executors.errors import Transient
 from executors.load_record import LoadCommit
 from executors.model import RunJob
 from executors.ports import Cancellation, Events, Ports, StreamControl
-from executors.postgres_cdc.state import LogState
 from executors.report import RunReport
 from executors.runs.load import run_pipeline
 from executors.sources.watching import SourceWatch
@@ -76,7 +76,7 @@ def _run_window(job: RunJob, ports: Ports, control: StreamControl, watch: Source
 
 def _has_more(commit: LoadCommit) -> bool:
     states = [one.state for one in commit.record.sources if one.state is not None]
-    return any(LogState.from_text(state.value).more for state in states)
+    return any(json.loads(state.value).get("more", False) for state in states)
 
 
 def _wait(seconds: float, cancellation: Cancellation) -> None:

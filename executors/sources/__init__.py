@@ -21,6 +21,7 @@ SOURCES: KindTable[str] = KindTable(
         ("http_api", "executors.sources.http_api:HttpApi"),
         ("postgres", "executors.sources.postgres:PostgresSource"),
         ("postgres_cdc", "executors.sources.postgres_cdc:PostgresCdc"),
+        ("mysql_cdc", "executors.sources.mysql_cdc:MysqlCdc"),
         ("mysql", "executors.sources.mysql:MysqlSource"),
         ("singer", "executors.sources.singer:SingerSource"),
         ("sqlite", "executors.sources.database_file:DatabaseFile"),

@@ -15,6 +15,7 @@ from contextlib import ExitStack, suppress
 from dataclasses import replace
 from threading import Event
 
+from executors.change_log.copies import copies_on
 from executors.changes import ChangesRead
 from executors.errors import Failure, Terminal, Transient
 from executors.model import SourceField, SourceState
@@ -23,7 +24,6 @@ from executors.postgres.ddl import Conn
 from executors.postgres.read import as_source
 from executors.postgres_cdc.columns import current_columns, fields_of, logged_columns, refuse_filled, refuse_replaced
 from executors.postgres_cdc.continuity import require_same_source, require_target_has
-from executors.postgres_cdc.copies import copies_on
 from executors.postgres_cdc.names import names_of
 from executors.postgres_cdc.net_effect import Changes
 from executors.postgres_cdc.replication import ReplicationSession, replication_session

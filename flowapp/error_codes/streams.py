@@ -18,6 +18,12 @@ CODES = (
         status=409,
     ),
     ErrorCode(
+        "stream.no_slot",
+        "The source of a stream has no replication slot.",
+        "Nothing is to be dropped: its server removes its log after a time.",
+        status=409,
+    ),
+    ErrorCode(
         "stream.slot_exists",
         "The replication slot of the pipeline exists, and its server would retain log for it without an end.",
         "Pause the stream, drop its slot on the page Streams or by `flow stream drop-slot PIPELINE`, then delete the "

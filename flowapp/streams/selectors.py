@@ -65,7 +65,8 @@ class StreamView:
 
     @property
     def can_drop(self) -> bool:
-        exists = self.stream.slot.get("status") not in (None, "missing")
+        slot = self.stream.slot
+        exists = slot.get("status") not in (None, "missing") and not slot.get("is_file")
         is_idle = is_unused(self.stream) or self.stream.state != StreamState.RUNNING
         return exists and is_idle and self.run is None
 
@@ -78,6 +79,12 @@ _SNAPSHOT_CODES = (
     "cdc.column_filled",
     "cdc.column_replaced",
     "cdc.columns_changed_inside",
+    "cdc.columns_rewritten",
+    "cdc.columns_unknown",
+    "cdc.changes_unlogged",
+    "cdc.rows_incomplete",
+    "cdc.statement_logged",
+    "cdc.xa_unknown",
 )
 
 

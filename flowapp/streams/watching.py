@@ -11,12 +11,12 @@ from typing import Any
 from django.conf import settings
 from django.utils import timezone
 
-from executors.api import LogNames, SlotFacts, drop_unread_slot, names_of, observe_slot
-from executors.model import Connection
+from executors.api import LogNames, SlotFacts, drop_unread_slot, names_of, observe_file, observe_slot
+from executors.model import Connection, StoreConnection
 from flowapp.alerts.isolation import Isolation
 from flowapp.alerts.services import raise_alert, resolve_by
 from flowapp.clock import Now
-from flowapp.connections.services import resolve_connections
+from flowapp.connections.services import resolve_connections, resolve_stores
 from flowapp.pipelines.documents import read_document
 from flowapp.pipelines.models import Pipeline as PipelineModel
 from flowapp.pipelines.models import PipelineVersion
@@ -24,11 +24,13 @@ from flowapp.processes.heartbeats import STREAM_WORKER, count_alive
 from flowapp.runs.models import ACTIVE, Run, RunKind
 from flowapp.streams.models import Stream, StreamAction, StreamChange, StreamState
 from flowapp.streams.services import FOLLOWING
+from ir.connectors import CONNECTORS
 from ir.errors import FlowError
 from ir.nodes import Source
 from ir.pipeline import Pipeline
 from ir.words import duration_text, size_text
 
+POSTGRES = "postgres"
 logger = logging.getLogger(__name__)
 LAGGING_SECONDS = 60.0
 """From this lag on, a running stream raises an alert."""
@@ -129,8 +131,17 @@ def _why(stream: Stream) -> tuple[str, str]:
 # --- slots ------------------------------------------------------------------------------------------------------
 
 
+def reads_slot(source: Source) -> bool:
+    """Return whether the server of a source retains its log in a slot. Otherwise it removes its log after a time."""
+    return CONNECTORS[source.connector].connection_kind == POSTGRES
+
+
 def _watch_slot(stream: Stream) -> None:
     try:
+        document, source = _followed_source(stream)
+        if not reads_slot(source):
+            _watch_file(stream, resolve_stores(stream.workspace, document)[source.connection or ""])
+            return
         name = slot_of(stream)
         facts = observe_slot(source_connection(stream), name)
     except FlowError as error:
@@ -153,6 +164,28 @@ def _watch_slot(stream: Stream) -> None:
         raise_alert("slot.at_risk", "warning", risk, step, pipeline=stream.pipeline)
     else:
         resolve_by("slot.safe", pipeline_id=stream.pipeline_id)
+
+
+def _watch_file(stream: Stream, connection: StoreConnection) -> None:
+    """Observe the file of the log that a stream reads next. Raises FlowError."""
+    if not stream.counted:
+        return
+    facts = observe_file(connection, stream.counted)
+    status = "lost" if facts.is_lost else "file"
+    observed = {"name": facts.name, "status": status, "behind_bytes": facts.behind_bytes, "is_file": True}
+    Stream.objects.filter(pk=stream.pk).update(slot=observed, slot_seen_at=Now())
+    if not facts.is_lost:
+        resolve_by("slot.ready", pipeline_id=stream.pipeline_id)
+        return
+    raise_alert(
+        "slot.lost",
+        "error",
+        f"The server has removed its log {facts.name}, which {stream.pipeline} has not loaded. The stream cannot "
+        "continue.",
+        "Approve a new snapshot on the page Streams. Raise binlog_expire_logs_seconds, so that it does not happen "
+        "again.",
+        pipeline=stream.pipeline,
+    )
 
 
 def _report_lost(stream: Stream, name: str) -> None:
@@ -219,6 +252,12 @@ def drop_slot(stream: Stream, by: str, reason: str) -> None:
             f"The stream of {stream.pipeline.slug!r} still needs its slot.",
             hint="Pause the stream or disable the pipeline, and wait until its run has ended.",
         )
+    if not reads_slot(_followed_source(stream)[1]):
+        raise FlowError(
+            "stream.no_slot",
+            f"The source of {stream.pipeline.slug!r} has no slot: its server removes its log after a time.",
+            hint="Nothing is to be dropped.",
+        )
     drop_unread_slot(source_connection(stream), slot_of(stream), _names_of(stream))
     StreamChange.objects.create(
         workspace_id=stream.workspace_id,
@@ -236,7 +275,7 @@ def refuse_deletion(pipeline: PipelineModel) -> None:
     """Refuse to delete a pipeline while its slot exists: nothing would watch it any more. Raises FlowError
     `stream.slot_exists`."""
     stream = Stream.objects.filter(pipeline=pipeline, slot_seen_at__gt=timezone.now() - FRESH).first()
-    if stream is not None and stream.slot.get("status") not in (None, "missing"):
+    if stream is not None and stream.slot.get("status") not in (None, "missing") and not stream.slot.get("is_file"):
         raise FlowError(
             "stream.slot_exists",
             f"The replication slot {stream.slot['name']} of {pipeline.slug!r} exists, and its server would retain log "

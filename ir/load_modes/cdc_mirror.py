@@ -35,7 +35,8 @@ MODE = LoadMode(
     sentence="Applies the changes of a table in another database.",
     runs="DELETE of the keys that the source has deleted, then INSERT … ON CONFLICT (key) DO UPDATE of the last state "
     "of every other changed row; the first load, and a TRUNCATE of the source, replace all rows",
-    needs="FLOW_STREAMING_ENABLED, and a source with the connector postgres_cdc, whose id is in cdcSource.",
+    needs="FLOW_STREAMING_ENABLED, and a source with the connector postgres_cdc or mysql_cdc, whose id is in "
+    "cdcSource.",
     fields=frozenset({"cdc_source", "upsert_key"}),
     needs_key=True,
     follows_stream=True,

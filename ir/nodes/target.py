@@ -153,7 +153,7 @@ class Target(InnerNode):
     cdc_source: Id | None = Field(
         None,
         title="Source of changes",
-        description="The id of the source whose changes are applied. Its connector is postgres_cdc.",
+        description="The id of the source whose changes are applied. Its connector is postgres_cdc or mysql_cdc.",
         json_schema_extra=LOAD,
     )
     fail_on_empty_source: bool = Field(

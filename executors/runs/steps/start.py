@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
+from executors.change_log.keys import with_source_key
 from executors.destinations import load_destination
 from executors.destinations.base import Access
 from executors.model import RunJob
-from executors.postgres_cdc.keys import with_source_key
 from executors.runs.state import Run
 from executors.runs.step import Action
 from executors.runs.steps.capabilities import refuse_unsupported

@@ -129,6 +129,20 @@ def test_an_undone_transaction_leaves_nothing(tmp_path: Path) -> None:
     assert seen.lines == {1: [b'"1"'], 2: [b'"3"']}
 
 
+def test_a_savepoint_is_undone_within_its_transaction(tmp_path: Path) -> None:
+    seen = Seen()
+    with Changes(tmp_path) as changes:
+        changes.begin()
+        changes.set_row((b"1",), line(b"1"))
+        savepoint = changes.mark()
+        changes.set_row((b"2",), line(b"2"))
+        changes.truncate()
+        changes.undo_to(savepoint)
+        changes.set_row((b"3",), line(b"3"))
+        assert changes.reduce(seen) == NetEffect(rows=2)
+    assert seen.lines == {1: [b'"1"'], 2: [b'"3"']}
+
+
 KEYS = st.sampled_from([b"1", b"2", b"3", b"44"])
 STEPS = st.lists(
     st.one_of(

@@ -1,0 +1,1 @@
+"""What sources that follow the log of a database share."""

@@ -1,0 +1,1 @@
+"""Reads the changes of a table from the binary log of a MariaDB server."""

@@ -1,0 +1,350 @@
+"""Reads one window of the log: whole transactions, up to a position or until there are enough changes."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from executors.errors import Terminal
+from executors.mysql_cdc.columns import Layout, LoggedColumn, columns_unknown
+from executors.mysql_cdc.events import (
+    DELETES,
+    FORMAT,
+    GTID,
+    INCIDENT,
+    QUERY,
+    QUERY_COMPRESSED,
+    ROTATE,
+    ROWS,
+    TABLE_MAP,
+    WRITES,
+    XA_PREPARE,
+    XID,
+    Event,
+    Group,
+    parse_group,
+    parse_query,
+    parse_rows,
+    parse_table_map,
+    parse_table_name,
+    rows_table,
+)
+from executors.mysql_cdc.log import MOST_OFFSET, Logged, LogReader
+from executors.mysql_cdc.rows import RowImages
+from executors.mysql_cdc.state import LogPosition, LogState
+from executors.mysql_cdc.statements import Effect, Statements, tokens_of
+from executors.mysql_cdc.tables import FollowedTable
+from executors.postgres_cdc.net_effect import Changes, Mark
+
+_OUTSIDE = Group(False, False, False, "")
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """Where a window ends: at the first transaction that begins at or after `until`, or after one that exceeds a number
+    of changes, bytes or seconds. The columns of the table were read after `known`, and before `until`."""
+
+    known: LogPosition
+    until: LogPosition
+    changes: int = 2_000_000
+    size: int = 4 << 30
+    seconds: float = 600
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """What was read. `state` is the one afterwards, `columns` are those of the changes."""
+
+    state: LogState
+    columns: tuple[LoggedColumn, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class LogOf:
+    """Opens the log: `events` yields those from a position on, with the reader that knows their file."""
+
+    events: Callable[[LogPosition], Iterator[tuple[LogReader, Logged]]]
+    layout: Callable[[Sequence[LoggedColumn]], Layout]
+
+
+class WindowReader:
+    """Reads a window of one table into `changes`. `table` is as the server describes it now."""
+
+    def __init__(
+        self,
+        table: FollowedTable,
+        statements: Statements,
+        before: LogState,
+        changes: Changes,
+        log: LogOf,
+        bounds: Bounds,
+    ) -> None:
+        self._table, self._statements, self._before, self._changes = table, statements, before, changes
+        self._log, self._bounds = log, bounds
+        self._layout = log.layout(before.columns) if before.columns is not None else None
+        self._images: dict[int, RowImages | None] = {}
+        self._group = _OUTSIDE
+        self._is_inside = self._touched = self._crossed = False
+        self._savepoints: dict[str, Mark] = {}
+        self._prepared = dict(before.prepared)
+        self._group_start = self._end = before.position
+        self._born, self._committed_at = before.born, 0.0
+
+    def read(self) -> Window:
+        """Read from the state before on. Raises Terminal `cdc.…`."""
+        deadline = time.monotonic() + self._bounds.seconds
+        is_known = False
+        for reader, logged in self._log.events(self._before.position):
+            if not is_known:
+                self._require_same_file(reader)
+                is_known = True
+            if logged.event.kind == GTID:
+                if logged.start >= self._bounds.until:
+                    break
+                if self._is_full() or time.monotonic() > deadline:
+                    return self._window(more=True)
+            if not self._takes(logged):
+                return self._window(more=True)
+            if not self._is_inside and logged.event.kind != ROTATE and logged.end.offset < MOST_OFFSET:
+                self._end, self._born = logged.end, reader.file_born
+        if self._is_inside:  # the server has not finished it
+            self._changes.undo()
+        self._require_same_columns()
+        return self._window(more=False)
+
+    def _require_same_file(self, reader: LogReader) -> None:
+        if reader.born != self._before.born:
+            raise Terminal(
+                "cdc.source_changed",
+                f"The server's log {self._before.file} is another file than before: it is another server, or its log "
+                "was reset. Nothing was changed.",
+                hint="Check the connection, then load the table again, with a reason: flow run --load-again.",
+            )
+
+    def _is_full(self) -> bool:
+        return self._changes.count >= self._bounds.changes or self._changes.size >= self._bounds.size
+
+    def _window(self, *, more: bool) -> Window:
+        columns = self._layout.columns if self._layout is not None else None
+        after = replace(
+            self._before,
+            file=self._end.file,
+            offset=self._end.offset,
+            born=self._born,
+            columns=columns,
+            prepared=self._prepared,
+            committed_at=self._committed_at if more and self._committed_at else time.time(),
+            more=more,
+        )
+        return Window(after, columns if columns is not None else self._table.columns)
+
+    def _require_same_columns(self) -> None:
+        """Take the columns as they are now, after the last statement that has changed them. Refuse columns that no
+        statement of the log has changed."""
+        if self._layout is None:
+            self._layout = self._log.layout(self._table.columns)
+        elif self._crossed is False and self._layout.columns != self._table.columns:
+            raise columns_unknown(str(self._table))
+
+    # --- events -----------------------------------------------------------------------------------------------
+
+    def _takes(self, logged: Logged) -> bool:
+        """Take an event. Return False if its transaction belongs to the next window."""
+        event = logged.event
+        kind = event.kind
+        if kind in ROWS:
+            return self._take_rows(event)
+        if kind == TABLE_MAP:
+            self._take_table(event)
+        elif kind == GTID:
+            self._begin(logged)
+        elif kind == XID:
+            self._commit(event)
+        elif kind in (QUERY, QUERY_COMPRESSED):
+            return self._take_statement(logged)
+        elif kind == XA_PREPARE:
+            self._prepare(event)
+        elif kind == INCIDENT:
+            raise Terminal(
+                "cdc.log_unreadable",
+                "The server notes in its log that changes are missing from it.",
+                hint="Load the table again, with a reason: flow run --load-again.",
+            )
+        elif kind not in (ROTATE, FORMAT):
+            event.require_known()
+        return True
+
+    def _begin(self, logged: Logged) -> None:
+        self._group = parse_group(logged.event.body)
+        self._group_start = logged.start
+        self._is_inside, self._touched = True, False
+        self._savepoints.clear()
+        self._changes.begin()
+
+    def _commit(self, event: Event) -> None:
+        self._is_inside = False
+        self._committed_at = float(event.timestamp)
+
+    def _prepare(self, event: Event) -> None:
+        """Note an XA transaction, whose changes are read again when it is committed. Until then its rows are locked, so
+        that nothing else changes them."""
+        start = self._group_start
+        self._prepared[self._group.xid] = (start.file, start.offset) if self._touched else None
+        self._commit(event)
+
+    # --- statements -------------------------------------------------------------------------------------------
+
+    def _take_statement(self, logged: Logged) -> bool:
+        query = parse_query(logged.event)
+        if self._group.is_completed:
+            self._complete(query.text)
+            self._commit(logged.event)
+            return True
+        if not self._group.is_statement and self._ends(query.text, logged.event):
+            return True
+        effect = self._statements.effect(query)
+        if effect is Effect.TRUNCATES:
+            self._changes.truncate()
+        elif effect is Effect.CHANGES_COLUMNS and not self._cross(logged):
+            return False
+        if self._group.is_statement:
+            self._commit(logged.event)
+        return True
+
+    def _ends(self, text: str, event: Event) -> bool:
+        """Follow the statements of transactions. Return whether it was one."""
+        words = [token.word for token in tokens_of(text[:20])][:2]
+        if words[:1] == ["COMMIT"]:
+            self._commit(event)
+        elif words == ["ROLLBACK", "TO"]:
+            self._changes.undo_to(self._savepoints[_savepoint(text)])
+        elif words[:1] == ["ROLLBACK"]:
+            self._changes.undo()
+            self._commit(event)
+        elif words[:1] == ["SAVEPOINT"]:
+            self._savepoints[_savepoint(text)] = self._changes.mark()
+        else:
+            return False
+        return True
+
+    def _cross(self, logged: Logged) -> bool:
+        """Pass a statement that changes the columns. Return False if rows before it are to be loaded first, or if it is
+        younger than what is known of the columns."""
+        if not self._changes.is_empty or logged.end > self._bounds.known:
+            return False
+        if any(place is not None for place in self._prepared.values()):
+            raise Terminal(
+                "cdc.columns_changed_inside",
+                f"The columns of {self._table} were changed while an XA transaction with changes of its rows was open.",
+                hint="Load the table again, with a reason: flow run --load-again. Nothing was changed.",
+            )
+        self._layout, self._crossed = None, True
+        self._images.clear()
+        return True
+
+    def _complete(self, text: str) -> None:
+        """Read the changes of a committed XA transaction again."""
+        xid = self._group.xid
+        if xid not in self._prepared:
+            raise Terminal(
+                "cdc.xa_unknown",
+                "The log completes an XA transaction that was prepared before the first load, and whose changes are "
+                "therefore unknown.",
+                hint="Load the table again, with a reason: flow run --load-again. Nothing was changed.",
+            )
+        place = self._prepared.pop(xid)
+        if place is None or not text.upper().startswith("XA COMMIT"):
+            return
+        images, self._images = self._images, {}
+        for _, logged in self._log.events(LogPosition.of(*place)):
+            if logged.event.kind == XA_PREPARE:
+                break
+            if logged.event.kind == TABLE_MAP:
+                self._take_table(logged.event)
+            elif logged.event.kind in ROWS:
+                self._apply(logged.event)
+            elif logged.event.kind in (QUERY, QUERY_COMPRESSED):
+                self._ends(parse_query(logged.event).text, logged.event)
+        self._images, self._is_inside = images, True
+
+    # --- rows -------------------------------------------------------------------------------------------------
+
+    def _take_table(self, event: Event) -> None:
+        number, database, name = parse_table_name(event.body)
+        if not self._is_followed(database, name):
+            self._images.pop(number, None)
+            return
+        self._images[number] = None
+        if self._layout is not None:
+            self._images[number] = self._images_of(event, self._layout)
+        else:
+            self._waiting_map = event
+
+    def _images_of(self, event: Event, layout: Layout) -> RowImages:
+        found = parse_table_map(event.body)
+        decoders = layout.decoders(found.columns, found.names, self._table.hidden)
+        return RowImages(layout, decoders, self._table.key, str(self._table))
+
+    def _is_followed(self, database: str, name: str) -> bool:
+        if self._statements.folds:
+            return (database.casefold(), name.casefold()) == (
+                self._table.database.casefold(),
+                self._table.name.casefold(),
+            )
+        return (database, name) == (self._table.database, self._table.name)
+
+    def _take_rows(self, event: Event) -> bool:
+        number = rows_table(event.body)
+        if number not in self._images:
+            return True
+        self._touched = True
+        if self._group.is_prepared:
+            return True
+        if self._layout is None:
+            # The columns are those of now, unless a later statement has changed them again.
+            self._require_last_change()
+            self._layout = self._log.layout(self._table.columns)
+            self._images[number] = self._images_of(self._waiting_map, self._layout)
+        self._apply(event)
+        return True
+
+    def _require_last_change(self) -> None:
+        """Check that no statement after this transaction changes the columns."""
+        for _, logged in self._log.events(self._group_start):
+            if logged.start >= self._bounds.until:
+                return
+            event = logged.event
+            is_statement = event.kind in (QUERY, QUERY_COMPRESSED)
+            if is_statement and self._statements.effect(parse_query(event)) is Effect.CHANGES_COLUMNS:
+                raise columns_unknown(str(self._table))
+
+    def _apply(self, event: Event) -> None:
+        """Apply an event of rows to the changes."""
+        rows = parse_rows(event)
+        images = self._images.get(rows.table)
+        if images is None:
+            return
+        if not rows.is_whole:
+            raise Terminal(
+                "cdc.rows_incomplete",
+                f"The log contains changes of {self._table} without all columns: a session has set binlog_row_image to "
+                "another value than FULL.",
+                hint="Set binlog_row_image=FULL for all sessions, then load the table again, with a reason.",
+            )
+        if event.kind in WRITES:
+            for new in images.rows(rows.data):
+                self._changes.set_row(images.key(new), images.line(new))
+        elif event.kind in DELETES:
+            for old in images.rows(rows.data):
+                self._changes.drop_row(images.key(old))
+        else:
+            pairs = images.rows(rows.data)
+            for old in pairs:
+                new = next(pairs)
+                before, after = images.key(old), images.key(new)
+                self._changes.set_row(after, images.line(new), moved_from=before if before != after else None)
+
+
+def _savepoint(text: str) -> str:
+    return tokens_of(text)[-1].text
