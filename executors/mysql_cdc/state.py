@@ -36,9 +36,9 @@ class LogState:
 
     `columns` are those of the table at the position; None after a statement has changed them, before the first change
     of a row. `prepared` are XA transactions that were prepared before the position and not completed: the position of
-    each that has changed the table, None of the others. `committed_at` is the time of the newest loaded transaction, or
-    of the moment at which there was no other, in seconds since 1970. `more` says whether the log contained further
-    changes."""
+    each that has changed the table, None of the others. `dropped` are columns that the table had, in lower case.
+    `committed_at` is the time of the newest loaded transaction, or of the moment at which there was no other, in
+    seconds since 1970. `more` says whether the log contained further changes."""
 
     file: str
     offset: int
@@ -47,6 +47,7 @@ class LogState:
     columns: tuple[LoggedColumn, ...] | None
     committed_at: float
     prepared: Mapping[str, tuple[str, int] | None] = field(default_factory=dict)
+    dropped: tuple[str, ...] = ()
     more: bool = False
 
     @property
@@ -67,6 +68,7 @@ class LogState:
                 hint="Install that release again.",
             )
         columns, prepared = values.pop("columns"), values.pop("prepared")
+        values["dropped"] = tuple(values["dropped"])
         return cls(
             columns=None if columns is None else tuple(LoggedColumn(**column) for column in columns),
             prepared={xid: None if place is None else (place[0], place[1]) for xid, place in prepared.items()},

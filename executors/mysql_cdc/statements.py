@@ -117,6 +117,16 @@ class Statements:
             return self._renamed(query, tokens, words)
         raise self._gone(tokens)
 
+    def dropped(self, query: Query) -> set[str]:
+        """Return the columns that a statement drops, which changes columns of the table; names in lower case."""
+        tokens = tokens_of(query.text)
+        at = [token.word for token in tokens].index("TABLE") + 1
+        if [token.word for token in tokens[at : at + 2]] == ["IF", "EXISTS"]:
+            at += 2
+        _, at = self._names(query, tokens, at)
+        drops = (clause for clause in _split(tokens[at:]) if clause and clause[0].word == "DROP")
+        return {_dropped_column(clause) for clause in drops}
+
     # --- names ----------------------------------------------------------------------------------------------------
 
     def _is(self, text: str, name: str) -> bool:
@@ -313,3 +323,10 @@ def _split(tokens: Sequence[Token]) -> Iterator[list[Token]]:
         elif token.word != ";" or depth:
             clause.append(token)
     yield clause
+
+
+def _dropped_column(clause: Sequence[Token]) -> str:
+    at = 1 + (clause[1].word == "COLUMN")
+    if [token.word for token in clause[at : at + 2]] == ["IF", "EXISTS"]:
+        at += 2
+    return clause[at].text.casefold()

@@ -23,6 +23,7 @@ from executors.mysql_cdc.events import (
     XID,
     Event,
     Group,
+    Query,
     parse_group,
     parse_query,
     parse_rows,
@@ -90,6 +91,7 @@ class WindowReader:
         self._prepared = dict(before.prepared)
         self._group_start = self._end = before.position
         self._born, self._committed_at = before.born, 0.0
+        self._dropped = set(before.dropped)
 
     def read(self) -> Window:
         """Read from the state before on. Raises Terminal `cdc.…`."""
@@ -134,6 +136,7 @@ class WindowReader:
             born=self._born,
             columns=columns,
             prepared=self._prepared,
+            dropped=tuple(sorted(self._dropped)),
             committed_at=self._committed_at if more and self._committed_at else time.time(),
             more=more,
         )
@@ -143,9 +146,22 @@ class WindowReader:
         """Take the columns as they are now, after the last statement that has changed them. Refuse columns that no
         statement of the log has changed."""
         if self._layout is None:
-            self._layout = self._log.layout(self._table.columns)
+            self._layout = self._layout_of_now()
         elif self._crossed is False and self._layout.columns != self._table.columns:
             raise columns_unknown(str(self._table))
+
+    def _layout_of_now(self) -> Layout:
+        """Return the columns after a statement that has changed them. Refuse one that was dropped before and has come
+        back, because the target has values of the former one."""
+        again = [column.name for column in self._table.columns if column.name.casefold() in self._dropped]
+        if again:
+            raise Terminal(
+                "cdc.column_replaced",
+                f"The column {again[0]} of {self._table} was dropped and added again. Rows that have not changed since "
+                "have values that the log does not contain.",
+                hint="Load the table again, with a reason: flow run --load-again. Nothing was changed.",
+            )
+        return self._log.layout(self._table.columns)
 
     # --- events -----------------------------------------------------------------------------------------------
 
@@ -206,7 +222,7 @@ class WindowReader:
         effect = self._statements.effect(query)
         if effect is Effect.TRUNCATES:
             self._changes.truncate()
-        elif effect is Effect.CHANGES_COLUMNS and not self._cross(logged):
+        elif effect is Effect.CHANGES_COLUMNS and not self._cross(logged, query):
             return False
         if self._group.is_statement:
             self._commit(logged.event)
@@ -228,7 +244,7 @@ class WindowReader:
             return False
         return True
 
-    def _cross(self, logged: Logged) -> bool:
+    def _cross(self, logged: Logged, query: Query) -> bool:
         """Pass a statement that changes the columns. Return False if rows before it are to be loaded first, or if it is
         younger than what is known of the columns."""
         if not self._changes.is_empty or logged.end > self._bounds.known:
@@ -241,6 +257,7 @@ class WindowReader:
             )
         self._layout, self._crossed = None, True
         self._images.clear()
+        self._dropped |= self._statements.dropped(query)
         return True
 
     def _complete(self, text: str) -> None:
@@ -304,7 +321,7 @@ class WindowReader:
         if self._layout is None:
             # The columns are those of now, unless a later statement has changed them again.
             self._require_last_change()
-            self._layout = self._log.layout(self._table.columns)
+            self._layout = self._layout_of_now()
             self._images[number] = self._images_of(self._waiting_map, self._layout)
         self._apply(event)
         return True

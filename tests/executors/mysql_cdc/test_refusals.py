@@ -92,6 +92,8 @@ UNLOGGED = ("SET sql_log_bin = 0", "ALTER TABLE t ADD COLUMN c int", "SET sql_lo
     [
         (["ALTER TABLE t ADD COLUMN c int DEFAULT 5"], "cdc.column_filled"),
         (["ALTER TABLE t ADD (a int, b int NOT NULL)"], "cdc.column_filled"),
+        (["ALTER TABLE t DROP n", "ALTER TABLE t ADD N int"], "cdc.column_replaced"),
+        (["ALTER TABLE t DROP COLUMN IF EXISTS `n`, ADD n int"], "cdc.column_replaced"),
         (["ALTER TABLE t CHANGE n m int"], "cdc.columns_rewritten"),
         (["ALTER TABLE t MODIFY n bigint, ADD COLUMN c int"], "cdc.columns_rewritten"),
         (["ALTER TABLE t RENAME COLUMN n TO m"], "cdc.columns_rewritten"),
@@ -136,6 +138,14 @@ def test_another_server_and_a_log_that_was_removed(log: TableLog) -> None:
 
 
 # --- columns that change ------------------------------------------------------------------------------------------
+
+
+def test_a_column_that_comes_back_after_a_window_without_it_is_refused(log: TableLog) -> None:
+    begin(log)
+    log.run("ALTER TABLE t DROP n", "INSERT INTO t (id) VALUES (4)")
+    log.catch_up()
+    log.run("ALTER TABLE t ADD n int", "INSERT INTO t (id) VALUES (5)")
+    assert refused(log).code == "cdc.column_replaced"
 
 
 def test_columns_that_are_added_and_dropped_divide_windows(log: TableLog) -> None:
