@@ -101,7 +101,7 @@ def test_sqlite_is_divided_by_whole_numbers(world: World) -> None:
 @pytest.mark.parametrize(
     ("kind", "value"),
     [
-        ("TIMESTAMP", "TIMESTAMP '2024-01-01' + to_days(n::INT)"),
+        pytest.param("TIMESTAMP", "TIMESTAMP '2024-01-01' + to_days(n::INT)", marks=pytest.mark.slow),
         pytest.param("TIMESTAMPTZ", "TIMESTAMPTZ '2024-01-01 00:00:00+00' + to_days(n::INT)", marks=pytest.mark.slow),
         pytest.param("DECIMAL(10,2)", "n / 4", marks=pytest.mark.slow),
     ],

@@ -44,6 +44,7 @@ def test_a_snapshot_and_the_changes_after_it_give_the_table_of_the_source(mirror
     assert mirror.rows("id") == [("z",)]
 
 
+@pytest.mark.slow
 def test_keys_of_bytes_and_times_are_deleted(mirror: Mirror, log: TableLog) -> None:
     log.run(
         "CREATE TABLE s (a binary(3), b timestamp(2), c bit(4), n int, primary key (a, b, c))",
@@ -57,6 +58,7 @@ def test_keys_of_bytes_and_times_are_deleted(mirror: Mirror, log: TableLog) -> N
     assert mirror.rows("n") == [(7,)]
 
 
+@pytest.mark.slow
 def test_a_preview_reads_the_rows_and_needs_no_log(mirror: Mirror, log: TableLog) -> None:
     log.run("CREATE TABLE s (id int primary key)", "INSERT INTO s VALUES (1), (2)")
     mirror.source = log.reader()

@@ -59,6 +59,7 @@ def test_schedulers_that_dispatch_at_once_exceed_no_limit(make, engine, settings
     assert Run.objects.filter(kind=RunKind.CHUNK).count() == 3
 
 
+@pytest.mark.slow
 def test_twenty_pipelines_share_the_limit_fairly(make, sent, settings):
     settings.MAX_PARALLEL_CHUNKS = 0
     engine = HistoryEngine(chunks=4, parallelism=4)

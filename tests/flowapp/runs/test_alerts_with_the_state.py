@@ -6,7 +6,7 @@ import pytest
 
 from executors.errors import Terminal
 from flowapp.alerts.models import Alert
-from flowapp.runs import holds, outcomes
+from flowapp.runs import ends, finalizing, holds
 from flowapp.runs.dispatch import execute_claimed
 from flowapp.runs.leases import claim_run
 from flowapp.runs.models import State, Trigger
@@ -24,7 +24,7 @@ def die(*args: object, **more: object) -> None:
     raise SystemExit
 
 
-@pytest.mark.parametrize(("module", "engine"), [(outcomes, BAD), (holds, Engine())], ids=["failed", "held"])
+@pytest.mark.parametrize(("module", "engine"), [(ends, BAD), (holds, Engine())], ids=["failed", "held"])
 def test_a_run_has_no_state_that_cannot_be_reported(pipeline, target, monkeypatch, module, engine):
     monkeypatch.setattr(module, "raise_alert", die)
     run = queue_run(pipeline, Trigger.MANUAL)
@@ -35,7 +35,7 @@ def test_a_run_has_no_state_that_cannot_be_reported(pipeline, target, monkeypatc
 
 
 def test_a_failed_run_is_reported_before_its_target_is_cleaned_up(pipeline, target, monkeypatch):
-    monkeypatch.setattr(outcomes, "drop_approved", die)
+    monkeypatch.setattr(finalizing, "drop_approved", die)
     with pytest.raises(SystemExit):
         execute_claimed(claim_run(queue_run(pipeline, Trigger.MANUAL).pk, "worker"), BAD)
     assert Alert.objects.get().kind == "run.failed"
