@@ -133,8 +133,8 @@ class MysqlCdc(SnapshotSource):
         if session.rows("XA RECOVER"):
             raise Transient(
                 "cdc.xa_open",
-                "An XA transaction of the server is prepared and not completed, so its changes cannot be told from "
-                "later ones.",
+                "An XA transaction of the server is prepared and not completed, so its changes cannot be "
+                "distinguished from later ones.",
                 node=self.node,
                 hint="Complete it: XA RECOVER lists it. The run is tried again.",
             )
