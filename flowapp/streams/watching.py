@@ -30,7 +30,6 @@ from ir.nodes import Source
 from ir.pipeline import Pipeline
 from ir.words import duration_text, size_text
 
-POSTGRES = "postgres"
 logger = logging.getLogger(__name__)
 LAGGING_SECONDS = 60.0
 """From this lag on, a running stream raises an alert."""
@@ -131,15 +130,10 @@ def _why(stream: Stream) -> tuple[str, str]:
 # --- slots ------------------------------------------------------------------------------------------------------
 
 
-def reads_slot(source: Source) -> bool:
-    """Return whether the server of a source retains its log in a slot. Otherwise it removes its log after a time."""
-    return CONNECTORS[source.connector].connection_kind == POSTGRES
-
-
 def _watch_slot(stream: Stream) -> None:
     try:
         document, source = _followed_source(stream)
-        if not reads_slot(source):
+        if not CONNECTORS[source.connector].has_slot:
             _watch_file(stream, resolve_stores(stream.workspace, document)[source.connection or ""])
             return
         name = slot_of(stream)
@@ -252,7 +246,7 @@ def drop_slot(stream: Stream, by: str, reason: str) -> None:
             f"The stream of {stream.pipeline.slug!r} still needs its slot.",
             hint="Pause the stream or disable the pipeline, and wait until its run has ended.",
         )
-    if not reads_slot(_followed_source(stream)[1]):
+    if not CONNECTORS[_followed_source(stream)[1].connector].has_slot:
         raise FlowError(
             "stream.no_slot",
             f"The source of {stream.pipeline.slug!r} has no slot: its server removes its log after a time.",

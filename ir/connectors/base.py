@@ -50,10 +50,12 @@ class Connector:
     `keeps_empty` that empty texts in it are intended. `connection_kind` is the kind of stored connection that it takes,
     if any; it also works without one if `connection_for` says what one is for. `lists_streams` says whether it can list
     the streams that it may read. `follows_changes` means that it provides the changes of a table for a target with the
-    load mode `cdc_mirror`. `starts_with` are the settings of a new node. `table_settings` returns the settings of
-    a source for one table, from the common settings of a manifest's tables and the table's name; it raises ValueError
-    for an invalid name. It is None if the connector reads no tables by name. `caution` is what users must know before
-    they trust the connector. `backfill` says how the history of its sources can be divided, None if it cannot.
+    load mode `cdc_mirror`, and `has_slot` that the server retains these changes in a slot until they are read; other
+    servers remove them after a time. `starts_with` are the settings of a new node. `table_settings` returns the
+    settings of a source for one table, from the common settings of a manifest's tables and the table's name; it raises
+    ValueError for an invalid name. It is None if the connector reads no tables by name. `caution` is what users must
+    know before they trust the connector. `backfill` says how the history of its sources can be divided,
+    None if it cannot.
     """
 
     name: str
@@ -65,6 +67,7 @@ class Connector:
     connection_for: str = ""
     lists_streams: bool = False
     follows_changes: bool = False
+    has_slot: bool = False
     keeps_order: bool = True
     keeps_empty: bool = False
     starts_with: Mapping[str, Any] = field(default_factory=dict)

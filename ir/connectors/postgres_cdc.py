@@ -64,6 +64,7 @@ CONNECTOR = Connector(
     reads="snapshot",
     connection_kind="postgres",
     follows_changes=True,
+    has_slot=True,
     keeps_order=False,
     keeps_empty=True,
     starts_with={"table": {"schema": "public", "name": ""}},
