@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from tests.browser.looks import find_barriers
 from tests.browser.test_editor_islands import Editor, ids
@@ -79,6 +79,20 @@ def test_edits_of_one_tab_that_follow_at_once_are_all_taken(editor: Editor, page
     editor.wait_for(
         lambda document: (document["nodes"][1]["schema"], document["nodes"][1]["table"]) == ("shop", "quick")
     )
+    expect(page.locator("#messages")).to_be_empty()
+
+
+def test_a_value_is_taken_that_is_being_entered_when_the_form_of_another_node_comes(editor: Editor, page: Page) -> None:
+    page.goto(f"{NUMBERS}?node=load")
+    expect(page.locator(".react-flow__node")).to_have_count(2)
+    held: list[Route] = []
+    page.route("**/panel/?*node=files*", lambda route: route.continue_() if held else held.append(route))
+    with page.expect_request("**/panel/?*node=files*"):
+        editor.node("files").click()
+    page.get_by_label("Schema", exact=True).fill("shop")
+    held[0].continue_()
+    editor.wait_for(lambda document: document["nodes"][1]["schema"] == "shop")
+    expect(page.locator("#flow-panel")).to_have_attribute("data-node", "files")
     expect(page.locator("#messages")).to_be_empty()
 
 

@@ -60,6 +60,10 @@ export function startShownForm(editor) {
   document.addEventListener("htmx:after:request", ({ detail: { ctx } }) => {
     if (underWay.has(ctx) && !ctx.target.isConnected) ctx.target = panel();
   });
+  document.addEventListener("htmx:before:swap", ({ detail: { ctx } }) => {
+    // What the user has entered in the meantime is sent before the form of another node replaces the field.
+    if (underWay.has(ctx) && ctx.node !== shown() && panel()?.contains(document.activeElement)) document.activeElement.blur();
+  });
   document.addEventListener("htmx:after:swap", ({ detail: { ctx } }) => {
     if (!underWay.has(ctx) || !hasForms()) return;
     if (shown() !== seen) panel().querySelector(".card-body").scrollTo({ top: 0 }); // Another node's form begins at its top.

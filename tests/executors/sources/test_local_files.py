@@ -20,8 +20,8 @@ from executors.sources.base import ArrivedWhole, Claimant, Listing, SourceContex
 from executors.sources.local_fs import LocalFs
 from ir.nodes import Source
 
-NOW = time.time() + 1000
-"""No time stamp that the kernel sets can be young then."""
+NOW = time.time() + 86_400
+"""A day ahead: a time stamp that the kernel sets is never young then, however long the tests before have taken."""
 TODAY = datetime.fromtimestamp(NOW, UTC)
 
 FOLDERS = {"stagingFolder": ".processing/", "successFolder": ".archive/{YYYY-MM-DD}/", "failureFolder": ".failed/"}
