@@ -9,15 +9,15 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.csv as pa_csv
 
+from executors.change_log.lines import cell
+from executors.change_log.net_effect import Key
+from executors.change_log.window_files import LinesPart, blocks_of
 from executors.formats.batches import BadRecords, Batches, sparse
 from executors.model import SourceField
 from executors.mysql.columns import Column, convert, schema_of
 from executors.mysql.read import take_bad_rows
 from executors.mysql_cdc.columns import Layout
 from executors.mysql_cdc.values import Decode
-from executors.postgres_cdc.lines import cell
-from executors.postgres_cdc.net_effect import Key
-from executors.postgres_cdc.spool import LinesPart, blocks_of
 
 Values = list[bytes | None]
 

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from executors.change_log.net_effect import Changes, Mark
 from executors.errors import Terminal
 from executors.mysql_cdc.columns import Layout, LoggedColumn, columns_unknown
 from executors.mysql_cdc.events import (
@@ -36,7 +37,6 @@ from executors.mysql_cdc.rows import RowImages
 from executors.mysql_cdc.state import LogPosition, LogState
 from executors.mysql_cdc.statements import Effect, Statements, tokens_of
 from executors.mysql_cdc.tables import FollowedTable
-from executors.postgres_cdc.net_effect import Changes, Mark
 
 _OUTSIDE = Group(False, False, False, "")
 

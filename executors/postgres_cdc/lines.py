@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from executors.change_log.lines import cell
 from executors.model import DestinationColumn
 from executors.postgres.read import field_of
-from executors.postgres_cdc.protocol import UNCHANGED, Row, Value
+from executors.postgres_cdc.protocol import UNCHANGED, Row
 
 BLANK_PADDED = ("bpchar", "character")
 
@@ -77,30 +78,6 @@ class LineWriter:
         return b",".join([cell(value) for value in row]) + b"\n"
 
 
-def cell(value: Value) -> bytes:
-    """Return a value as CSV. NULL is empty; a text is quoted, so that an empty one is no NULL."""
-    if not isinstance(value, bytes):
-        return b""
-    return b'"' + value.replace(b'"', b'""') + b'"' if b'"' in value else b'"' + value + b'"'
-
-
 def unchanged_in(row: Row) -> list[int]:
     """Return the positions of values that an update has not changed and that the log does not contain."""
     return [i for i, value in enumerate(row) if value is UNCHANGED]
-
-
-def split_line(line: bytes) -> list[bytes]:
-    """Return the cells of a line as they are written."""
-    cells: list[bytes] = []
-    at, end = 0, len(line) - 1
-    while at <= end:
-        if line[at : at + 1] != b'"':
-            close = at
-        else:
-            close = line.index(b'"', at + 1)
-            while line[close + 1 : close + 2] == b'"':
-                close = line.index(b'"', close + 2)
-            close += 1
-        cells.append(line[at:close])
-        at = close + 1
-    return cells

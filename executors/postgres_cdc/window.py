@@ -6,10 +6,10 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from executors.change_log.net_effect import Changes, Key
 from executors.errors import Terminal
 from executors.model import DestinationColumn
 from executors.postgres_cdc.lines import LineWriter, unchanged_in
-from executors.postgres_cdc.net_effect import Changes, Key
 from executors.postgres_cdc.protocol import (
     UNCHANGED,
     Begin,

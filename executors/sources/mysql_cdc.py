@@ -17,6 +17,8 @@ from threading import Event
 from psycopg import sql
 
 from executors.change_log.copies import copies_on
+from executors.change_log.net_effect import Changes
+from executors.change_log.window_files import LinesPart, WindowFiles
 from executors.changes import ChangesRead
 from executors.errors import Terminal, Transient, of_node
 from executors.model import SourceField, SourceState
@@ -29,8 +31,6 @@ from executors.mysql_cdc.state import LogPosition, LogState
 from executors.mysql_cdc.statements import Statements
 from executors.mysql_cdc.tables import FollowedTable, find_position, find_table, require_server
 from executors.mysql_cdc.window import Bounds, LogOf, Window, WindowReader
-from executors.postgres_cdc.net_effect import Changes
-from executors.postgres_cdc.spool import LinesPart, WindowFiles
 from executors.reading import NoReader, Origin, Reading
 from executors.sources.base import SnapshotSource, SourceContext
 from executors.sources.mysql import MysqlSource

@@ -16,6 +16,8 @@ from dataclasses import replace
 from threading import Event
 
 from executors.change_log.copies import copies_on
+from executors.change_log.net_effect import Changes
+from executors.change_log.window_files import LinesPart, WindowFiles
 from executors.changes import ChangesRead
 from executors.errors import Failure, Terminal, Transient
 from executors.model import SourceField, SourceState
@@ -25,7 +27,7 @@ from executors.postgres.read import as_source
 from executors.postgres_cdc.columns import current_columns, fields_of, logged_columns, refuse_filled, refuse_replaced
 from executors.postgres_cdc.continuity import require_same_source, require_target_has
 from executors.postgres_cdc.names import names_of
-from executors.postgres_cdc.net_effect import Changes
+from executors.postgres_cdc.reader import LinesReader
 from executors.postgres_cdc.replication import ReplicationSession, replication_session
 from executors.postgres_cdc.slots import (
     Slot,
@@ -38,7 +40,6 @@ from executors.postgres_cdc.slots import (
     require_server,
     require_usable,
 )
-from executors.postgres_cdc.spool import LinesPart, LinesReader, WindowFiles
 from executors.postgres_cdc.state import LogState
 from executors.postgres_cdc.tables import FollowedTable, find_table
 from executors.postgres_cdc.window import STALE_BYTES, Bounds, Window, WindowReader

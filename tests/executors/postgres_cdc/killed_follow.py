@@ -11,9 +11,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from executors.change_log import net_effect
 from executors.model import Connection
 from executors.postgres import load
-from executors.postgres_cdc import net_effect, replication
+from executors.postgres_cdc import replication
 from executors.sources import postgres_cdc
 from tests.executors.postgres_cdc.mirror import Mirror
 

@@ -17,7 +17,7 @@ from operator import itemgetter
 from pathlib import Path
 from typing import IO, Self
 
-from executors.postgres_cdc.lines import split_line
+from executors.change_log.lines import split_line
 
 FRAME = struct.Struct("!IQ")
 """Precedes each line of a file: its length, and the number of its change, which begins at 1."""

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Self
 
-import numpy as np
-
-from executors.formats.batches import BadRecords, Batches
+from executors.change_log.lines import cell
+from executors.change_log.net_effect import FRAME, Effects, IncompleteRow, Key
 from executors.formats.files import BLOCK_BYTES, SPLIT_BYTES
-from executors.model import SourceField
-from executors.postgres.read import batch_of_lines, snapshot_schema, take_bad_lines
-from executors.postgres_cdc.lines import cell
-from executors.postgres_cdc.net_effect import FRAME, Effects, IncompleteRow, Key
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,20 +19,6 @@ class LinesPart:
     path: str
     start: int
     end: int
-
-
-@dataclass(frozen=True, slots=True)
-class LinesReader:
-    """Reads lines of changes. The number of a record is that of its change. `may_be_no_text` is set for databases
-    without an encoding."""
-
-    may_be_no_text: bool
-
-    def read(self, part: LinesPart, fields: Sequence[SourceField]) -> Batches:
-        schema, names = snapshot_schema(fields), [field.name for field in fields]
-        for lines, numbers in blocks_of(part):
-            bad = take_bad_lines(lines, names) if self.may_be_no_text else BadRecords()
-            yield batch_of_lines(lines, np.array(numbers, dtype=np.int64), schema, bad)
 
 
 def blocks_of(part: LinesPart) -> Iterator[tuple[list[bytes], list[int]]]:
