@@ -42,11 +42,12 @@ def blocks_of(part: LinesPart) -> Iterator[tuple[list[bytes], list[int]]]:
 
 
 class WindowFiles(Effects):
-    """Writes the files of a window into a folder. `parts` are those of the rows, in order; `unchanged` are the
-    positions of columns whose values some rows lack."""
+    """Writes the files of a window into a folder. `parts` are those of the rows, in order, and `count` is their number;
+    `unchanged` are the positions of columns whose values some rows lack."""
 
     def __init__(self, folder: Path) -> None:
         self.parts: list[LinesPart] = []
+        self.count = 0
         self.unchanged: set[int] = set()
         self.beside = folder / "beside.csv"
         self._rows = folder / "rows"
@@ -64,6 +65,7 @@ class WindowFiles(Effects):
             for number, line in lines:
                 file.write(FRAME.pack(len(line), number) + line)
                 at += FRAME.size + len(line)
+                self.count += 1
                 if at - start >= SPLIT_BYTES:
                     self.parts.append(LinesPart(str(self._rows), start, at))
                     start = at

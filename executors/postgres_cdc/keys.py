@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from executors.change_log.keys import SourceKey
 from executors.model import RunJob
 from executors.postgres.client import connect, translate
 from executors.postgres.read import as_source
-from executors.postgres_cdc.tables import find_table
+from executors.postgres_cdc.tables import FollowedTable, find_table
+from executors.sources.log_source import SourceKey
 from ir.connectors import config_of
 from ir.connectors.postgres_cdc import PostgresCdcConfig
 from ir.nodes import Source
@@ -18,4 +18,8 @@ def find_key(job: RunJob, source: Source) -> SourceKey:
     name = f"flow run {job.run_id} follows"
     with as_source(source.id), connect(connection, autocommit=True, application_name=name) as conn, translate():
         table = find_table(conn, config.table)
+    return key_of(table)
+
+
+def key_of(table: FollowedTable) -> SourceKey:
     return SourceKey([column.name for column in table.relation_columns], table.key)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from importlib import import_module
 
 from executors.errors import Terminal
 from executors.sources.base import FileSource, SnapshotSource, SourceContext
+from executors.sources.log_source import LogSource
 from ir.kinds import KindTable
 from ir.nodes import Source
 
@@ -52,7 +54,19 @@ def load_snapshot_source(source: Source, context: SourceContext) -> SnapshotSour
     return handler
 
 
+def log_source_of(source: Source) -> type[LogSource]:
+    """Return the class of a source that follows a log. Raises TypeError for another source."""
+    found = _find(source)
+    if not (isinstance(found, type) and issubclass(found, LogSource)):
+        raise TypeError(f"{source.connector} follows no log")
+    return found
+
+
 def _load(source: Source, context: SourceContext) -> object:
+    return _find(source)(source, context)
+
+
+def _find(source: Source) -> Callable[[Source, SourceContext], object]:
     if source.connector not in SOURCES:
         raise Terminal(
             "kind.not_available",
@@ -61,5 +75,5 @@ def _load(source: Source, context: SourceContext) -> object:
             node=source.id,
         )
     module, _, name = SOURCES[source.connector].partition(":")
-    handler: object = getattr(import_module(module), name)(source, context)
-    return handler
+    found: Callable[[Source, SourceContext], object] = getattr(import_module(module), name)
+    return found

@@ -12,72 +12,65 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from functools import cache
-from threading import Event
 
 from psycopg import sql
 
-from executors.change_log.copies import copies_on
 from executors.change_log.net_effect import Changes
-from executors.change_log.window_files import LinesPart, WindowFiles
+from executors.change_log.window_files import WindowFiles
 from executors.changes import ChangesRead
 from executors.errors import Terminal, Transient, of_node
-from executors.model import SourceField, SourceState
+from executors.model import RunJob, SourceState
 from executors.mysql.client import Session, connect, database_of, interrupt
 from executors.mysql.statements import text_of
 from executors.mysql_cdc.columns import Layout, LoggedColumn, find_characters
+from executors.mysql_cdc.keys import find_key, key_of
 from executors.mysql_cdc.log import Logged, LogReader, open_log, require_position
 from executors.mysql_cdc.rows import RowsReader, line_of
 from executors.mysql_cdc.state import LogPosition, LogState
 from executors.mysql_cdc.statements import Statements
 from executors.mysql_cdc.tables import FollowedTable, find_position, find_table, require_server
 from executors.mysql_cdc.window import Bounds, LogOf, Window, WindowReader
-from executors.reading import NoReader, Origin, Reading
-from executors.sources.base import SnapshotSource, SourceContext
+from executors.reading import Reading
+from executors.sources.base import SourceContext
+from executors.sources.log_source import NOTHING, LogSource, SourceKey
 from executors.sources.mysql import MysqlSource
 from executors.sources.spooled import open_spool
 from ir.connectors import config_of
 from ir.connectors.mysql_cdc import MysqlCdcConfig
 from ir.nodes import Source
-from ir.pipeline import Path
 
 _STALE_BYTES = 16 << 20
 """From this size on, a part of the log without changes of the table is committed too, so that it is not read again."""
 
-_NOTHING = Reading((), (), (), NoReader(), 0, is_nothing=True)
 
-
-class MysqlCdc(SnapshotSource):
-    """One source node, for one target."""
-
+class MysqlCdc(LogSource):
     def __init__(self, source: Source, context: SourceContext) -> None:
         super().__init__(source, context)
         if context.store is None:
             raise TypeError(f"{source.connector} reads through a connection")
-        self._source, self._connection = source, database_of(context.store)
+        self._connection = database_of(context.store)
         self._config = config_of(source, MysqlCdcConfig)
         self._database = self._config.table.database or self._connection.database
         self._seconds = max(1, int(context.query_seconds))
         self._tag = f"flow run {context.claimant.run_id} follows {self.node}"
         self._rows: MysqlSource | None = None
-        self._stopped = Event()
 
     @property
     def name(self) -> str:
         return f"{self._database}.{self._config.table.name}"
 
-    @property
-    def is_shared(self) -> bool:
-        return True
+    @classmethod
+    def find_key(cls, job: RunJob, source: Source) -> SourceKey:
+        return find_key(job, source)
+
+    @classmethod
+    def open_watch(cls, job: RunJob, source: Source, check: Callable[[], None]) -> None:
+        return None
 
     @property
     def state_settings(self) -> str:
         settings = [self._source.connection, self._database, self._config.table.name]
         return hashlib.sha256(json.dumps(settings).encode()).hexdigest()
-
-    @property
-    def _path(self) -> Path:
-        """The path to the target. A source of changes has one."""
-        return self.context.paths[0]
 
     def open(self, stack: ExitStack) -> None:
         if self.context.read_only:
@@ -94,10 +87,6 @@ class MysqlCdc(SnapshotSource):
             self._rows.interrupt()
         else:
             interrupt(self._connection, self._tag)
-
-    def _check(self) -> None:
-        if self._stopped.is_set():
-            raise Transient("source.interrupted", f"Reading {self.name} was interrupted.", node=self.node)
 
     def reading(self, *, is_last: bool = False, state: SourceState | None = None) -> Reading:
         if self._rows is not None:
@@ -120,12 +109,6 @@ class MysqlCdc(SnapshotSource):
             bounds = Bounds(position, find_position(session))
             return self._window(session, table, statements, before, bounds)
 
-    def _named_key(self, columns: Sequence[str]) -> Sequence[str]:
-        """Return the columns of the source that become those of `upsertKey`."""
-        copies = copies_on(self._path, columns).of
-        named = {copy: source for source, found in copies.items() for copy in found}
-        return [named.get(column, column) for column in self._path.target.upsert_key or ()]
-
     # --- the first load ---------------------------------------------------------------------------------------
 
     def _first(self, session: Session, table: FollowedTable, position: LogPosition, server: int) -> Reading:
@@ -143,16 +126,15 @@ class MysqlCdc(SnapshotSource):
         state = LogState(position.file, position.offset, server, born, table.columns, time.time())
         self.context.log(f"The log has the changes from {position} on.")
         if self._config.snapshot == "never":
-            return self._reading_of(table, table.columns, state, ChangesRead(self._key(table)), 0, ())
+            return self._lines_of(table.columns, state, ChangesRead(self._target_key(key_of(table))))
         shown = [column for column in table.columns if not column.is_hidden]
         selected = (column.column(self.name).selected for column in shown)
         statement = sql.SQL("SELECT 0, {} FROM {} q").format(sql.SQL(", ").join(selected), table.quoted)
         with WindowFiles(self._folder) as files:
-            lines = _Lines(session.stream(text_of(statement, self._tag)), self._check)
-            files.rows(iter(lines))
+            files.rows(_numbered(session.stream(text_of(statement, self._tag)), self._check))
             session.require_whole()
-        changes = ChangesRead(self._key(table), is_snapshot=True, text_keys=self._text_keys(table))
-        return self._reading_of(table, table.columns, state, changes, lines.count, files.parts)
+        changes = ChangesRead(self._target_key(key_of(table)), is_snapshot=True, text_keys=self._text_keys_of(table))
+        return self._lines_of(table.columns, state, changes, files)
 
     # --- windows of changes -----------------------------------------------------------------------------------
 
@@ -166,22 +148,22 @@ class MysqlCdc(SnapshotSource):
                     f"The log of the server ends at {bounds.until}, before the changes that the target has.",
                     hint="Check the source, then load the table again, with a reason: flow run --load-again.",
                 )
-            return _NOTHING
+            return NOTHING
         with Changes(self._folder) as changes, WindowFiles(self._folder) as files:
             log = LogOf(self._events, lambda columns: self._layout(session, columns))
             window = WindowReader(table, statements, before, changes, log, bounds).read()
             if changes.is_empty and not self._must_commit(before, window):
-                return _NOTHING
+                return NOTHING
             effect = changes.reduce(files)
         beside = ChangesRead(
-            self._key(table),
+            self._target_key(key_of(table)),
             files.beside,
-            text_keys=self._text_keys(table),
+            text_keys=self._text_keys_of(table),
             deleted=effect.deleted,
             replaced=effect.replaced,
             truncates=effect.truncates,
         )
-        return self._reading_of(table, window.columns, window.state, beside, effect.rows, files.parts)
+        return self._lines_of(window.columns, window.state, beside, files)
 
     @staticmethod
     def _must_commit(before: LogState, window: Window) -> bool:
@@ -210,53 +192,28 @@ class MysqlCdc(SnapshotSource):
 
     # --- columns ----------------------------------------------------------------------------------------------
 
-    def _key(self, table: FollowedTable) -> tuple[str, ...]:
-        shown = (column.name for column in table.columns if not column.is_hidden)
-        return copies_on(self._path, shown).require(table.key, self.node)
+    def _text_keys_of(self, table: FollowedTable) -> frozenset[str]:
+        shown = (column for column in table.columns if not column.is_hidden)
+        texts = (column.name for column in shown if column.column(self.name).field.type.kind == "string")
+        return self._text_keys(key_of(table), texts)
 
-    def _text_keys(self, table: FollowedTable) -> frozenset[str]:
-        """Return the columns of the key, as the target names them, whose values are texts at the source."""
-        texts = {
-            column.name
-            for column in table.columns
-            if not column.is_hidden and column.column(self.name).field.type.kind == "string"
-        }
-        return frozenset(new for old, new in zip(table.key, self._key(table), strict=True) if old in texts)
-
-    def _reading_of(
+    def _lines_of(
         self,
-        table: FollowedTable,
         columns: Sequence[LoggedColumn],
         state: LogState,
         changes: ChangesRead,
-        rows: int,
-        parts: Sequence[LinesPart],
+        files: WindowFiles | None = None,
     ) -> Reading:
         shown = tuple(column.column(self.name) for column in columns if not column.is_hidden)
-        fields: tuple[SourceField, ...] = tuple(column.field for column in shown)
-        identity = f"{self.context.claimant.run_id}\n{self.node}\n{state.position}"
-        sha256 = hashlib.sha256(identity.encode()).hexdigest()
-        known = tuple((field.name, str(field.type)) for field in fields)
-        after = SourceState(self.state_settings, state.to_text(), known)
-        return Reading(
-            fields=fields,
-            origins=(Origin(0, self.name, sha256, is_unit=False, state=after, source=self.node),),
-            parts=tuple(parts),
-            reader=RowsReader(shown),
-            records=rows,
-            changes=changes,
-        )
+        fields = tuple(column.field for column in shown)
+        return self._reading_of(fields, RowsReader(shown), (state.position, state.to_text()), changes, files)
 
 
-class _Lines:
-    """The lines of all rows, with their numbers. `count` is that of the lines so far."""
-
-    def __init__(self, rows: Iterator[list[tuple[bytes | None, ...]]], check: Callable[[], None]) -> None:
-        self._rows, self._check, self.count = rows, check, 0
-
-    def __iter__(self) -> Iterator[tuple[int, bytes]]:
-        for rows in self._rows:
-            self._check()
-            for row in rows:
-                self.count += 1
-                yield self.count, line_of(row[1:])
+def _numbered(rows: Iterator[list[tuple[bytes | None, ...]]], check: Callable[[], None]) -> Iterator[tuple[int, bytes]]:
+    """Yield the lines of all rows, with their numbers."""
+    number = 0
+    for some in rows:
+        check()
+        for row in some:
+            number += 1
+            yield number, line_of(row[1:])

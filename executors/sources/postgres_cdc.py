@@ -10,22 +10,23 @@ import hashlib
 import json
 import secrets
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import replace
-from threading import Event
 
 from executors.change_log.copies import copies_on
 from executors.change_log.net_effect import Changes
-from executors.change_log.window_files import LinesPart, WindowFiles
+from executors.change_log.window_files import WindowFiles
 from executors.changes import ChangesRead
-from executors.errors import Failure, Terminal, Transient
-from executors.model import SourceField, SourceState
+from executors.errors import Failure, Terminal
+from executors.model import RunJob, SourceField, SourceState
 from executors.postgres.client import charset_of, connect, translate
 from executors.postgres.ddl import Conn
 from executors.postgres.read import as_source
 from executors.postgres_cdc.columns import current_columns, fields_of, logged_columns, refuse_filled, refuse_replaced
 from executors.postgres_cdc.continuity import require_same_source, require_target_has
+from executors.postgres_cdc.keys import find_key, key_of
+from executors.postgres_cdc.log_watch import LogWatch, open_watch
 from executors.postgres_cdc.names import names_of
 from executors.postgres_cdc.reader import LinesReader
 from executors.postgres_cdc.replication import ReplicationSession, replication_session
@@ -43,32 +44,27 @@ from executors.postgres_cdc.slots import (
 from executors.postgres_cdc.state import LogState
 from executors.postgres_cdc.tables import FollowedTable, find_table
 from executors.postgres_cdc.window import STALE_BYTES, Bounds, Window, WindowReader
-from executors.reading import NoReader, Origin, Reading
+from executors.reading import Reading
 from executors.report import RunWarning
-from executors.sources.base import SnapshotSource, SourceContext
+from executors.sources.base import SourceContext
 from executors.sources.followed_rows import FollowedRows
+from executors.sources.log_source import NOTHING, LogSource, SourceKey
 from executors.sources.spooled import open_spool
 from ir.connectors import config_of
 from ir.connectors.postgres_cdc import PostgresCdcConfig
 from ir.nodes import Source
-from ir.pipeline import Path
-
-_NOTHING = Reading((), (), (), NoReader(), 0, is_nothing=True)
 
 
-class PostgresCdc(SnapshotSource):
-    """One source node, for one target."""
-
+class PostgresCdc(LogSource):
     def __init__(self, source: Source, context: SourceContext) -> None:
         super().__init__(source, context)
         if context.connection is None:
             raise TypeError(f"{source.connector} reads through a connection")
-        self._source, self._connection = source, context.connection
+        self._connection = context.connection
         self._config = config_of(source, PostgresCdcConfig)
         self._names = names_of(context.claimant.tenant, context.claimant.pipeline, source)
         self._rows: FollowedRows | None = None
         self._session: ReplicationSession | None = None
-        self._stopped = Event()
         self._after: LogState | None = None
         self._noted: dict[str, RunWarning] = {}
 
@@ -76,9 +72,13 @@ class PostgresCdc(SnapshotSource):
     def name(self) -> str:
         return f"{self._config.table.schema_}.{self._config.table.name}"
 
-    @property
-    def is_shared(self) -> bool:
-        return True
+    @classmethod
+    def find_key(cls, job: RunJob, source: Source) -> SourceKey:
+        return find_key(job, source)
+
+    @classmethod
+    def open_watch(cls, job: RunJob, source: Source, check: Callable[[], None]) -> LogWatch:
+        return open_watch(job, source, check)
 
     @property
     def warnings(self) -> Sequence[RunWarning]:
@@ -126,10 +126,6 @@ class PostgresCdc(SnapshotSource):
             with suppress(Exception):
                 session.cancel()
 
-    def _check(self) -> None:
-        if self._stopped.is_set():
-            raise Transient("source.interrupted", f"Reading {self.name} was interrupted.", node=self.node)
-
     def reading(self, *, is_last: bool = False, state: SourceState | None = None) -> Reading:
         if self.context.read_only and self._rows is not None:
             return self._rows.reading(is_last=is_last)
@@ -162,17 +158,6 @@ class PostgresCdc(SnapshotSource):
             self._noted["unguarded"] = RunWarning("cdc.slot_unguarded", self.node, text)
         return table
 
-    def _named_key(self, columns: Sequence[str]) -> Sequence[str]:
-        """Return the columns of the source that become those of `upsertKey`."""
-        copies = copies_on(self._path, columns).of
-        named = {copy: source for source, found in copies.items() for copy in found}
-        return [named.get(column, column) for column in self._path.target.upsert_key or ()]
-
-    @property
-    def _path(self) -> Path:
-        """The path to the target. A source of changes has one."""
-        return self.context.paths[0]
-
     # --- the first load ---------------------------------------------------------------------------------------
 
     def _first(self, table: FollowedTable) -> Reading:
@@ -198,8 +183,10 @@ class PostgresCdc(SnapshotSource):
         self._session = None
         session.close()
         reading = self._rows.reading(is_last=True)
-        origins = tuple(replace(origin, state=self._state(state, reading.fields)) for origin in reading.origins)
-        changes = ChangesRead(self._key(table), is_snapshot=True, text_keys=self._text_keys(table))
+        self._after = state
+        after = self._state_of(state.to_text(), reading.fields)
+        origins = tuple(replace(origin, state=after) for origin in reading.origins)
+        changes = ChangesRead(self._target_key(key_of(table)), is_snapshot=True, text_keys=self._text_keys_of(table))
         return replace(reading, origins=origins, changes=changes)
 
     def _adopted(self) -> Slot | None:
@@ -223,7 +210,7 @@ class PostgresCdc(SnapshotSource):
 
     def _no_rows(self, table: FollowedTable, state: LogState) -> Reading:
         fields = fields_of(current_columns(self._conn, table), frozenset())
-        return self._reading_of(fields, state, ChangesRead(self._key(table)), 0, ())
+        return self._lines_of(fields, state, ChangesRead(self._target_key(key_of(table))))
 
     # --- windows of changes -----------------------------------------------------------------------------------
 
@@ -231,7 +218,7 @@ class PostgresCdc(SnapshotSource):
         position = find_position(self._conn)
         slot = require_continued(find_slot(self._conn, before.slot), before.slot, before.lsn)
         if position.lsn <= before.lsn:
-            return _NOTHING
+            return NOTHING
         release(self._conn, slot, self._names.reader, self._check)
         copies = copies_on(self._path, (column.name for column in table.relation_columns))
         with (
@@ -240,7 +227,7 @@ class PostgresCdc(SnapshotSource):
         ):
             window = self._read(table, before, Bounds(until=position.lsn), changes)
             if changes.is_empty and window.lsn - before.lsn < STALE_BYTES:
-                return _NOTHING
+                return NOTHING
             columns = logged_columns(self._conn, table, window.columns or table.relation_columns)
             refuse_replaced(table, before.columns, columns)
             refuse_filled(table, state, columns)
@@ -254,17 +241,17 @@ class PostgresCdc(SnapshotSource):
             columns={**before.columns, **{c.name: table.numbers[c.name] for c in columns if c.name in table.numbers}},
         )
         beside = ChangesRead(
-            self._key(table),
+            self._target_key(key_of(table)),
             files.beside,
             [column.name for column in columns],
             copies.of,
-            self._text_keys(table),
+            self._text_keys_of(table),
             effect.deleted,
             effect.replaced,
             effect.incomplete,
             effect.truncates,
         )
-        return self._reading_of(fields_of(columns, window.beyond), after, beside, effect.rows, files.parts)
+        return self._lines_of(fields_of(columns, window.beyond), after, beside, files)
 
     def _read(self, table: FollowedTable, before: LogState, bounds: Bounds, changes: Changes) -> Window:
         with replication_session(self._connection, self._names.reader) as session:
@@ -280,35 +267,13 @@ class PostgresCdc(SnapshotSource):
 
     # --- readings ---------------------------------------------------------------------------------------------
 
-    def _key(self, table: FollowedTable) -> tuple[str, ...]:
-        return copies_on(self._path, (c.name for c in table.relation_columns)).require(table.key, self.node)
+    def _text_keys_of(self, table: FollowedTable) -> frozenset[str]:
+        columns = current_columns(self._conn, table)
+        return self._text_keys(key_of(table), (column.name for column in columns if column.type.kind == "string"))
 
-    def _text_keys(self, table: FollowedTable) -> frozenset[str]:
-        """Return the columns of the key, as the target names them, whose values are texts at the source."""
-        texts = {column.name for column in current_columns(self._conn, table) if column.type.kind == "string"}
-        return frozenset(new for old, new in zip(table.key, self._key(table), strict=True) if old in texts)
-
-    def _reading_of(
-        self,
-        fields: tuple[SourceField, ...],
-        state: LogState,
-        changes: ChangesRead,
-        rows: int,
-        parts: Sequence[LinesPart],
+    def _lines_of(
+        self, fields: tuple[SourceField, ...], state: LogState, changes: ChangesRead, files: WindowFiles | None = None
     ) -> Reading:
-        identity = f"{self.context.claimant.run_id}\n{self.node}\n{state.lsn}"
-        sha256 = hashlib.sha256(identity.encode()).hexdigest()
-        after = self._state(state, fields)
-        return Reading(
-            fields=fields,
-            origins=(Origin(0, self.name, sha256, is_unit=False, state=after, source=self.node),),
-            parts=tuple(parts),
-            reader=LinesReader(charset_of(self._conn).encoding == "SQL_ASCII"),
-            records=rows,
-            changes=changes,
-        )
-
-    def _state(self, state: LogState, fields: Sequence[SourceField]) -> SourceState:
         self._after = state
-        columns = tuple((field.name, str(field.type)) for field in fields)
-        return SourceState(self.state_settings, state.to_text(), columns)
+        reader = LinesReader(charset_of(self._conn).encoding == "SQL_ASCII")
+        return self._reading_of(fields, reader, (state.lsn, state.to_text()), changes, files)

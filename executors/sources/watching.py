@@ -3,22 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from importlib import import_module
-from typing import Protocol
 
 from executors.model import RunJob
+from executors.sources import log_source_of
+from executors.sources.log_source import Watch
 from ir.nodes import Source
-
-_WATCHES = {"postgres_cdc": "executors.postgres_cdc.log_watch:open_watch"}
-"""By connector, named by dotted path so that only the one in use is loaded."""
-
-
-class Watch(Protocol):
-    def has_changes(self) -> bool:
-        """Return whether a window should read the source. Otherwise the target has everything that was committed there
-        before this call."""
-
-    def close(self) -> None: ...
 
 
 class SourceWatch:
@@ -33,9 +22,7 @@ class SourceWatch:
         """Begin to watch, after a window that has found nothing. `check` raises if the run must end."""
         followed = {target.cdc_source for target in self._job.pipeline.targets()}
         source = next(n for n in self._job.pipeline.nodes if isinstance(n, Source) and n.id in followed)
-        if source.connector in _WATCHES:
-            module, _, name = _WATCHES[source.connector].partition(":")
-            self._watch = getattr(import_module(module), name)(self._job, source, self._check)
+        self._watch = log_source_of(source).open_watch(self._job, source, self._check)
 
     def has_changes(self) -> bool:
         return self._watch is None or self._watch.has_changes()
