@@ -14,6 +14,7 @@ from executors.backfill.extents import Cursor, Extent, PartitionExtent
 from executors.backfill.model import Chunk, ChunkPlan, ChunkRange
 from executors.errors import Terminal
 from executors.sources.base import SnapshotSource
+from executors.widening import holds, keeps_text
 from ir.backfill import MOST_CHUNKS, Backfill, BackfillHint, parse_window
 from ir.cursor_ranges import Window, Windows
 from ir.cursor_values import Axis, NumberAxis
@@ -71,12 +72,15 @@ def plan_chunks(source: SnapshotSource, wanted: Wanted) -> ChunkPlan:
 
 
 def _require_type(cursor: Cursor, wanted: Wanted) -> None:
-    """Refuse a target that would round values of the cursor: its watermark could then pass rows that are not loaded."""
-    if wanted.type is not None and wanted.type != cursor.type:
+    """Refuse a target that would round values of the cursor: its watermark could then pass rows that are not loaded.
+    A wider type may write the same texts."""
+    if wanted.type is None or wanted.type == cursor.type:
+        return
+    if not (holds(wanted.type, cursor.type) and keeps_text(cursor.type, wanted.type)):
         raise Terminal(
             "backfill.type_differs",
             f"{cursor.column!r} is {cursor.type} in the source, and {wanted.type} in the target.",
-            hint="Change the type of the target's column, or load the table without backfill.",
+            hint="Declare the column of the target with the type of the source, or load the table without backfill.",
         )
 
 

@@ -31,7 +31,7 @@ from executors.postgres.watermarks import (
 )
 from executors.runs.target_run import TargetRun
 from executors.table_name import TableName
-from executors.types import postgres_type
+from executors.widening import declared_as
 from ir.durations import parse_duration
 from ir.load_modes import load_mode
 from ir.nodes import Target
@@ -86,7 +86,7 @@ def _type_name(target: Target, dest: Destination | None) -> str | None:
         lag_of(target, dest)
         return type_of(target, dest).declared
     declared = (c.type for c in target.columns or () if c.name == target.watermark_column)
-    return next((postgres_type(ColumnType.parse(name)) for name in declared), None)
+    return next((declared_as(ColumnType.parse(name)) for name in declared), None)
 
 
 def _refuse_filled(conn: Conn, key: WatermarkKey, target: Target) -> None:

@@ -332,6 +332,26 @@ def test_a_cursor_that_has_no_ranges_is_refused(world: World, name: str) -> None
     assert refused.value.code == ("backfill.column_unordered" if name == "repo" else "backfill.column_unknown")
 
 
+@pytest.mark.parametrize(("source", "declared"), [("timestamp", "timestamp"), ("smallint", "integer")])
+def test_a_declared_column_with_the_type_of_the_cursor_or_a_wider_one_is_filled(
+    world: World, source: str, declared: str
+) -> None:
+    number = source == "smallint"
+    at = "1 + i" if number else "timestamp '2024-01-01' + i * interval '1 day'"
+    world.sql(f"create table s (id integer primary key, at {source})")
+    world.sql(f"insert into s select i, {at} from generate_series(0, 9) i")
+    chosen = document(world, window=5 if number else "5d")
+    chosen["nodes"][-1]["columns"] = [{"name": "id", "type": "integer"}, {"name": "at", "type": declared}]
+
+    filled(world, chosen)
+    world.sql("delete from s where id = 3")
+    rewound(world, chosen, None, None)
+    world.run(chosen)
+
+    assert column(world) == [0, 1, 2, 4, 5, 6, 7, 8, 9]
+    assert column(world, "at") == column(world, "at", "s")
+
+
 def test_a_target_that_rounds_the_cursor_is_refused(world: World) -> None:
     days(world)
     world.sql("create table t (id bigint, at timestamp(0), repo text)")
