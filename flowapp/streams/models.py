@@ -8,11 +8,13 @@ from django.db import models
 
 
 class StreamState(models.TextChoices):
-    """What a stream should do. A running stream is started again whenever no run of it is active."""
+    """What a stream should do. A running stream is started again whenever no run of it is active. A manual one has not
+    been started: only `flow run` has loaded its changes."""
 
     RUNNING = "running"
     PAUSED = "paused"
     STOPPED = "stopped"
+    MANUAL = "manual"
 
 
 class Stream(models.Model):

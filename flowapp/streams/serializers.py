@@ -10,7 +10,7 @@ from flowapp.api.serializers import CamelSerializer
 from flowapp.streams.models import StreamHour
 from flowapp.streams.selectors import StreamView
 
-STATUSES = ["running", "paused", "stopped", "starting", "retrying", "unused"]
+STATUSES = ["running", "paused", "stopped", "manual", "starting", "retrying", "unused"]
 
 
 class SlotSerializer(CamelSerializer[Any]):

@@ -50,7 +50,7 @@ def stream_instead(pipeline: Pipeline, trigger: Trigger, is_again: bool) -> RunK
 
 def note_queued(run: Run) -> None:
     """Let the stream of a queued run run. A load of the command line creates a slot too, which is watched like that of
-    a stream: so its pipeline gets a stream that is stopped."""
+    a stream: so its pipeline gets a stream that is not started."""
     if run.kind == RunKind.STREAM:
         stream = _get_or_create(run.pipeline)
         _set(stream, StreamState.RUNNING, StreamAction.STARTED, str(Trigger(run.trigger).label), "")
@@ -121,7 +121,8 @@ def pause_stream(stream: Stream, by: str, reason: str) -> None:
 
 
 def resume_stream(stream: Stream, by: str, reason: str = "", user: User | None = None) -> Run | None:
-    """Let a paused or stopped stream run again; return its run, or None if another run of the pipeline is before it.
+    """Let a stream run that is paused, stopped or not started; return its run, or None if another run of the pipeline
+    is before it.
 
     Raises FlowError `stream.running` and those of `queue_run`."""
     if stream.state == StreamState.RUNNING:
@@ -130,8 +131,9 @@ def resume_stream(stream: Stream, by: str, reason: str = "", user: User | None =
             f"The stream of {stream.pipeline.slug!r} is running already.",
             hint="There is nothing to resume.",
         )
+    action = StreamAction.STARTED if stream.state == StreamState.MANUAL else StreamAction.RESUMED
     with transaction.atomic():
-        _set(stream, StreamState.RUNNING, StreamAction.RESUMED, by, reason)
+        _set(stream, StreamState.RUNNING, action, by, reason)
         if _active(stream.pipeline).exists():
             return None
         return queue_run(stream.pipeline, Trigger.MANUAL, user=user, kind=RunKind.STREAM)
@@ -165,8 +167,8 @@ def _active(pipeline: Pipeline) -> QuerySet[Run]:
 
 
 def _get_or_create(pipeline: Pipeline) -> Stream:
-    """Return the stream of a pipeline. A new one is stopped until it is started."""
-    values = {"workspace_id": pipeline.workspace_id, "state": StreamState.STOPPED, "changed_at": Now()}
+    """Return the stream of a pipeline. A new one is manual until it is started."""
+    values = {"workspace_id": pipeline.workspace_id, "state": StreamState.MANUAL, "changed_at": Now()}
     return Stream.objects.get_or_create(pipeline=pipeline, defaults=values)[0]
 
 

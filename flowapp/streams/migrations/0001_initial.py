@@ -22,7 +22,12 @@ class Migration(migrations.Migration):
                 (
                     "state",
                     models.CharField(
-                        choices=[("running", "Running"), ("paused", "Paused"), ("stopped", "Stopped")],
+                        choices=[
+                            ("running", "Running"),
+                            ("paused", "Paused"),
+                            ("stopped", "Stopped"),
+                            ("manual", "Manual"),
+                        ],
                         default="running",
                         max_length=10,
                     ),

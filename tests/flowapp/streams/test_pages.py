@@ -13,9 +13,12 @@ from django.utils import timezone
 
 from executors.api import SlotFacts
 from flowapp.alerts.models import Alert
+from flowapp.clock import from_now
 from flowapp.pipelines.deletion import delete_pipeline
 from flowapp.pipelines.services import save_version, set_archived, set_enabled
+from flowapp.runs.leases import claim_run
 from flowapp.runs.models import Run, RunKind, State, Trigger
+from flowapp.runs.recovery import recover_lost_runs
 from flowapp.runs.services import queue_run
 from flowapp.streams.control import LINES_PER_HOUR, StreamEvents
 from flowapp.streams.models import Stream, StreamChange, StreamHour, StreamState
@@ -120,6 +123,22 @@ def test_the_pages_show_a_stream_in_each_state(as_, stream):
     assert "No streams" not in words(browser.get(listing))
 
 
+def test_a_pipeline_that_only_the_command_line_runs_has_no_stopped_stream_and_can_start_one(as_, mirrored):
+    queue_run(mirrored, Trigger.CLI, send=False)
+    end(State.SUCCEEDED)
+    listing, page, pipeline = (
+        f"/w/alices-team/{place}/" for place in ("streams", "streams/mirror", "pipelines/mirror")
+    )
+    browser = as_("editor")
+    for place in (listing, page, pipeline):
+        page_text, html = words(shown := browser.get(place)), shown.content.decode()
+        found = ("manual" in page_text, "Start" in page_text, "Resume" in page_text, "bg-red-lt" in html)
+        assert found == (True, True, False, False)
+    browser.post(f"{page}resume/")
+    assert Stream.objects.get().state == StreamState.RUNNING
+    assert StreamChange.objects.get().action == "started"
+
+
 @pytest.mark.parametrize("slot", [{}, {"name": "x", "status": "missing"}, {"name": "x", "status": "reserved"}])
 def test_the_pages_show_a_stream_whose_slot_is_hardly_known(as_, stream, slot):
     Stream.objects.update(slot=slot, current_to=None, window={})
@@ -150,6 +169,18 @@ def test_a_stream_is_started_by_its_schedule_and_again_after_its_run_has_ended(m
     end(State.SUCCEEDED)
     set_enabled(mirrored, False)
     assert start_streams() == 0
+
+
+def test_a_stream_survives_several_lost_workers_in_a_row(stream, mirrored):
+    run = Run.objects.get()
+    states = []
+    for _ in range(6):
+        assert claim_run(run.pk, "worker")
+        Run.objects.update(lease_until=from_now(-1))
+        recover_lost_runs()
+        states.append(Run.objects.get().state)
+    assert states == [State.QUEUED] * 5 + [State.FAILED]
+    assert (Stream.objects.get().state, Stream.objects.get().code) == (StreamState.STOPPED, "worker.lost_twice")
 
 
 def test_a_stream_is_paused_and_resumed_on_the_page_of_its_pipeline(stream, as_):

@@ -50,7 +50,7 @@ def test_the_slot_of_a_pipeline_that_only_the_command_line_runs_is_watched(follo
     create_slot(source, stream, "p")
     watch_streams()
     stream.refresh_from_db()
-    assert (stream.slot["status"], stream.state, start_streams()) == ("reserved", StreamState.STOPPED, 0)
+    assert (stream.slot["status"], stream.state, start_streams()) == ("reserved", StreamState.MANUAL, 0)
 
 
 @pytest.mark.parametrize("named", [None, "p"])
