@@ -258,7 +258,7 @@ CODES = (
     ),
     ErrorCode(
         "worker.lost_twice",
-        "Two workers were lost during the run.",
+        "Two workers were lost during the run; of a stream, six without a good window in between.",
         "The run may need more memory than the workers have. Check their logs.",
     ),
     ErrorCode(

@@ -22,35 +22,33 @@ _held: list[UUID] = []
 def send_run(run_id: UUID, *, in_turn: bool = False) -> None:
     """Send a run to the workers. If the broker is missing or silent, the scheduler resends the run later.
 
-    A run whose kind yields to others is taken after all others, except `in_turn`. A worker that is shutting down defers
-    the message until it accepts no more runs, so that it does not claim the run.
+    A run whose kind yields to others is taken after all others, except `in_turn`.
     """
     if not settings.REDIS_URL:
         return
-    if is_leaving():
-        _held.append(run_id)
-        return
-    _send(run_id, in_turn)
-
-
-def is_leaving() -> bool:
-    """Return whether this process is a worker that is shutting down."""
-    return worker_state.should_stop not in (None, False)
-
-
-def send_held() -> None:
-    """Send the deferred messages once this worker accepts no more runs."""
-    while _held:
-        _send(_held.pop())
-
-
-def _send(run_id: UUID, in_turn: bool = False) -> None:
     kind = Run.objects.filter(pk=run_id).values_list("kind", flat=True).first()
     options: dict[str, Any] = {"priority": AFTER_OTHERS} if kind in list_yielding() and not in_turn else {}
     try:
         app.send_task(STREAM_TASK if kind == RunKind.STREAM else RUN_TASK, (str(run_id),), **options)
     except OperationalError as error:
         logger.warning("Run %s was not sent, the broker does not answer: %s", run_id, type(error).__name__)
+
+
+def is_leaving() -> bool:
+    """Return whether this process is a worker that is shutting down."""
+    # 0 is the exit status of a worker that was stopped, and equals False.
+    return worker_state.should_stop is not None and worker_state.should_stop is not False
+
+
+def hold_run(run_id: UUID) -> None:
+    """Defer a message that a worker has received while it shuts down, until it accepts no more."""
+    _held.append(run_id)
+
+
+def send_held() -> None:
+    """Send the deferred messages once this worker accepts no more runs."""
+    while _held:
+        send_run(_held.pop())
 
 
 def send_hook(run_id: UUID, slug: str, key: str) -> None:

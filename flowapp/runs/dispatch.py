@@ -65,8 +65,9 @@ def execute_claimed(
     try:
         ended_by = _attempt(claim, run, engine or engine_for(run), renewer, can_wait)
         if ended_by is not None:
+            reason = renewer.reason or ended_by
             before_end(ended_by)
-            end_badly(claim, run, renewer.reason or ended_by)
+            end_badly(claim, run, reason)
         return ended_by
     finally:
         renewer.stop()

@@ -18,6 +18,7 @@ from executors.errors import Cancelled, Failure, LeaseLost, Transient
 from flowapp.clock import Now, from_now
 from flowapp.logs import log_crash
 from flowapp.pipelines.models import Pipeline
+from flowapp.runs.broker import is_leaving
 from flowapp.runs.models import CLAIMABLE, Run, State
 
 logger = logging.getLogger(__name__)
@@ -180,6 +181,8 @@ class LeaseRenewer(threading.Thread):
             log_crash(logger, f"Run {self._claim.run_id} could not be interrupted", error)
 
     def _look(self) -> None:
+        if is_leaving():  # since before this renewer began
+            self.release()
         now = time.monotonic()
         try:
             self._reason = self._reason_in_database(now) or self._reason

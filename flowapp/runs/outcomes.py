@@ -8,7 +8,7 @@ from django.db import transaction
 from django.db.models import F
 
 from executors.api import Held
-from executors.errors import Cancelled, LeaseLost, TargetBusy, Terminal, WaitForFiles
+from executors.errors import Cancelled, LeaseLost, TargetBusy, Terminal, Transient, WaitForFiles
 from executors.report import RunReport
 from flowapp.alerts.services import raise_alert
 from flowapp.runs.attempts import is_transient, with_failure
@@ -29,6 +29,8 @@ from ir.errors import FlowError
 logger = logging.getLogger(__name__)
 BUSY_SECONDS = 5.0
 LOSSES_FORGIVEN = 1
+LOSSES_FORGIVEN_IN_A_ROW = 5
+"""Of runs that never end by themselves. Their losses in a row are counted; most come from other runs of the worker."""
 
 
 def end_well(claim: Claim, run: Run, report: RunReport) -> None:
@@ -60,7 +62,7 @@ def _end_badly(claim: Claim, run: Run, error: FlowError) -> None:
         if not claim.held().exists():
             logger.warning("%s", error)
             return
-        error = _fence_ahead(error)
+        error = _fence_ahead(error) if error.node else _out_of_reach()
     run.refresh_from_db()
     with transaction.atomic():
         claim.guard()
@@ -107,14 +109,19 @@ def _fence_ahead(error: LeaseLost) -> Terminal:
     )
 
 
+def _out_of_reach() -> Transient:
+    """Handle a lease that has expired while the control database did not respond, and that nobody has taken over."""
+    return Transient("control.unreachable", "The control database did not respond until the lease of the run expired.")
+
+
 def is_loss(error: FlowError) -> bool:
     """Return whether the worker's own engine died, which does not count as a failure of the run."""
     return error.code == "spark.lost"
 
 
 def end_lost(claim: Claim, run: Run, error: FlowError) -> None:
-    """Handle a vanished worker or a dead engine: the run is requeued once, regardless of `maxAttempts`."""
-    if run.losses < LOSSES_FORGIVEN:
+    """Handle a vanished worker or a dead engine: the run is requeued, regardless of `maxAttempts`, but not often."""
+    if run.losses < (LOSSES_FORGIVEN_IN_A_ROW if run_kind_of(run).repeats else LOSSES_FORGIVEN):
         raise_alert(
             "worker.lost",
             "warning",
@@ -127,7 +134,7 @@ def end_lost(claim: Claim, run: Run, error: FlowError) -> None:
         return
     twice = Terminal(
         "worker.lost_twice",
-        f"Two workers stopped during this run. The last one: {error.message}",
+        f"{run.losses + 1} workers stopped during this run. The last one: {error.message}",
         hint="The run may need more memory than the workers have. See their logs.",
     )
     finalize(claim, run, State.FAILED, twice)

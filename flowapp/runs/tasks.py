@@ -12,13 +12,13 @@ from flowapp.celery import HOOK_TASK, RUN_TASK, STREAM_TASK
 @shared_task(name=RUN_TASK)
 def run(run_id: str) -> None:
     """Claim and execute a run. If the claim fails, return: another worker has the run, or it must wait."""
-    from flowapp.runs.broker import is_leaving, send_run
+    from flowapp.runs.broker import hold_run, is_leaving
     from flowapp.runs.dispatch import execute_claimed
     from flowapp.runs.leases import claim_run
     from flowapp.runs.worker import leave_if_lost, owner
 
     if is_leaving():
-        send_run(UUID(run_id))
+        hold_run(UUID(run_id))
     elif claim := claim_run(run_id, owner()):
         # Before the run is requeued: otherwise this worker would claim it again and lose it again.
         execute_claimed(claim, before_end=leave_if_lost)

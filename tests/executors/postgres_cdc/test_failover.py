@@ -14,16 +14,17 @@ from tests.logical_server import logical_server
 pytestmark = [pytest.mark.spark, pytest.mark.postgres, pytest.mark.slow]
 
 
+@pytest.mark.parametrize("version", [18, 15])
 @pytest.mark.parametrize("is_copy", [True, False], ids=["restored", "another"])
 def test_a_mirror_follows_another_history_only_after_a_new_snapshot(
-    tmp_path: Path, warehouse: Connection, schema: str, spark: object, is_copy: bool
+    tmp_path: Path, warehouse: Connection, schema: str, spark: object, is_copy: bool, version: int
 ) -> None:
-    with logical_server(18) as first:
+    with logical_server(version) as first:
         mirror = Mirror(tmp_path, warehouse, schema, source=first.connection)
         mirror.at_source(TABLE)
         mirror.follow()
         first.stop()
-        with logical_server(18, first if is_copy else None) as second:
+        with logical_server(version, first if is_copy else None) as second:
             mirror.source = second.connection
             mirror.at_source("insert into s values (3, 'c')" if is_copy else TABLE)
             failure = refusal(mirror)

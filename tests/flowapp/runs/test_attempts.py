@@ -268,6 +268,22 @@ def test_a_lost_control_database_does_not_fail_the_run(pipeline, target):
     assert (run.state, run.error_code) == (State.QUEUED, "control.unreachable")
 
 
+def test_a_run_whose_lease_expired_while_the_control_database_was_away_is_tried_again(pipeline, target, settings):
+    """Nobody has taken it over meanwhile: schedulers could not reach the database either."""
+    settings.LEASE_SECONDS = 0.5
+
+    def away(job, ports):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(LeaseRenewer, "_reason_in_database", raise_unreachable)
+            wait_for_interrupt(job, ports)
+
+    def raise_unreachable(renewer, now):
+        raise OperationalError
+
+    run = attempt(queue_run(pipeline, Trigger.SCHEDULE), TableEngine(at={"pass": away}))
+    assert (run.state, run.error_code) == (State.QUEUED, "control.unreachable")
+
+
 def test_a_connections_password_is_reported_nowhere(connected, pipeline, target, caplog):
     from flowapp.connections.models import Connection
     from flowapp.connections.secrets import encrypt

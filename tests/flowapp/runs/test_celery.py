@@ -125,7 +125,7 @@ def test_a_worker_whose_spark_is_gone_puts_its_run_back_and_leaves(pipeline, tar
 
 
 def test_a_worker_that_is_to_end_leaves_runs_to_the_next(pipeline, target, monkeypatch, sent, may_leave):
-    """Messages that it still receives, and runs that it requeues, are resent once it accepts no more."""
+    """Messages that it still receives are resent once it accepts no more."""
 
     def lost(job, ports):
         raise Transient("spark.lost", "The JVM is gone.")
@@ -135,10 +135,34 @@ def test_a_worker_that_is_to_end_leaves_runs_to_the_next(pipeline, target, monke
     tasks.run(str(run.pk))
     tasks.run(str(run.pk))
     run.refresh_from_db()
-    assert (run.attempt, sent) == (1, [str(run.pk)]), "it was sent when it was queued, and not since"
+    assert (run.attempt, sent) == (1, [str(run.pk)] * 2), "it was sent when it was queued, and requeued"
     worker_process.stop()
     preview_threads.stop()
-    assert sent[1:] == [str(run.pk)] * 2
+    assert sent[2:] == [str(run.pk)]
+
+
+def test_a_run_that_begins_while_its_worker_is_being_stopped_is_left_to_the_next(
+    pipeline, target, monkeypatch, sent, may_leave
+):
+    """The worker has released all its runs just before this one began."""
+
+    def stopped(job, ports):
+        worker_state.should_stop = os.EX_OK
+        interrupted = threading.Event()
+        ports.cancellation.on_cancel(interrupted.set)
+        assert interrupted.wait(timeout=20)
+        ports.cancellation.check()
+
+    monkeypatch.setattr(dispatch, "engine_for", lambda run: TableEngine(at={"pass": stopped}))
+    run = queue_run(pipeline, Trigger.MANUAL)
+    tasks.run(str(run.pk))
+    tasks.run(str(run.pk))  # it still receives its own message
+    run.refresh_from_db()
+    assert (run.state, run.attempt, run.losses, run.failures) == (State.QUEUED, 1, 0, 0)
+    assert sent == [str(run.pk)] * 2
+    worker_process.stop()
+    preview_threads.stop()
+    assert sent[2:] == [str(run.pk)]
 
 
 def test_messages_are_json_and_hold_the_runs_id_alone(pipeline, redis_url):
