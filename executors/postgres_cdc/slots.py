@@ -70,7 +70,8 @@ def require_server(conn: Conn) -> bool:
         raise Terminal(
             "cdc.wal_level",
             f"The log of the server has the level {level}, which does not contain the changes of rows.",
-            hint="Set wal_level = logical and restart the server; on managed servers, enable logical replication.",
+            hint="Set wal_level = logical and restart the server; on managed servers, enable logical replication. The "
+            "bundled PostgreSQL of flow up cannot be followed.",
         )
     return str(limit) != "-1"
 

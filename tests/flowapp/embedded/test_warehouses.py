@@ -33,8 +33,11 @@ def login(fields: Mapping[str, str | int]) -> dict[str, str | int]:
 def test_a_workspace_enters_its_own_warehouse_alone(addresses: ServiceAddresses) -> None:
     mine, yours = (ensure_warehouse(addresses, name) for name in ("alices", "bobs"))
     with psycopg.connect(**login(yours)) as connection:
-        rights = "SELECT rolsuper, rolcreatedb, rolcreaterole, rolbypassrls FROM pg_roles WHERE rolname = current_user"
-        assert connection.execute(rights).fetchone() == (False, False, False, False)
+        rights = (
+            "SELECT rolsuper, rolcreatedb, rolcreaterole, rolreplication, rolbypassrls FROM pg_roles"
+            " WHERE rolname = current_user"
+        )
+        assert connection.execute(rights).fetchone() == (False,) * 5
         connection.execute("CREATE TABLE public.theirs (a integer)")
     for database in (mine["database"], "flow_control", "postgres", "template1"):
         with pytest.raises(psycopg.OperationalError, match="permission denied"):
