@@ -91,8 +91,13 @@ def _programs(listener: int) -> list[Program]:
         Program("worker", (sys.executable, *_CELERY, *_ALONE)),
     ]
     if read_flag("FLOW_STREAMING_ENABLED"):
-        programs.append(Program("streams", (sys.executable, *_CELERY, *_STREAMS, *_ALONE)))
+        programs.append(Program("streams", (sys.executable, *stream_worker())))
     return programs
+
+
+def stream_worker() -> tuple[str, ...]:
+    """Return the arguments of Python with which it is a worker for streams."""
+    return (*_CELERY, *_STREAMS, *_ALONE)
 
 
 def _sign_in_line() -> Callable[[str], str]:

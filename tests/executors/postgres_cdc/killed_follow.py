@@ -1,5 +1,5 @@
-"""A process that follows a table and dies at a point: `python -m tests.executors.postgres_cdc.killed_follow`, with its
-arguments as JSON on standard input."""
+"""A process that follows a table, and dies or freezes at a point. Its arguments are JSON on standard input:
+`python -m tests.executors.postgres_cdc.killed_follow`."""
 
 from __future__ import annotations
 
@@ -23,11 +23,15 @@ POINTS = ("slot", "pass", "reading", "reduced", "load", "marker", "committed", "
 transaction of the load, before its marker, after its commit; before the slot is confirmed."""
 
 
-def die(*_: Any) -> Any:
-    os.killpg(os.getpid(), signal.SIGKILL)
+Act = Callable[..., Any]
 
 
-def before(owner: Any, name: str, act: Callable[..., Any] = die, *, after: bool = False) -> None:
+def end(how: signal.Signals) -> Act:
+    """Return a function that ends or freezes this process and those that it has started."""
+    return lambda *_: os.killpg(os.getpid(), how)
+
+
+def before(owner: Any, name: str, act: Act, *, after: bool = False) -> None:
     inner = getattr(owner, name)
 
     def wrapped(*args: Any, **more: Any) -> Any:
@@ -41,22 +45,22 @@ def before(owner: Any, name: str, act: Callable[..., Any] = die, *, after: bool 
     setattr(owner, name, wrapped)
 
 
-def arm(point: str, mirror: Mirror) -> None:
+def arm(point: str, mirror: Mirror, act: Act) -> None:
     if point in ("pass", "load"):
-        mirror.memory.on_step = lambda step, node: die() if step == point else None
+        mirror.memory.on_step = lambda step, node: act() if step == point else None
     elif point == "slot":
-        before(replication.ReplicationSession, "create_slot", after=True)
+        before(replication.ReplicationSession, "create_slot", act, after=True)
     elif point == "reading":
         left = iter(range(20))
-        before(net_effect.Changes, "set_row", lambda: next(left, None) is None and die())
+        before(net_effect.Changes, "set_row", lambda: next(left, None) is None and act())
     elif point == "reduced":
-        before(net_effect.Changes, "reduce", after=True)
+        before(net_effect.Changes, "reduce", act, after=True)
     elif point == "marker":
-        before(load, "write_commit")
+        before(load, "write_commit", act)
     elif point == "committed":
-        mirror.memory.on_committed = die
+        mirror.memory.on_committed = act
     elif point == "confirm":
-        before(postgres_cdc.PostgresCdc, "loaded")
+        before(postgres_cdc.PostgresCdc, "loaded", act)
     else:
         raise ValueError(point)
 
@@ -71,7 +75,7 @@ def main() -> None:
         source=Connection(**given["source"]),
     )
     if given["point"]:
-        arm(given["point"], mirror)
+        arm(given["point"], mirror, end(signal.Signals(given["signal"])))
     mirror.run(mirror.pipeline(), run_id=given["run"], attempt=given["attempt"], token=given["token"])
 
 

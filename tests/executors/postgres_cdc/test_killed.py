@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 import signal
 import subprocess
@@ -25,6 +26,7 @@ from tests.logical_server import LogicalServer, logical_server
 
 pytestmark = [pytest.mark.spark, pytest.mark.postgres, pytest.mark.slow]
 
+Process = subprocess.Popen[str]
 LARGE = "(select string_agg(md5(random()::text || i::text), '') from generate_series(1, 100) i)"
 
 
@@ -66,8 +68,8 @@ def change(mirror: Mirror, seed: int) -> None:
     )
 
 
-def run_killed(mirror: Mirror, point: str, run: str, token: int) -> int:
-    """Run in another process that dies at the point."""
+def start(mirror: Mirror, point: str, run: str, token: int, how: signal.Signals = signal.SIGKILL) -> Process:
+    """Run in another process, which gets the signal at the point; "" for none."""
     given = {
         "folder": str(mirror.folder),
         "warehouse": asdict(mirror.warehouse),
@@ -75,22 +77,39 @@ def run_killed(mirror: Mirror, point: str, run: str, token: int) -> int:
         "schema": mirror.schema,
         "tenant": mirror.tenant,
         "point": point,
+        "signal": how,
         "run": run,
         "attempt": 1,
         "token": token,
     }
-    command = [sys.executable, "-m", "tests.executors.postgres_cdc.killed_follow"]
-    done = subprocess.run(
-        command,
-        input=json.dumps(given),
-        text=True,
+    process = subprocess.Popen(
+        [sys.executable, "-m", "tests.executors.postgres_cdc.killed_follow"],
+        stdin=subprocess.PIPE,
+        stderr=subprocess.PIPE,
         start_new_session=True,
-        timeout=300,
-        check=False,
-        capture_output=True,
+        text=True,
     )
-    assert done.returncode in (0, -signal.SIGKILL), done.stderr[-2000:]
-    return done.returncode
+    assert process.stdin is not None
+    process.stdin.write(json.dumps(given))
+    process.stdin.close()
+    process.stdin = None
+    return process
+
+
+def run_killed(mirror: Mirror, point: str, run: str, token: int) -> int:
+    """Run in another process that dies at the point."""
+    process = start(mirror, point, run, token)
+    _, errors = process.communicate(timeout=300)
+    assert process.returncode in (0, -signal.SIGKILL), errors[-2000:]
+    return process.returncode
+
+
+def wait_until_frozen(process: Process) -> None:
+    deadline = time.monotonic() + 300
+    while Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()[0] != "T":
+        assert process.poll() is None, process.communicate()[1][-2000:]
+        assert time.monotonic() < deadline, "it did not reach the point"
+        time.sleep(0.1)
 
 
 def catch_up(mirror: Mirror) -> None:
@@ -118,6 +137,34 @@ def test_a_worker_that_is_killed_loses_and_repeats_nothing(own: Mirror, point: s
         assert own.difference() == []
 
 
+@pytest.mark.parametrize("point", ["pass", "load", "marker"])
+def test_a_worker_that_was_frozen_cannot_commit_once_another_has_taken_over(own: Mirror, point: str) -> None:
+    """At `marker`, it holds the fence in its open transaction."""
+    begin(own)
+    own.follow()
+    change(own, 1)
+    run = str(uuid.uuid4())
+    frozen = start(own, point, run, next(own.tokens), signal.SIGSTOP)
+    try:
+        wait_until_frozen(frozen)
+        change(own, 2)
+        own.run(own.pipeline(), run_id=run, attempt=2)
+        catch_up(own)
+        os.killpg(frozen.pid, signal.SIGCONT)
+        _, errors = frozen.communicate(timeout=300)
+    finally:
+        os.killpg(frozen.pid, signal.SIGKILL) if frozen.poll() is None else None
+    assert frozen.returncode == 1
+    assert "run.lease_lost" in errors or "target.lost" in errors, errors[-2000:]
+    with own.connect() as target:
+        query = "select attempt from flow_meta.load_commits where run_id = %s"
+        assert target.execute(query, [run]).fetchall() == [(2,)]
+    assert own.difference() == []
+    change(own, 3)
+    catch_up(own)
+    assert own.difference() == []
+
+
 def test_workers_killed_at_any_time_while_others_write(own: Mirror) -> None:
     begin(own)
     own.follow()
@@ -134,28 +181,11 @@ def test_workers_killed_at_any_time_while_others_write(own: Mirror) -> None:
     writer.start()
     try:
         for _ in range(4):
-            given = [str(uuid.uuid4()), next(own.tokens)]
-            process = subprocess.Popen(
-                [sys.executable, "-m", "tests.executors.postgres_cdc.killed_follow"],
-                stdin=subprocess.PIPE,
-                stderr=subprocess.DEVNULL,
-                start_new_session=True,
-                text=True,
-            )
-            assert process.stdin is not None
-            process.stdin.write(
-                json.dumps(
-                    {
-                        "folder": str(own.folder), "warehouse": asdict(own.warehouse), "source": asdict(own.source),
-                        "schema": own.schema, "tenant": own.tenant, "point": "", "run": given[0], "attempt": 1,
-                        "token": given[1],
-                    }
-                )
-            )  # fmt: skip
-            process.stdin.close()
-            time.sleep(random.Random(given[1]).uniform(4, 12))
+            token = next(own.tokens)
+            process = start(own, "", str(uuid.uuid4()), token)
+            time.sleep(random.Random(token).uniform(4, 12))
             process.kill()
-            process.wait()
+            process.communicate()
             own.run_once()
     finally:
         ends.set()

@@ -115,9 +115,10 @@ def test_the_second_loss_fails_no_run_whose_target_has_committed(pipeline, targe
     assert target() == ROWS
 
 
-def test_a_paused_worker_that_wakes_up_late_writes_nothing(pipeline, target, start_worker, expire):
+@pytest.mark.parametrize("step", ["load", pytest.param("transaction", marks=pytest.mark.slow)])
+def test_a_paused_worker_that_wakes_up_late_writes_nothing(pipeline, target, start_worker, expire, step):
     run = queue_run(pipeline, Trigger.MANUAL)
-    paused = start_worker(run, "load", signal.SIGSTOP)
+    paused = start_worker(run, step, signal.SIGSTOP)
     wait_until_stopped(paused)
     expire(run)
     recover_lost_runs()
