@@ -275,15 +275,24 @@ def mysql(bench: Bench) -> None:
     say("append of a table of MariaDB, no rules", product, floor, "≤ 1.5 ×", "PostgreSQL")
 
 
-def many_objects(bench: Bench) -> None:
-    """A bucket with a tenth as many objects as `--rows`."""
+def many_files(bench: Bench) -> None:
+    """A folder with a tenth as many files as `--rows`, on a server of each kind."""
     from tests.bench import listing
+    from tests.connectors.storages import OBJECT_STORES
 
-    storage = listing.fill(bench.rows // 10)
-    runs = [(listing.measure(storage, "driver"), listing.measure(storage, "product")) for _ in range(bench.runs)]
-    floor, product = (statistics.median(seconds for seconds, _ in way) for way in zip(*runs, strict=True))
-    say(f"listing of {bench.rows // 10:,} objects of a bucket", product, floor, "≤ 5 s", "OpenDAL alone")
-    print(f"memory of a listing: {max(way[1][1] for way in runs):.0f} MB   aim ≤ 100 MB")
+    number = bench.rows // 10
+    for connector in (*OBJECT_STORES, "sftp"):
+        found: list[listing.Listing] = []
+
+        def product(found: list[listing.Listing] = found) -> float:
+            found.append(listing.measure(place, "product"))
+            return found[-1].seconds
+
+        with listing.filled(connector, number) as place:
+            alone, whole = interleave(bench.runs, lambda: listing.measure(place, "library").seconds, product)
+        say(f"listing of {number:,} files, {connector}", whole, alone, "≤ 5 s", "its library")
+        cpu, memory = statistics.median(one.cpu for one in found), max(one.megabytes for one in found)
+        print(f"  CPU of the listing: {cpu:.2f} s; memory: {memory:.0f} MB   aim ≤ 100 MB", flush=True)
 
 
 def parquet_from_s3(bench: Bench) -> None:
@@ -374,7 +383,7 @@ def tools(bench: Bench) -> None:
 WITHOUT_SPARK: dict[str, Callable[[Bench], None]] = {
     "pages": server_times,
     "rejected_pages": rejected_pages,
-    "many_objects": many_objects,
+    "many_files": many_files,
 }
 WARM_THEMSELVES: dict[str, Callable[[Bench], None]] = {"cdc": cdc}
 """Cases with Spark that read no files."""
