@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, suppress
 from datetime import datetime
 from functools import cached_property
@@ -14,12 +14,8 @@ from psycopg import sql
 from executors.backfill.extents import ChunkCounting, Cursor, Extent, PartitionExtent, RowGroup
 from executors.errors import Failure, Terminal
 from executors.formats.columns import require_columns
-from executors.formats.files import SPLIT_BYTES
-from executors.model import Destination, DestinationColumn, SourceField, SourceState
+from executors.model import DestinationColumn, SourceField, SourceState
 from executors.postgres.client import charset_of, translate
-from executors.postgres.flow_columns import not_of_flow, relations_of_query
-from executors.postgres.inspect import inspect_query, inspect_target
-from executors.postgres.plan import FILLED
 from executors.postgres.queries import refuse_flow_tables, require_allowed
 from executors.postgres.read import (
     ReadSession,
@@ -34,7 +30,9 @@ from executors.postgres.roles import refuse_server_rights
 from executors.reading import Bound, Origin, Reading
 from executors.secrets import encrypt
 from executors.sources.base import SnapshotSource, SourceContext
+from executors.sources.postgres_blocks import BlockRange, divide, find_heap
 from executors.sources.postgres_chunks import PostgresHistory
+from executors.sources.postgres_columns import columns_of_query, columns_of_table
 from ir.allowances import why_not_read
 from ir.connectors import config_of
 from ir.connectors.postgres import PostgresConfig, SourceTable
@@ -42,27 +40,7 @@ from ir.nodes import Source
 from ir.queries import QueryRefused, read_query
 from ir.types import ColumnType
 
-MOST_PARTS = 64
-
 _STORED = ("table", "partition", "partitioned table", "materialized view")
-
-_BY_BLOCKS = 140000
-"""From this server version on, a range of ctid reads only those blocks."""
-
-# Only tables in a heap have blocks that a ctid addresses. Tables that inherit from one have blocks of their own, which
-# are covered by the same ranges.
-_BLOCKS = """
-WITH RECURSIVE tree AS (
-    SELECT c.oid FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-    WHERE n.nspname = %s AND c.relname = %s AND c.relkind IN ('r', 'm')
-    UNION SELECT i.inhrelid FROM pg_inherits i JOIN tree t ON i.inhparent = t.oid
-)
-SELECT max(pg_relation_size(c.oid)), current_setting('block_size')::int, count(*), sum(pg_table_size(c.oid))
-FROM tree JOIN pg_class c ON c.oid = tree.oid LEFT JOIN pg_am a ON a.oid = c.relam
-HAVING bool_and(a.amname IS NOT DISTINCT FROM 'heap')"""
-
-
-"""PostgreSQL stores the timeout of a statement as milliseconds in 32 bits."""
 
 
 class PostgresSource(SnapshotSource):
@@ -151,8 +129,8 @@ class PostgresSource(SnapshotSource):
         """Return the bytes of a table with its long values; None for views, queries, chunks, and tables that are not in
         a heap."""
         table = self._config.table if self.context.chunk is None else None
-        row = self._conn.execute(_BLOCKS, [table.schema_, table.name]).fetchone() if table else None
-        return int(row[3]) if row and row[3] is not None else None
+        heap = find_heap(self._conn, table) if table is not None else None
+        return heap.bytes if heap is not None else None
 
     def _is_empty(self) -> bool:
         with as_source(self.node), translate():
@@ -171,48 +149,16 @@ class PostgresSource(SnapshotSource):
         require_allowed(self._conn, query, self._connection, "The query")
 
     def _inspect(self) -> tuple[DestinationColumn, ...]:
-        table = self._config.table
+        table, declared = self._config.table, [column.name for column in self._source.columns or ()]
         if table is None:
-            query = read_query(str(self._config.query))
-            meant = query.spelled | {column.name for column in self._source.columns or ()}
-            found, names = inspect_query(self._conn, query.text), FILLED.keys() - meant
-            relations = relations_of_query(self._conn, query.text) if names & {column.name for column in found} else {}
-            columns = self._without_filled(found, {name: relations[name] for name in names if name in relations})
+            columns = columns_of_query(self._conn, str(self._config.query), declared)
         else:
             self._require_readable_name(table)
-            there = inspect_target(self._conn, table.schema_, table.name)
-            if there is None:
-                raise Terminal(
-                    "source.table_unknown",
-                    f"The database has no table or view {self.name}.",
-                    hint="Names are case-sensitive.",
-                )
-            self._kind, columns = there.kind, self._without_filled(there.columns, self._filled_of(table, there))
+            self._kind, columns = columns_of_table(self._conn, table)
         if not columns:
             raise Terminal("source.no_columns", f"{self.name} has no columns.", hint="Read another table.")
         require_columns(self.name, [column.name for column in columns], self._source.columns or ())
         return columns
-
-    def _filled_of(self, table: SourceTable, there: Destination) -> dict[str, int]:
-        """Return the columns of a table with names that loads fill, and the oid of the table."""
-        names = [column.name for column in there.columns if column.name in FILLED]
-        name = sql.Identifier(table.schema_, table.name).as_string(self._conn)
-        row = self._conn.execute("SELECT %s::regclass::oid", [name]).fetchone() if names else None
-        return dict.fromkeys(names, row[0]) if row else {}
-
-    def _without_filled(
-        self, columns: Sequence[DestinationColumn], filled: Mapping[str, int]
-    ) -> tuple[DestinationColumn, ...]:
-        """Return the columns without those that loads filled, which describe the origin of rows and are not data.
-        `SELECT *` includes them; a column that a query names explicitly is read and validated like any other."""
-        if own := not_of_flow(self._conn, filled):
-            raise Terminal(
-                "source.column_reserved",
-                f"{self.name} has a column {own[0]!r} of its own, a name that loads use for the origin of rows: "
-                "its values would be replaced.",
-                hint=f'Read it under another name, by a query with {own[0]} AS "other", or name all other columns.',
-            )
-        return tuple(column for column in columns if column.name not in filled)
 
     def _require_readable_name(self, table: SourceTable) -> None:
         if why := why_not_read(table.schema_, table.name):
@@ -301,31 +247,21 @@ class PostgresSource(SnapshotSource):
 
     def _parts(self, bound: Bound | None) -> Iterator[TablePart]:
         """Yield ranges of blocks of a table if its snapshot is shared; else everything as one part."""
-        blocks, per_block, step = self._blocks()
         past = self._past(bound)
         # Otherwise the server refuses to send invalid UTF-8.
         encoding = sql.SQL(", ENCODING 'SQL_ASCII'" if charset_of(self._conn).encoding == "SQL_ASCII" else "")
-        for start in range(0, max(blocks, 1), step):
-            is_last = start + step >= blocks
-            range_ = [] if step >= blocks else _range(start, None if is_last else start + step)
+        for blocks in self._ranges():
             statement = sql.SQL("COPY ({}) TO STDOUT (FORMAT csv{})").format(
-                self._select(*range_, *([past] if past else [])), encoding
+                self._select(*blocks.conditions, *([past] if past else [])), encoding
             )
-            end = max(blocks, start + 1) if is_last else start + step
-            yield TablePart(start, end, start * per_block + 1, statement.as_string(self._conn))
+            yield TablePart(blocks.start, blocks.end, blocks.first_row, statement.as_string(self._conn))
 
-    def _blocks(self) -> tuple[int, int, int]:
-        """Return the number of blocks of the largest of the table and its children, the maximum number of rows of all
-        of them in one block, and the number of blocks of a part. A chunk is one part: an index finds its rows."""
+    def _ranges(self) -> Iterator[BlockRange]:
+        """A chunk is one part: an index finds its rows."""
         table = self._config.table if self.context.chunk is None else None
-        if table is None or self.context.limit or not self.is_shared or self._conn.info.server_version < _BY_BLOCKS:
-            return 1, 1, 1
-        row = self._conn.execute(_BLOCKS, [table.schema_, table.name]).fetchone()
-        if row is None or row[0] is None:
-            return 1, 1, 1
-        size, block, tables, _ = row
-        blocks = -(-size // block)
-        return blocks, block // _LEAST_ROW_BYTES * tables, max(SPLIT_BYTES // block, -(-blocks // MOST_PARTS), 1)
+        if table is None or self.context.limit or not self.is_shared:
+            return divide(None)
+        return divide(find_heap(self._conn, table))
 
     def _select(self, *conditions: sql.Composable) -> sql.Composed:
         columns = sql.SQL(", ").join(copied_column(column) for column in self._columns)
@@ -343,14 +279,3 @@ class PostgresSource(SnapshotSource):
             return None
         value = sql.Identifier("q", column.name)
         return sql.SQL("({} >= {} OR {} IS NULL)").format(bound.type.of(value), bound.type.literal(bound.value), value)
-
-
-_LEAST_ROW_BYTES = 28
-"""A row takes at least 24 bytes, and the pointer to it 4."""
-
-
-def _range(start: int, end: int | None) -> Sequence[sql.Composable]:
-    conditions = [sql.SQL("q.ctid >= {}::tid").format(sql.Literal(f"({start},0)"))]
-    if end is not None:
-        conditions.append(sql.SQL("q.ctid < {}::tid").format(sql.Literal(f"({end},0)")))
-    return conditions

@@ -128,8 +128,9 @@ def _library(place: Place) -> Callable[[], int]:
 
 
 async def _scan(place: Place) -> int:
-    async with await sign_in(place.connection) as connection, connection.start_sftp_client() as client:
-        return sum([1 async for _ in client.scandir(place.path)])
+    connection = await sign_in(place.connection)
+    client = await connection.start_sftp_client()
+    return sum([1 async for _ in client.scandir(place.path)])
 
 
 def _peak() -> float:

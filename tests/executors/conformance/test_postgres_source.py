@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from executors.errors import Failure, Terminal, Transient
-from executors.sources import postgres
+from executors.sources import postgres_blocks
 from tests.executors.conformance.world import World, reconciles, target_of
 from tests.executors.row_modes import ROW_MODES
 
@@ -282,7 +282,7 @@ def test_where_types_differ_all_rows_come_and_those_behind_the_watermark_are_ski
 
 
 def test_rows_of_a_parent_are_rejected_one_by_one(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(postgres, "SPLIT_BYTES", 64 << 10)
+    monkeypatch.setattr(postgres_blocks, "SPLIT_BYTES", 64 << 10)
     world.sql("create table s (id int); create table child () inherits (s); create table t (id int check (id <> 7))")
     world.sql("insert into s select * from generate_series(1, 20000)")
     world.sql("insert into child select * from generate_series(1, 20000)")

@@ -10,7 +10,7 @@ from typing import Any, get_args
 import pytest
 
 from executors.errors import Cancelled, Failure
-from executors.sources import postgres
+from executors.sources import postgres, postgres_blocks
 from executors.spark import one_pass
 from executors.spark.one_pass import Way
 from tests.executors.conformance.test_joins import with_customers
@@ -24,7 +24,7 @@ MANY = 60_000
 @pytest.fixture
 def in_parts(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     """Make a table `s` that is read in many parts, and an empty `t`."""
-    monkeypatch.setattr(postgres, "SPLIT_BYTES", 256 << 10)
+    monkeypatch.setattr(postgres_blocks, "SPLIT_BYTES", 256 << 10)
     for name in ("s", "t"):
         world.sql(f"create table {name} (id int primary key, n int, pad text)")
     world.sql(f"insert into s select g, 0, repeat('x', 50) from generate_series(1, {MANY}) g")

@@ -14,7 +14,7 @@ from executors.errors import Failure
 from executors.formats.batches import take_trailers
 from executors.model import Connection
 from executors.reading import Reading
-from executors.sources import postgres
+from executors.sources import postgres_blocks
 from executors.sources.base import Claimant, SourceContext
 from executors.sources.postgres import PostgresSource
 from ir.nodes import Source
@@ -61,7 +61,7 @@ def rows_of(reading: Reading) -> tuple[int, int, set[int]]:
 def test_a_million_rows_are_read_in_little_memory(
     conn: psycopg.Connection, schema: str, warehouse: Connection, stack: ExitStack, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(postgres, "SPLIT_BYTES", 1 << 40)
+    monkeypatch.setattr(postgres_blocks, "SPLIT_BYTES", 1 << 40)
     conn.execute(
         f'create table "{schema}".s as select g as id, md5(g::text) as a, md5((g * 2)::text) as b, g * 1.5 as n,'
         f" now() as at from generate_series(1, {MILLION}) g"
@@ -78,7 +78,7 @@ def test_a_million_rows_are_read_in_little_memory(
 def test_parts_have_all_rows_once_under_numbers_of_their_own(
     conn: psycopg.Connection, schema: str, warehouse: Connection, stack: ExitStack, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(postgres, "SPLIT_BYTES", 64 << 10)
+    monkeypatch.setattr(postgres_blocks, "SPLIT_BYTES", 64 << 10)
     conn.execute(f'create table "{schema}".s as select null::int as n from generate_series(1, 20000)')
     conn.execute(f"delete from \"{schema}\".s where ctid >= '(20,0)' and ctid < '(40,0)'")
     conn.commit()
@@ -115,7 +115,7 @@ def test_rows_of_tables_made_of_others_have_numbers_of_their_own(
     monkeypatch: pytest.MonkeyPatch,
     made: str,
 ) -> None:
-    monkeypatch.setattr(postgres, "SPLIT_BYTES", 64 << 10)
+    monkeypatch.setattr(postgres_blocks, "SPLIT_BYTES", 64 << 10)
     conn.execute(PARENTS[made].format(schema).encode())
     reading = opened(source(schema), warehouse, stack).reading()
     (rows,) = conn.execute(f"select count(*) from {schema}.s".encode()).fetchone() or (0,)
