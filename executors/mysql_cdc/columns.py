@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from executors.errors import Terminal
 from executors.mysql.client import ResultColumn, Session
 from executors.mysql.columns import Column, column_of
-from executors.mysql_cdc.values import Decode, Stored, ValueKind, decoder_of
+from executors.mysql_cdc.stored import Decode, Stored, ValueKind
+from executors.mysql_cdc.values import decoder_of
 
 _LABEL = re.compile(r"'((?:[^'\\]|''|\\.)*)'", re.DOTALL)
 _ESCAPES = {"''": "'", "\\\\": "\\", "\\0": "\0", "\\n": "\n", "\\r": "\r", "\\'": "'"}

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from executors.errors import Terminal
-from executors.mysql_cdc.values import META_BYTES, Stored
+from executors.mysql_cdc.stored import META_BYTES, Stored
 
 QUERY, ROTATE, FORMAT, XID, TABLE_MAP, INCIDENT, XA_PREPARE, GTID = 2, 4, 15, 16, 19, 26, 38, 162
 QUERY_COMPRESSED = 165
@@ -79,10 +79,12 @@ def parse_group(body: bytes) -> Group:
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """A statement, in the database that was selected."""
+    """A statement, in the database that was selected. The log has the text in the character set of its client; if that
+    is not UTF-8, the text is not readable, and only its ASCII characters are right."""
 
     database: str
     text: str
+    is_readable: bool = True
 
 
 def parse_query(event: Event) -> Query:
@@ -92,7 +94,10 @@ def parse_query(event: Event) -> Query:
     database, text = body[at : at + length], body[at + length + 1 :]
     if event.kind == QUERY_COMPRESSED:
         text = _uncompressed(text)
-    return Query(database.decode(errors="replace"), text.decode("latin-1"))
+    try:
+        return Query(database.decode(errors="replace"), text.decode())
+    except UnicodeDecodeError:
+        return Query(database.decode(errors="replace"), text.decode("latin-1"), is_readable=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import struct
 import zlib
 from collections.abc import Callable, Iterator
@@ -43,8 +44,8 @@ class LogReader:
         self.file_born = 0
         """The same of the file that is being read."""
 
-    def read(self, start: LogPosition, check: Callable[[], None]) -> Iterator[Logged]:
-        """Yield the events from a position on to the end of the log. Raises Failure."""
+    def read(self, start: LogPosition, until: LogPosition, check: Callable[[], None]) -> Iterator[Logged]:
+        """Yield the events from a position on to the end of the log, at least those before `until`. Raises Failure."""
         for statement in ("COMMIT", "SET SESSION max_statement_time = 0",
                           "SET @master_binlog_checksum = 'CRC32', @mariadb_slave_capability = 4"):  # fmt: skip
             self._session.rows(statement)
@@ -67,6 +68,13 @@ class LogReader:
                     at = end
         except Failure as failure:
             raise not_allowed(failure, "REPLICATION SLAVE", self._user) from None
+        if at < until:
+            # Also what a server sends to a session whose statement was ended, or while it shuts down.
+            raise Transient(
+                "source.lost",
+                f"The server has sent its log up to {at} only, and it contains changes up to {until}.",
+                hint="The run is tried again. Let nothing on the server end sessions that read its log.",
+            )
 
     def _without_sum(self, packet: bytes) -> bytes:
         """Return a packet without its checksum, if the file has them. Raises Transient `cdc.log_damaged`."""
@@ -102,8 +110,10 @@ class LogReader:
 
     def find_born(self, position: LogPosition) -> int:
         """Return the time at which the server made the file of a position. The session can read nothing else after."""
-        for _ in self.read(position, lambda: None):
+        for _ in self.read(position, position, lambda: None):
             break
+        if not self.born:
+            raise Transient("source.lost", "The server has sent nothing of its log.", hint="The run is tried again.")
         return self.born
 
 
@@ -112,6 +122,12 @@ def _after(at: LogPosition, event: Event) -> LogPosition:
     upper = at.offset & ~(MOST_OFFSET - 1)
     end = upper | event.end
     return LogPosition(at.number, end if end >= at.offset else end + MOST_OFFSET, at.file)
+
+
+def reader_number(tenant: str, pipeline: str, node: str) -> int:
+    """Return the number of the reader: it is the same in all runs of a node, and above those that people choose."""
+    text = f"{tenant}\n{pipeline}\n{node}"
+    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:4]) | 1 << 31
 
 
 @contextmanager

@@ -17,7 +17,7 @@ from executors.model import SourceField
 from executors.mysql.columns import Column, convert, schema_of
 from executors.mysql.read import take_bad_rows
 from executors.mysql_cdc.columns import Layout
-from executors.mysql_cdc.values import Decode
+from executors.mysql_cdc.stored import Decode
 
 Values = list[bytes | None]
 

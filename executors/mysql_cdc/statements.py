@@ -6,13 +6,14 @@ Changes of rows are events of their own. Statements define tables, or change row
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 
 from executors.errors import Terminal
+from executors.mysql_cdc.alterations import changes_columns, dropped_column, table_gone
 from executors.mysql_cdc.events import Query
+from executors.mysql_cdc.tokens import Token, split, tokens_of
 
 
 class Effect(Enum):
@@ -23,13 +24,8 @@ class Effect(Enum):
     CHANGES_COLUMNS = "changes columns"
 
 
-_TOKEN = re.compile(
-    r"\s+|/\*M?!\d*|/\*.*?\*/|\*/|(?:--\s|#)[^\n]*|(?P<name>`(?:[^`]|``)*`)"
-    r"|(?P<quoted>'(?:[^'\\]|\\.|'')*'|\"(?:[^\"\\]|\\.|\"\")*\")|(?P<word>[\w$\x80-\xff]+)|(?P<sign>.)",
-    re.DOTALL,
-)
-"""Text in comments with `!` is part of the statement."""
-
+_SHORT = 20
+"""The number of characters that contain the first two words of statements of transactions."""
 _LONGEST_START = 40
 """The number of words before which CREATE says what it makes."""
 _MOST_NAMED = 1 << 20
@@ -43,39 +39,6 @@ _NO_TABLES = frozenset(
     {"BEGIN", "COMMIT", "ROLLBACK", "SAVEPOINT", "RELEASE", "XA", "GRANT", "REVOKE", "SET", "FLUSH", "ANALYZE",
      "OPTIMIZE", "REPAIR", "CHECK", "INSTALL", "UNINSTALL", "START", "RESET"}
 )  # fmt: skip
-_WITHOUT_DATA = frozenset(
-    {"ALGORITHM", "LOCK", "COMMENT", "AUTO_INCREMENT", "ROW_FORMAT", "FORCE", "ENABLE", "DISABLE", "STATS_PERSISTENT",
-     "STATS_AUTO_RECALC", "STATS_SAMPLE_PAGES", "AVG_ROW_LENGTH", "MAX_ROWS", "MIN_ROWS", "KEY_BLOCK_SIZE", "WAIT",
-     "NOWAIT"}
-)  # fmt: skip
-_INDEXES = frozenset({"INDEX", "KEY", "UNIQUE", "FULLTEXT", "SPATIAL", "CONSTRAINT", "FOREIGN", "CHECK"})
-_ACTIONS = ("CASCADE", "NULL", "DEFAULT")
-_FILLS = frozenset({"NOT", "DEFAULT", "AS", "GENERATED", "AUTO_INCREMENT", "SERIAL", "PRIMARY", "TIMESTAMP", "PERIOD"})
-
-
-@dataclass(frozen=True, slots=True)
-class Token:
-    """A word, name or sign. `word` is in upper case, empty for a quoted name."""
-
-    text: str
-    word: str
-
-
-def tokens_of(text: str) -> list[Token]:
-    """Return the tokens of a statement without its comments."""
-    return list(_tokens(text))
-
-
-def _tokens(text: str) -> Iterator[Token]:
-    for found in _TOKEN.finditer(text):
-        if found["name"] is not None:
-            yield Token(found["name"][1:-1].replace("``", "`"), "")
-        elif found["quoted"] is not None:
-            yield Token(found["quoted"][1:-1], "'")
-        elif found["word"] is not None:
-            yield Token(found["word"], found["word"].upper())
-        elif found["sign"] is not None:
-            yield Token(found["sign"], found["sign"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +67,7 @@ class Statements:
         if words[0] in _NO_TABLES:
             return Effect.NONE
         if "DATABASE" in words[1:4] or "SCHEMA" in words[1:4]:
-            return self._of_database(tokens, words)
+            return self._of_database(query, tokens, words)
         if not self._may_mean(query, tokens):
             return Effect.NONE
         if words[0] == "TRUNCATE":
@@ -115,30 +78,41 @@ class Statements:
             return self._altered(query, tokens, words)
         if words[0] == "RENAME":
             return self._renamed(query, tokens, words)
-        raise self._gone(tokens)
+        raise table_gone(str(self), tokens)
 
     def dropped(self, query: Query) -> set[str]:
-        """Return the columns that a statement drops, which changes columns of the table; names in lower case."""
+        """Return the columns that a statement drops, which changes columns of the table; names in lower case. Raises
+        Terminal `cdc.source_changed` if they cannot be read."""
         tokens = tokens_of(query.text)
         at = [token.word for token in tokens].index("TABLE") + 1
         if [token.word for token in tokens[at : at + 2]] == ["IF", "EXISTS"]:
             at += 2
         _, at = self._names(query, tokens, at)
-        drops = (clause for clause in _split(tokens[at:]) if clause and clause[0].word == "DROP")
-        return {_dropped_column(clause) for clause in drops}
+        drops = (clause for clause in split(tokens[at:]) if clause and clause[0].word == "DROP")
+        names = {dropped_column(clause) for clause in drops}
+        if not query.is_readable and not all(name.isascii() for name in names):
+            raise table_gone(str(self), tokens)
+        return names
+
+    def names(self, database: str, name: str) -> bool:
+        """Whether this is the name of the table."""
+        here = (self.database, self.name)
+        if self.folds:
+            return (database.casefold(), name.casefold()) == (here[0].casefold(), here[1].casefold())
+        return (database, name) == here
 
     # --- names ----------------------------------------------------------------------------------------------------
 
     def _is(self, text: str, name: str) -> bool:
-        here = name.encode().decode("latin-1")
-        return text.casefold() == here.casefold() if self.folds else text == here
+        return text.casefold() == name.casefold() if self.folds else text == name
 
     def _may_mean(self, query: Query, tokens: Sequence[Token]) -> bool:
-        """Whether a statement contains the name of the table. A name that is not ASCII may be written in any character
-        set."""
-        if not self.name.isascii() and not query.text.isascii():
-            return True
-        return any(self._is(token.text, self.name) for token in tokens)
+        """Whether a statement contains the name of the table. Raises Terminal `cdc.source_changed` if it may have the
+        name in a character set that is not known."""
+        found = any(self._is(token.text, self.name) for token in tokens)
+        if not query.is_readable and not (self.name if not found else self.database).isascii():
+            raise table_gone(str(self), tokens)
+        return found
 
     def _names(self, query: Query, tokens: Sequence[Token], at: int) -> tuple[bool, int]:
         """Return whether the tokens from `at` name the table, and the position after the name."""
@@ -174,10 +148,11 @@ class Statements:
             hint="Let no session change binlog_format, then load the table again, with a reason.",
         )
 
-    def _of_database(self, tokens: Sequence[Token], words: Sequence[str]) -> Effect:
+    def _of_database(self, query: Query, tokens: Sequence[Token], words: Sequence[str]) -> Effect:
         is_dropped = words[0] == "DROP" or words[:3] == ["CREATE", "OR", "REPLACE"]
-        if is_dropped and any(self._is(token.text, self.database) for token in tokens[2:]):
-            raise self._gone(tokens)
+        is_hidden = not query.is_readable and not self.database.isascii()
+        if is_dropped and (is_hidden or any(self._is(token.text, self.database) for token in tokens[2:])):
+            raise table_gone(str(self), tokens)
         return Effect.NONE
 
     def _renamed(self, query: Query, tokens: Sequence[Token], words: Sequence[str]) -> Effect:
@@ -193,7 +168,7 @@ class Statements:
         while at < len(tokens):
             is_here, at = self._names(query, tokens, at)
             if is_here:
-                raise self._gone(tokens)
+                raise table_gone(str(self), tokens)
             at += 1  # a comma, or TO
 
     def _truncate(self, query: Query, tokens: Sequence[Token]) -> Effect:
@@ -211,7 +186,7 @@ class Statements:
                 return Effect.NONE
             is_here, _ = self._names(query, tokens, at)
             if is_here or (is_replaced and self._is(tokens[at].text, self.name)):
-                raise self._gone(tokens)
+                raise table_gone(str(self), tokens)
             return Effect.NONE
         self._require_unnamed(query, tokens, at)
         return Effect.NONE
@@ -221,7 +196,7 @@ class Statements:
         known = _DEFINES_OTHERS | {"TEMPORARY"}
         if any(word in known for word in words[1:_LONGEST_START]):
             return Effect.NONE
-        raise self._gone(tokens)
+        raise table_gone(str(self), tokens)
 
     def _altered(self, query: Query, tokens: Sequence[Token], words: Sequence[str]) -> Effect:
         if "TABLE" not in words[1:4]:
@@ -233,100 +208,21 @@ class Statements:
         if not is_here:
             self._require_not_moved_here(tokens, at)
             return Effect.NONE
-        effects = [self._clause(clause) for clause in _split(tokens[at:])]
-        return Effect.CHANGES_COLUMNS if Effect.CHANGES_COLUMNS in effects else Effect.NONE
+        changes = [changes_columns(str(self), clause) for clause in split(tokens[at:])]
+        return Effect.CHANGES_COLUMNS if any(changes) else Effect.NONE
 
     def _require_not_moved_here(self, tokens: Sequence[Token], at: int) -> None:
         """Refuse that rows of the table move to another one, or another table gets its name."""
         words = [token.word for token in tokens]
         moves = {"RENAME", "EXCHANGE", "CONVERT"} & set(words[at:])
         if moves and any(self._is(token.text, self.name) for token in tokens[at:]):
-            raise self._gone(tokens)
-
-    def _clause(self, clause: Sequence[Token]) -> Effect:
-        """Return the effect of one clause of ALTER TABLE."""
-        words = [token.word for token in clause]
-        first, second = (*words, "", "")[:2]
-        if not words or first in _WITHOUT_DATA:
-            return Effect.NONE
-        if first in ("ADD", "DROP") and second in _INDEXES:
-            self._require_no_cascade(words)
-            return Effect.NONE
-        if first == "RENAME" and second in ("INDEX", "KEY"):
-            return Effect.NONE
-        if first == "ALTER":  # the default of a column, or an index
-            return Effect.NONE
-        if first in ("DEFAULT", "CHARACTER", "CHARSET", "COLLATE", "ENGINE"):
-            return Effect.NONE
-        if (
-            first in ("ADD", "REORGANIZE", "REBUILD", "OPTIMIZE", "ANALYZE", "CHECK", "REPAIR")
-            and second == "PARTITION"
-        ):
-            return Effect.NONE
-        if first == "ADD" and second not in ("PRIMARY", "SYSTEM", "PERIOD"):
-            self._require_empty(clause)
-            return Effect.CHANGES_COLUMNS
-        if first == "DROP" and second not in ("PRIMARY", "PARTITION", "SYSTEM", "PERIOD"):
-            return Effect.CHANGES_COLUMNS
-        if first == "RENAME" and second != "COLUMN":
-            raise self._gone(clause)
-        raise Terminal(
-            "cdc.columns_rewritten",
-            f"ALTER TABLE {self} with {first} {second} may have changed, removed or renamed values without a change in "
-            "the log.",
-            hint="Load the table again, with a reason: flow run --load-again. Nothing was changed.",
-        )
-
-    def _require_empty(self, clause: Sequence[Token]) -> None:
-        """Refuse a new column that may have values in rows that existed before it."""
-        words = [token.word for token in clause]
-        nulls = [i for i, word in enumerate(words) if word == "DEFAULT" and words[i + 1 : i + 2] == ["NULL"]]
-        fills = [word for i, word in enumerate(words) if word in _FILLS and i not in nulls]
-        if fills:
-            raise Terminal(
-                "cdc.column_filled",
-                f"A new column of {self} may have values in rows that existed before it ({fills[0]} in ALTER TABLE), "
-                "and the log does not contain them.",
-                hint="Load the table again, with a reason: flow run --load-again. Nothing was changed.",
-            )
-
-    def _require_no_cascade(self, words: Sequence[str]) -> None:
-        if "REFERENCES" in words and any(word in words for word in _ACTIONS):
-            raise Terminal(
-                "cdc.changes_unlogged",
-                f"{self} has got a foreign key with an action such as CASCADE, whose changes the log does not contain.",
-                hint="Drop the action of the foreign key, then load the table again, with a reason.",
-            )
-
-    def _gone(self, tokens: Sequence[Token]) -> Terminal:
-        what = " ".join(token.text for token in tokens[:3])
-        return Terminal(
-            "cdc.source_changed",
-            f"A statement of the log ({what} …) drops, replaces or renames {self}, or Flow cannot read what it does to "
-            "it. Nothing was changed.",
-            hint="Check the table, then load it again, with a reason: flow run --load-again.",
-        )
+            raise table_gone(str(self), tokens)
 
     def __str__(self) -> str:
         return f"{self.database}.{self.name}"
 
 
-def _split(tokens: Sequence[Token]) -> Iterator[list[Token]]:
-    """Yield the parts between the commas that are in no parentheses."""
-    clause: list[Token] = []
-    depth = 0
-    for token in tokens:
-        depth += (token.text == "(" and token.word == "(") - (token.text == ")" and token.word == ")")
-        if token.word == "," and not depth:
-            yield clause
-            clause = []
-        elif token.word != ";" or depth:
-            clause.append(token)
-    yield clause
-
-
-def _dropped_column(clause: Sequence[Token]) -> str:
-    at = 1 + (clause[1].word == "COLUMN")
-    if [token.word for token in clause[at : at + 2]] == ["IF", "EXISTS"]:
-        at += 2
-    return clause[at].text.casefold()
+def ends_transaction(text: str) -> bool:
+    """Whether a statement of a transaction is its last one."""
+    words = [token.word for token in tokens_of(text[:_SHORT])][:2]
+    return words[:1] == ["COMMIT"] or (words[:1] == ["ROLLBACK"] and words != ["ROLLBACK", "TO"])

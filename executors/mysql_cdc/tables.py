@@ -13,13 +13,15 @@ from executors.mysql.client import Session
 from executors.mysql.statements import Name
 from executors.mysql_cdc.columns import LoggedColumn
 from executors.mysql_cdc.state import LogPosition
-from executors.mysql_cdc.statements import tokens_of
+from executors.mysql_cdc.tokens import tokens_of
 
 _OLDEST = (10, 5)
 _SETTINGS = (
     "SELECT @@log_bin, @@binlog_format, @@binlog_row_image, @@server_id, @@lower_case_table_names, @@log_slave_updates,"
     " (SELECT variable_value FROM information_schema.global_status WHERE variable_name = 'SLAVES_RUNNING')"
 )
+
+_NO_LOG = ("log_bin is off, so the server has no log of changes", "log_bin=mysql-bin")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +45,7 @@ def require_server(session: Session, user: str) -> Server:
         )
     texts = [(value or b"").decode() for value in session.rows(_SETTINGS)[0]]
     logs, form, image, server, folds, relays, replicas = texts
-    _require_setting(logs == "1", "log_bin is off, so the server has no log of changes", "log_bin=mysql-bin")
+    _require_setting(logs == "1", *_NO_LOG)
     _require_setting(form == "ROW", f"binlog_format is {form}", "binlog_format=ROW")
     _require_setting(image == "FULL", f"binlog_row_image is {image}", "binlog_row_image=FULL")
     is_replica = replicas not in ("", "0")
@@ -87,13 +89,16 @@ def not_allowed(failure: Failure, privilege: str, user: str) -> Failure:
 
 
 def find_position(session: Session) -> LogPosition:
-    """Begin a new transaction, and return the position of the log that belongs to its snapshot. It takes no lock."""
+    """Begin a new transaction, and return the position of the log that belongs to its snapshot, without a lock. Raises
+    Terminal `cdc.binlog_settings` if there is no log."""
     session.rows("COMMIT")
     session.rows("START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY")
     found = {(name or b"").decode().lower(): (value or b"").decode() for name, value in session.rows(
         "SHOW STATUS LIKE 'binlog_snapshot_%'"
     )}  # fmt: skip
-    return LogPosition.of(found["binlog_snapshot_file"], int(found["binlog_snapshot_position"]))
+    file = found.get("binlog_snapshot_file", "")
+    _require_setting(file != "", *_NO_LOG)
+    return LogPosition.of(file, int(found["binlog_snapshot_position"]))
 
 
 @dataclass(frozen=True, slots=True)

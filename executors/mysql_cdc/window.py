@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from executors.change_log.net_effect import Changes, Mark
 from executors.errors import Terminal
-from executors.mysql_cdc.columns import Layout, LoggedColumn, columns_unknown
+from executors.mysql_cdc.bounds import Bounds, LogOf, Window
+from executors.mysql_cdc.columns import Layout, columns_unknown
 from executors.mysql_cdc.events import (
-    DELETES,
     FORMAT,
     GTID,
     INCIDENT,
@@ -19,7 +18,6 @@ from executors.mysql_cdc.events import (
     ROTATE,
     ROWS,
     TABLE_MAP,
-    WRITES,
     XA_PREPARE,
     XID,
     Event,
@@ -27,46 +25,15 @@ from executors.mysql_cdc.events import (
     Query,
     parse_group,
     parse_query,
-    parse_rows,
-    parse_table_map,
-    parse_table_name,
-    rows_table,
 )
 from executors.mysql_cdc.log import MOST_OFFSET, Logged, LogReader
-from executors.mysql_cdc.rows import RowImages
+from executors.mysql_cdc.row_changes import RowChanges
 from executors.mysql_cdc.state import LogPosition, LogState
-from executors.mysql_cdc.statements import Effect, Statements, tokens_of
+from executors.mysql_cdc.statements import Effect, Statements
 from executors.mysql_cdc.tables import FollowedTable
+from executors.mysql_cdc.tokens import tokens_of
 
 _OUTSIDE = Group(False, False, False, "")
-
-
-@dataclass(frozen=True, slots=True)
-class Bounds:
-    """Where a window ends: at the first transaction that begins at or after `until`, or after one that exceeds a number
-    of changes, bytes or seconds. The columns of the table were read after `known`, and before `until`."""
-
-    known: LogPosition
-    until: LogPosition
-    changes: int = 2_000_000
-    size: int = 4 << 30
-    seconds: float = 600
-
-
-@dataclass(frozen=True, slots=True)
-class Window:
-    """What was read. `state` is the one afterwards, `columns` are those of the changes."""
-
-    state: LogState
-    columns: tuple[LoggedColumn, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class LogOf:
-    """Opens the log: `events` yields those from a position on, with the reader that knows their file."""
-
-    events: Callable[[LogPosition], Iterator[tuple[LogReader, Logged]]]
-    layout: Callable[[Sequence[LoggedColumn]], Layout]
 
 
 class WindowReader:
@@ -84,7 +51,7 @@ class WindowReader:
         self._table, self._statements, self._before, self._changes = table, statements, before, changes
         self._log, self._bounds = log, bounds
         self._layout = log.layout(before.columns) if before.columns is not None else None
-        self._images: dict[int, RowImages | None] = {}
+        self._rows = RowChanges(table, statements, changes)
         self._group = _OUTSIDE
         self._is_inside = self._touched = self._crossed = False
         self._savepoints: dict[str, Mark] = {}
@@ -172,7 +139,7 @@ class WindowReader:
         if kind in ROWS:
             return self._take_rows(event)
         if kind == TABLE_MAP:
-            self._take_table(event)
+            self._rows.take_table(event, self._layout)
         elif kind == GTID:
             self._begin(logged)
         elif kind == XID:
@@ -256,7 +223,7 @@ class WindowReader:
                 hint="Load the table again, with a reason: flow run --load-again. Nothing was changed.",
             )
         self._layout, self._crossed = None, True
-        self._images.clear()
+        self._rows.forget()
         self._dropped |= self._statements.dropped(query)
         return True
 
@@ -273,47 +240,26 @@ class WindowReader:
         place = self._prepared.pop(xid)
         if place is None or not text.upper().startswith("XA COMMIT"):
             return
-        images, self._images = self._images, {}
-        for _, logged in self._log.events(LogPosition.of(*place)):
-            if logged.event.kind == XA_PREPARE:
-                break
-            if logged.event.kind == TABLE_MAP:
-                self._take_table(logged.event)
-            elif logged.event.kind in ROWS:
-                self._apply(logged.event)
-            elif logged.event.kind in (QUERY, QUERY_COMPRESSED):
-                self._ends(parse_query(logged.event).text, logged.event)
-        self._images, self._is_inside = images, True
+        with self._rows.elsewhere():
+            self._apply_prepared(LogPosition.of(*place))
+        self._is_inside = True
+
+    def _apply_prepared(self, start: LogPosition) -> None:
+        for _, logged in self._log.events(start):
+            event = logged.event
+            if event.kind == XA_PREPARE:
+                return
+            if event.kind == TABLE_MAP:
+                self._rows.take_table(event, self._layout)
+            elif event.kind in ROWS:
+                self._rows.apply(event)
+            elif event.kind in (QUERY, QUERY_COMPRESSED):
+                self._ends(parse_query(event).text, event)
 
     # --- rows -------------------------------------------------------------------------------------------------
 
-    def _take_table(self, event: Event) -> None:
-        number, database, name = parse_table_name(event.body)
-        if not self._is_followed(database, name):
-            self._images.pop(number, None)
-            return
-        self._images[number] = None
-        if self._layout is not None:
-            self._images[number] = self._images_of(event, self._layout)
-        else:
-            self._waiting_map = event
-
-    def _images_of(self, event: Event, layout: Layout) -> RowImages:
-        found = parse_table_map(event.body)
-        decoders = layout.decoders(found.columns, found.names, self._table.hidden)
-        return RowImages(layout, decoders, self._table.key, str(self._table))
-
-    def _is_followed(self, database: str, name: str) -> bool:
-        if self._statements.folds:
-            return (database.casefold(), name.casefold()) == (
-                self._table.database.casefold(),
-                self._table.name.casefold(),
-            )
-        return (database, name) == (self._table.database, self._table.name)
-
     def _take_rows(self, event: Event) -> bool:
-        number = rows_table(event.body)
-        if number not in self._images:
+        if not self._rows.has(event):
             return True
         self._touched = True
         if self._group.is_prepared:
@@ -322,8 +268,8 @@ class WindowReader:
             # The columns are those of now, unless a later statement has changed them again.
             self._require_last_change()
             self._layout = self._layout_of_now()
-            self._images[number] = self._images_of(self._waiting_map, self._layout)
-        self._apply(event)
+            self._rows.take_layout(event, self._layout)
+        self._rows.apply(event)
         return True
 
     def _require_last_change(self) -> None:
@@ -335,32 +281,6 @@ class WindowReader:
             is_statement = event.kind in (QUERY, QUERY_COMPRESSED)
             if is_statement and self._statements.effect(parse_query(event)) is Effect.CHANGES_COLUMNS:
                 raise columns_unknown(str(self._table))
-
-    def _apply(self, event: Event) -> None:
-        """Apply an event of rows to the changes."""
-        rows = parse_rows(event)
-        images = self._images.get(rows.table)
-        if images is None:
-            return
-        if not rows.is_whole:
-            raise Terminal(
-                "cdc.rows_incomplete",
-                f"The log contains changes of {self._table} without all columns: a session has set binlog_row_image to "
-                "another value than FULL.",
-                hint="Set binlog_row_image=FULL for all sessions, then load the table again, with a reason.",
-            )
-        if event.kind in WRITES:
-            for new in images.rows(rows.data):
-                self._changes.set_row(images.key(new), images.line(new))
-        elif event.kind in DELETES:
-            for old in images.rows(rows.data):
-                self._changes.drop_row(images.key(old))
-        else:
-            pairs = images.rows(rows.data)
-            for old in pairs:
-                new = next(pairs)
-                before, after = images.key(old), images.key(new)
-                self._changes.set_row(after, images.line(new), moved_from=before if before != after else None)
 
 
 def _savepoint(text: str) -> str:

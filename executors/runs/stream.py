@@ -65,7 +65,7 @@ def _run_window(job: RunJob, ports: Ports, control: StreamControl, watch: Source
     if not watch.has_changes():
         control.end_window(began, has_more=False)
         return IDLE_SECONDS
-    watch.close()
+    watch.leave()
     report = run_pipeline(replace(job, is_window=True), replace(ports, events=seen))
     has_more = not report.nothing_new and seen.last is not None and _has_more(seen.last)
     control.end_window(began, has_more=has_more)

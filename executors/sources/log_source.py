@@ -7,7 +7,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from threading import Event
-from typing import Protocol
+from typing import Any, Protocol
 
 from executors.change_log.copies import copies_on
 from executors.change_log.window_files import WindowFiles
@@ -54,10 +54,15 @@ class LogSource(SnapshotSource):
         """Return the columns and the key of the followed table. Raises Failure."""
 
     @classmethod
+    def end_of_log(cls, job: RunJob, source: Source) -> Any:
+        """Return where the log ends before a window, if a watch needs it. Raises Failure."""
+        return None
+
+    @classmethod
     @abstractmethod
-    def open_watch(cls, job: RunJob, source: Source, check: Callable[[], None]) -> Watch | None:
-        """Watch the log of a source; None if a window finds changes as cheaply. `check` is called while nothing
-        arrives; it may raise."""
+    def open_watch(cls, job: RunJob, source: Source, start: Any, check: Callable[[], None]) -> Watch | None:
+        """Watch the log of a source after a window that has found nothing; `start` is `end_of_log` before this window.
+        `check` is called while nothing arrives; it may raise. None if only windows can find changes."""
 
     @property
     def is_shared(self) -> bool:

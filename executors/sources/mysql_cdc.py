@@ -22,14 +22,16 @@ from executors.errors import Terminal, Transient, of_node
 from executors.model import RunJob, SourceState
 from executors.mysql.client import Session, connect, database_of, interrupt
 from executors.mysql.statements import text_of
+from executors.mysql_cdc.bounds import Bounds, LogOf, Window
 from executors.mysql_cdc.columns import Layout, LoggedColumn, find_characters
 from executors.mysql_cdc.keys import find_key, key_of
-from executors.mysql_cdc.log import Logged, LogReader, open_log, require_position
+from executors.mysql_cdc.log import Logged, LogReader, open_log, reader_number, require_position
+from executors.mysql_cdc.log_watch import LogWatch, end_of_log, open_watch
 from executors.mysql_cdc.rows import RowsReader, line_of
 from executors.mysql_cdc.state import LogPosition, LogState
 from executors.mysql_cdc.statements import Statements
 from executors.mysql_cdc.tables import FollowedTable, find_position, find_table, require_server
-from executors.mysql_cdc.window import Bounds, LogOf, Window, WindowReader
+from executors.mysql_cdc.window import WindowReader
 from executors.reading import Reading
 from executors.sources.base import SourceContext
 from executors.sources.log_source import NOTHING, LogSource, SourceKey
@@ -53,6 +55,8 @@ class MysqlCdc(LogSource):
         self._database = self._config.table.database or self._connection.database
         self._seconds = max(1, int(context.query_seconds))
         self._tag = f"flow run {context.claimant.run_id} follows {self.node}"
+        claimant = context.claimant
+        self._reader = reader_number(claimant.tenant, claimant.pipeline, self.node)
         self._rows: MysqlSource | None = None
 
     @property
@@ -64,8 +68,14 @@ class MysqlCdc(LogSource):
         return find_key(job, source)
 
     @classmethod
-    def open_watch(cls, job: RunJob, source: Source, check: Callable[[], None]) -> None:
-        return None
+    def end_of_log(cls, job: RunJob, source: Source) -> LogPosition | None:
+        return end_of_log(job, source)
+
+    @classmethod
+    def open_watch(
+        cls, job: RunJob, source: Source, start: LogPosition | None, check: Callable[[], None]
+    ) -> LogWatch | None:
+        return open_watch(job, source, start, check) if start is not None else None
 
     @property
     def state_settings(self) -> str:
@@ -150,7 +160,7 @@ class MysqlCdc(LogSource):
                 )
             return NOTHING
         with Changes(self._folder) as changes, WindowFiles(self._folder) as files:
-            log = LogOf(self._events, lambda columns: self._layout(session, columns))
+            log = LogOf(lambda start: self._events(start, bounds.until), lambda columns: self._layout(session, columns))
             window = WindowReader(table, statements, before, changes, log, bounds).read()
             if changes.is_empty and not self._must_commit(before, window):
                 return NOTHING
@@ -171,17 +181,10 @@ class MysqlCdc(LogSource):
         after = window.state
         return after.file != before.file or after.offset - before.offset >= _STALE_BYTES
 
-    def _events(self, start: LogPosition) -> Iterator[tuple[LogReader, Logged]]:
+    def _events(self, start: LogPosition, until: LogPosition) -> Iterator[tuple[LogReader, Logged]]:
         with open_log(self._connection, self._reader) as log:
-            for logged in log.read(start, self._check):
+            for logged in log.read(start, until, self._check):
                 yield log, logged
-
-    @property
-    def _reader(self) -> int:
-        """The number of the reader: it is the same in all runs of this node, and above those that people choose."""
-        claimant = self.context.claimant
-        text = f"{claimant.tenant}\n{claimant.pipeline}\n{self.node}"
-        return int.from_bytes(hashlib.sha256(text.encode()).digest()[:4]) | 1 << 31
 
     def _layout(self, session: Session, columns: Sequence[LoggedColumn]) -> Layout:
         @cache

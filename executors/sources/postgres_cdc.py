@@ -77,7 +77,7 @@ class PostgresCdc(LogSource):
         return find_key(job, source)
 
     @classmethod
-    def open_watch(cls, job: RunJob, source: Source, check: Callable[[], None]) -> LogWatch:
+    def open_watch(cls, job: RunJob, source: Source, start: object, check: Callable[[], None]) -> LogWatch:
         return open_watch(job, source, check)
 
     @property

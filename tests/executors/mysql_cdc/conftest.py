@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from executors.model import Connection
 from tests.executors.mysql_cdc.log_of_table import FOLLOWER, TableLog
+from tests.executors.mysql_cdc.mirror import Mirror
 from tests.mariadb import WHY_NONE, MariaDB, has_mariadb, running_mariadb
 
 LOGGED = ("--log-bin=bin", "--binlog-format=ROW", "--server-id=7")
@@ -28,3 +30,9 @@ def log(logged: MariaDB, tmp_path: Path) -> TableLog:
     database = f"d{uuid.uuid4().hex[:12]}"
     logged.run(f"CREATE DATABASE {database} CHARACTER SET utf8mb4", database="mysql")
     return TableLog(logged, database, tmp_path)
+
+
+@pytest.fixture
+def mirror(tmp_path: Path, warehouse: Connection, schema: str, spark: object, log: TableLog) -> Mirror:
+    """A mirror of the table `s` of that database."""
+    return Mirror(tmp_path, warehouse, schema, source=log.connection())

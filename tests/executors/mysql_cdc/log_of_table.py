@@ -40,11 +40,12 @@ def document(database: str, table: str, config: dict[str, Any], **target: Any) -
 
 @dataclass
 class TableLog:
-    """Follows the table `t`. `rows` are those that a target would have, by key."""
+    """Follows a table. `rows` are those that a target would have, by key."""
 
     server: MariaDB
     database: str
     folder: Path
+    table: str = "t"
     rows: dict[Any, Any] = field(default_factory=dict)
     state: SourceState | None = None
     numbers: Any = field(default_factory=itertools.count)
@@ -76,7 +77,7 @@ class TableLog:
         return replace(found, settings={**found.settings, "database": self.database})
 
     def source(self, **config: Any) -> tuple[Source, SourceContext]:
-        made = document(self.database, "t", config)
+        made = document(self.database, self.table, config)
         pipeline = parsePipelineIR(made, streaming=True).pipeline
         node = next(node for node in pipeline.nodes if isinstance(node, Source))
         target = next(iter(pipeline.targets()))
@@ -128,7 +129,7 @@ class TableLog:
     def selected(self) -> list[dict[str, Any]]:
         """The rows that the connector `mysql` reads."""
         node, context = self.source()
-        place = {"table": {"database": self.database, "name": "t"}}
+        place = {"table": {"database": self.database, "name": self.table}}
         source = MysqlSource(node.model_copy(update={"connector": "mysql", "config": place}), context)
         with ExitStack() as stack:
             source.open(stack)

@@ -2,20 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
-from executors.model import Connection
 from tests.executors.mysql_cdc.log_of_table import TableLog
 from tests.executors.mysql_cdc.mirror import Mirror
 
 pytestmark = [pytest.mark.spark, pytest.mark.postgres]
-
-
-@pytest.fixture
-def mirror(tmp_path: Path, warehouse: Connection, schema: str, spark: object, log: TableLog) -> Mirror:
-    return Mirror(tmp_path, warehouse, schema, source=log.connection())
 
 
 def test_a_snapshot_and_the_changes_after_it_give_the_table_of_the_source(mirror: Mirror, log: TableLog) -> None:

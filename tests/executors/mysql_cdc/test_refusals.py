@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from executors.errors import Failure, Terminal
-from executors.mysql_cdc.events import Query
+from executors.mysql_cdc.events import QUERY, Event, Query, parse_query
 from executors.mysql_cdc.statements import Effect, Statements
 from executors.mysql_cdc.tables import require_server
 from tests.executors.mysql_cdc.conftest import LOGGED
@@ -73,8 +74,13 @@ def test_missing_privileges(log: TableLog, privilege: str) -> None:
 
 
 class Answers:
-    def __init__(self, version: str) -> None:
-        self.server_version = version
+    """A server with a row of settings; see `tables._SETTINGS`."""
+
+    def __init__(self, version: str, *settings: bytes) -> None:
+        self.server_version, self._settings = version, settings
+
+    def rows(self, statement: str) -> list[tuple[bytes, ...]]:
+        return [self._settings] if "@@log_bin" in statement else []
 
 
 def test_a_server_whose_log_is_not_verified() -> None:
@@ -82,6 +88,19 @@ def test_a_server_whose_log_is_not_verified() -> None:
         with pytest.raises(Terminal) as caught:
             require_server(Answers(version), "u")  # type: ignore[arg-type]
         assert caught.value.code == "cdc.server_unsupported"
+
+
+@pytest.mark.parametrize(
+    ("relays", "replicas", "is_good"), [(b"0", b"1", False), (b"1", b"1", True), (b"0", b"0", True)]
+)
+def test_a_replica_logs_what_it_replicates(relays: bytes, replicas: bytes, is_good: bool) -> None:
+    server: Any = Answers("MariaDB 10.11.19", b"1", b"ROW", b"FULL", b"7", b"0", relays, replicas)
+    if is_good:
+        assert require_server(server, "u").id == 7
+        return
+    with pytest.raises(Terminal, match="replica") as caught:
+        require_server(server, "u")
+    assert "log_slave_updates=ON" in str(caught.value.hint)
 
 
 UNLOGGED = ("SET sql_log_bin = 0", "ALTER TABLE t ADD COLUMN c int", "SET sql_log_bin = 1")
@@ -145,6 +164,23 @@ def test_a_column_that_comes_back_after_a_window_without_it_is_refused(log: Tabl
     log.run("ALTER TABLE t DROP n", "INSERT INTO t (id) VALUES (4)")
     log.catch_up()
     log.run("ALTER TABLE t ADD n int", "INSERT INTO t (id) VALUES (5)")
+    assert refused(log).code == "cdc.column_replaced"
+
+
+def test_names_that_are_not_ascii_are_followed(log: TableLog) -> None:
+    log.table = "größe 日本"
+    log.run(f"CREATE TABLE `{log.table}` (`ключ` int primary key, `à` int)")
+    log.read()
+    log.run(
+        f"INSERT INTO `{log.table}` VALUES (1, 1), (2, 2)", f"ALTER TABLE `{log.table}` ADD `ö` int, DROP `à`",
+        f"UPDATE `{log.table}` SET `ö` = 5",
+    )  # fmt: skip
+    log.catch_up()
+    assert (len(log.rows), log.difference()) == (2, [])
+    log.run(f"TRUNCATE `{log.table}`", f"INSERT INTO `{log.table}` VALUES (3, 3)")
+    log.catch_up()
+    assert (len(log.rows), log.difference()) == (1, [])
+    log.run(f"ALTER TABLE `{log.table}` ADD `à` int")
     assert refused(log).code == "cdc.column_replaced"
 
 
@@ -236,3 +272,31 @@ def test_names_fold_where_the_server_ignores_their_case() -> None:
     query = Query("SHOP", "truncate Orders")
     assert STATEMENTS.effect(query) is Effect.NONE
     assert Statements("shop", "orders", folds=True).effect(query) is Effect.TRUNCATES
+
+
+def test_names_that_are_not_ascii_are_read_in_the_character_set_of_the_client() -> None:
+    event = Event(QUERY, 0, 1, 0, bytes(8) + b"\4" + bytes(4) + b"shop\0")
+    found = [
+        Statements("shop", name, folds=True).effect(parse_query(replace(event, body=event.body + text.encode(charset))))
+        for name, text, charset in (
+            ("größe", "TRUNCATE größe", "utf-8"),
+            ("größe", "TRUNCATE GRÖSSE", "utf-8"),
+            ("à", "TRUNCATE à", "utf-8"),
+            ("orders", "TRUNCATE orders -- größe", "latin-1"),
+            ("größe", "TRUNCATE größe", "latin-1"),
+            ("größe", "TRUNCATE orders", "latin-1"),
+        )
+    ]
+    assert found == [*[Effect.TRUNCATES] * 5, Effect.NONE]
+    for statements, text in (
+        (Statements("shop", "заказы", folds=False), "TRUNCATE заказы"),
+        (Statements("ключ", "orders", folds=False), "TRUNCATE ключ.orders"),
+        (Statements("ключ", "orders", folds=False), "DROP DATABASE ключ"),
+    ):
+        with pytest.raises(Failure) as caught:
+            statements.effect(parse_query(replace(event, body=event.body + text.encode("cp1251"))))
+        assert caught.value.code == "cdc.source_changed"
+    altered = parse_query(replace(event, body=event.body + "ALTER TABLE orders DROP größe".encode("latin-1")))
+    assert STATEMENTS.effect(altered) is Effect.CHANGES_COLUMNS
+    with pytest.raises(Failure):
+        STATEMENTS.dropped(altered)
