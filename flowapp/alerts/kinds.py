@@ -176,13 +176,13 @@ KINDS = (
     ),
     AlertKind(
         "slot.at_risk",
-        "A replication slot holds much log of its source",
-        "Let the stream catch up, or drop the slot: the disk of the source may fill up, or the slot be lost.",
+        "The log that a stream needs is at risk, or fills a disk",
+        "Let the stream catch up, or drop its slot: the disk of the source may fill up, or log be lost.",
         "slot.safe",
     ),
     AlertKind(
         "slot.lost",
-        "A replication slot is lost",
+        "The log that a stream needs is lost",
         "Approve a new snapshot on the page Streams: the changes since the last window are no longer in the log.",
         "slot.ready",
     ),

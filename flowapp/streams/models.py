@@ -23,7 +23,8 @@ class Stream(models.Model):
     `reason` and `code` explain a pause or a stop. `current_to` is the time up to which the target has every change;
     null before the first load. `counted` is the state of the source after the newest counted window, as in the commit
     marker. `window` describes the newest window with rows. `failing_*` describe windows that are being tried again;
-    they are empty after a good one. `slot` is the newest observation of the replication slot, at `slot_seen_at`.
+    they are empty after a good one. `slot` is the newest observation of the replication slot, or of the file of a log
+    that no slot retains (`is_file`), at `slot_seen_at`.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
@@ -49,6 +50,11 @@ class Stream(models.Model):
 
     def __str__(self) -> str:
         return f"stream of {self.pipeline_id}"
+
+    @property
+    def has_slot(self) -> bool:
+        """Whether a slot of the source retains log, as it was last observed."""
+        return self.slot.get("status") not in (None, "missing") and not self.slot.get("is_file")
 
 
 class StreamHour(models.Model):

@@ -65,10 +65,8 @@ class StreamView:
 
     @property
     def can_drop(self) -> bool:
-        slot = self.stream.slot
-        exists = slot.get("status") not in (None, "missing") and not slot.get("is_file")
         is_idle = is_unused(self.stream) or self.stream.state != StreamState.RUNNING
-        return exists and is_idle and self.run is None
+        return self.stream.has_slot and is_idle and self.run is None
 
 
 _SNAPSHOT_CODES = (

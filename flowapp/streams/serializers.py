@@ -15,11 +15,16 @@ STATUSES = ["running", "paused", "stopped", "manual", "starting", "retrying", "u
 
 class SlotSerializer(CamelSerializer[Any]):
     name = serializers.CharField()
-    status = serializers.CharField(help_text="`wal_status` of the slot, or `missing`.")
+    status = serializers.CharField(
+        help_text="`wal_status` of the slot, or `missing`; of a log without a slot, `file` or `lost`."
+    )
     retained_bytes = serializers.IntegerField(allow_null=True, required=False)
     behind_bytes = serializers.IntegerField(allow_null=True, required=False)
     safe_bytes = serializers.IntegerField(
         allow_null=True, required=False, help_text="How much more log may be written before the slot is lost."
+    )
+    left_seconds = serializers.FloatField(
+        allow_null=True, required=False, help_text="After this time the server may remove the log, which has no slot."
     )
 
 

@@ -11,8 +11,8 @@ from typing import Any
 from django.conf import settings
 from django.utils import timezone
 
-from executors.api import LogNames, SlotFacts, drop_unread_slot, names_of, observe_file, observe_slot
-from executors.model import Connection, StoreConnection
+from executors.api import LogNames, SlotFacts, drop_unread_slot, names_of, observe_slot
+from executors.model import Connection
 from flowapp.alerts.isolation import Isolation
 from flowapp.alerts.services import raise_alert, resolve_by
 from flowapp.clock import Now
@@ -22,6 +22,7 @@ from flowapp.pipelines.models import Pipeline as PipelineModel
 from flowapp.pipelines.models import PipelineVersion
 from flowapp.processes.heartbeats import STREAM_WORKER, count_alive
 from flowapp.runs.models import ACTIVE, Run, RunKind
+from flowapp.streams.log_files import watch_file
 from flowapp.streams.models import Stream, StreamAction, StreamChange, StreamState
 from flowapp.streams.services import FOLLOWING
 from ir.connectors import CONNECTORS
@@ -134,7 +135,8 @@ def _watch_slot(stream: Stream) -> None:
     try:
         document, source = _followed_source(stream)
         if not CONNECTORS[source.connector].has_slot:
-            _watch_file(stream, resolve_stores(stream.workspace, document)[source.connection or ""])
+            connection = resolve_stores(stream.workspace, document)[source.connection or ""]
+            watch_file(stream, connection, is_unused=is_unused(stream))
             return
         name = slot_of(stream)
         facts = observe_slot(source_connection(stream), name)
@@ -158,28 +160,6 @@ def _watch_slot(stream: Stream) -> None:
         raise_alert("slot.at_risk", "warning", risk, step, pipeline=stream.pipeline)
     else:
         resolve_by("slot.safe", pipeline_id=stream.pipeline_id)
-
-
-def _watch_file(stream: Stream, connection: StoreConnection) -> None:
-    """Observe the file of the log that a stream reads next. Raises FlowError."""
-    if not stream.counted:
-        return
-    facts = observe_file(connection, stream.counted)
-    status = "lost" if facts.is_lost else "file"
-    observed = {"name": facts.name, "status": status, "behind_bytes": facts.behind_bytes, "is_file": True}
-    Stream.objects.filter(pk=stream.pk).update(slot=observed, slot_seen_at=Now())
-    if not facts.is_lost:
-        resolve_by("slot.ready", pipeline_id=stream.pipeline_id)
-        return
-    raise_alert(
-        "slot.lost",
-        "error",
-        f"The server has removed its log {facts.name}, which {stream.pipeline} has not loaded. The stream cannot "
-        "continue.",
-        "Approve a new snapshot on the page Streams. Raise binlog_expire_logs_seconds, so that it does not happen "
-        "again.",
-        pipeline=stream.pipeline,
-    )
 
 
 def _report_lost(stream: Stream, name: str) -> None:
@@ -269,7 +249,7 @@ def refuse_deletion(pipeline: PipelineModel) -> None:
     """Refuse to delete a pipeline while its slot exists: nothing would watch it any more. Raises FlowError
     `stream.slot_exists`."""
     stream = Stream.objects.filter(pipeline=pipeline, slot_seen_at__gt=timezone.now() - FRESH).first()
-    if stream is not None and stream.slot.get("status") not in (None, "missing") and not stream.slot.get("is_file"):
+    if stream is not None and stream.has_slot:
         raise FlowError(
             "stream.slot_exists",
             f"The replication slot {stream.slot['name']} of {pipeline.slug!r} exists, and its server would retain log "

@@ -42,13 +42,18 @@ def list_streams(args: Namespace) -> Outcome:
         {
             **stream,
             "lag": "–" if stream["lagSeconds"] is None else duration_text(stream["lagSeconds"]),
-            "log": size_text((stream["slot"] or {}).get("retainedBytes") or 0) if stream["slot"] else "–",
+            "log": _held(stream["slot"] or {}),
             "reason": stream["failingMessage"] or stream["reason"],
         }
         for stream in found
     ]
     shown = listed("streams", rows, COLUMNS, "No streams yet.")
     return Outcome({"streams": found}, shown.show)
+
+
+def _held(slot: dict[str, Any]) -> str:
+    """Return how much log a slot makes its server retain; – without a slot."""
+    return "–" if slot.get("retainedBytes") is None else size_text(slot["retainedBytes"])
 
 
 def pause(args: Namespace) -> Outcome:
