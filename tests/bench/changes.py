@@ -77,9 +77,10 @@ def load_transaction(followed: Mirror, changes: int, first: int) -> tuple[float,
     followed.at_source(
         f"insert into s select i, 1, 2, 'new', 'n' || i from generate_series({first}, {first + changes - 1}) i"
     )
-    began, costs = time.perf_counter(), StepCosts()
-    followed.memory.on_step = costs.step
+    began = time.perf_counter()
     with PeakMemory() as memory:
+        costs = StepCosts(lambda: memory.cpu)
+        followed.memory.on_step = costs.step
         followed.run_once()
     costs.print_all(changes)
     return time.perf_counter() - began, memory

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+import time
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -15,10 +16,10 @@ SERVERS = ("weed", "postgres")
 class PeakMemory:
     """Set `peak` to the largest size in bytes of the process tree while the block runs (proportional set size), and
     `peaks` to that of each part: the `driver`, which is this process, the `JVM`, and the `workers` of Spark in Python.
-    """
+    `cpu` is the processor time that this has cost."""
 
     def __init__(self) -> None:
-        self.peak = 0
+        self.peak, self.cpu = 0, 0.0
         self.peaks = dict.fromkeys(("driver", "JVM", "workers"), 0)
         self._done = threading.Event()
         self._thread = threading.Thread(target=self._watch, daemon=True)
@@ -40,6 +41,7 @@ class PeakMemory:
                 sizes[part_of(process)] += _proportional_size(process)
             self.peak = max(self.peak, sum(sizes.values()))
             self.peaks = {part: max(self.peaks[part], size) for part, size in sizes.items()}
+            self.cpu = time.thread_time()
 
 
 def process_name(process: int) -> str:
