@@ -30,7 +30,8 @@ def source(logical: LogicalServer) -> Iterator[Connection]:
         admin.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
         yield replace(logical.connection, database=name)
         admin.execute(
-            "SELECT pg_terminate_backend(active_pid) FROM pg_replication_slots WHERE database = %s AND active", [name]
+            "SELECT pg_terminate_backend(active_pid, 60000) FROM pg_replication_slots WHERE database = %s AND active",
+            [name],
         )
         admin.execute(
             "SELECT pg_drop_replication_slot(slot_name) FROM pg_replication_slots WHERE database = %s", [name]
