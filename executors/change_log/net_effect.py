@@ -12,11 +12,12 @@ import sqlite3
 import struct
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import groupby
+from itertools import groupby, repeat
 from operator import itemgetter
 from pathlib import Path
 from typing import IO, Self
 
+from executors.change_log.effects import Effects, IncompleteRow, Key, NetEffect, pack_key, unpack_key
 from executors.change_log.lines import split_line
 
 FRAME = struct.Struct("!IQ")
@@ -25,7 +26,6 @@ FRAME = struct.Struct("!IQ")
 _BATCH = 5_000
 _COPIED_BYTES = 1 << 20
 
-Key = tuple[bytes, ...]
 Mark = tuple[int, int, int]
 """The number of changes, the bytes of the lines, and the change after the last TRUNCATE, 0 without one."""
 _SET, _DROPPED = 0, 1
@@ -34,33 +34,6 @@ _SET, _DROPPED = 0, 1
 _Entry = tuple[bytes, int, int, int, str | None, bytes | None]
 """The key, the number of the change, the kind, the offset of the line, the positions of missing values, and the key
 from which the row has come."""
-
-
-@dataclass(frozen=True, slots=True)
-class NetEffect:
-    """What a window does. `rows` of the file are inserted or updated and `deleted` keys are deleted; `replaced` changes
-    had a later change of their key. With `truncates`, all rows of the table are removed first. `incomplete`
-    rows lack values that their updates have not changed."""
-
-    rows: int = 0
-    deleted: int = 0
-    replaced: int = 0
-    incomplete: int = 0
-    truncates: bool = False
-
-    @property
-    def changes(self) -> int:
-        """The number of changes read. A change of a key counts as two: a deletion and an insertion."""
-        return self.rows + self.deleted + self.replaced
-
-
-@dataclass(frozen=True, slots=True)
-class IncompleteRow:
-    """A row of a change whose values in `columns` (positions) are those that the target has for `key`."""
-
-    change: int
-    key: Key
-    columns: tuple[int, ...]
 
 
 @dataclass(slots=True)
@@ -93,7 +66,7 @@ class Changes:
         self._waiting: list[_Entry] = []
         self._change = self._size = self._truncated = 0
         self._begun = (0, 0, 0)
-        self._must_look_back = False
+        self._must_look_back = self._has_missing = False
 
     def __enter__(self) -> Self:
         return self
@@ -144,10 +117,30 @@ class Changes:
             self._add((origin, self._change, _DROPPED, 0, None, None))
             self._change += 1
             self._must_look_back |= bool(missing)
+        self._has_missing |= bool(missing)
         listed = ",".join(map(str, missing)) if missing else None
         self._add((packed, self._change, _SET, self._size, listed, origin))
         self._lines.write(FRAME.pack(len(line), self._change) + line)
         self._size += FRAME.size + len(line)
+
+    def set_rows(self, keys: Sequence[bytes], lines: Sequence[bytes | None]) -> None:
+        """Note that rows have these values now, or were deleted where there is no line. Keys are packed."""
+        first = change = self._change + 1
+        size, kinds, offsets, frames = self._size, list[int](), list[int](), list[bytes]()
+        for line in lines:
+            offsets.append(size)
+            if line is None:
+                kinds.append(_DROPPED)
+            else:
+                kinds.append(_SET)
+                frames += (FRAME.pack(len(line), change), line)
+                size += FRAME.size + len(line)
+            change += 1
+        self._lines.write(b"".join(frames))
+        self._waiting += zip(keys, range(first, change), kinds, offsets, repeat(None), repeat(None))
+        self._change, self._size = change - 1, size
+        if len(self._waiting) >= _BATCH:
+            self._flush()
 
     def drop_row(self, key: Key) -> None:
         """Note that a row was deleted."""
@@ -181,6 +174,13 @@ class Changes:
             self._entries.execute("CREATE INDEX by_key ON e (key, change)")
         is_last = bytearray(self._change // 8 + 1)
         rows = deleted = incomplete = 0
+        for key, change in self._last_changes():
+            if change is None:
+                deleted += 1
+                effects.delete(unpack_key(key))
+            else:
+                rows += 1
+                is_last[change >> 3] |= 1 << (change & 7)
         for key, row in self._last_states():
             if row.change is None:
                 # Also a row that the window has inserted. Deleting a row that is not there does nothing.
@@ -197,7 +197,21 @@ class Changes:
         effects.rows(self._last_lines(is_last))
         return NetEffect(rows, deleted, self._change - rows - deleted, incomplete, self._truncated > 0)
 
+    def _last_changes(self) -> Iterator[tuple[bytes, int | None]]:
+        """Yield the last change of each key, None if it has deleted the row. Nothing if rows have missing values, which
+        earlier changes may have."""
+        if self._has_missing:
+            return
+        # With max(), SQLite returns the other columns of the row that has the maximum.
+        yield from self._entries.execute(
+            "SELECT key, CASE WHEN kind = ? THEN last END FROM"
+            " (SELECT key, kind, max(change) AS last FROM e WHERE change >= ? GROUP BY key)",
+            [_SET, self._truncated],
+        )
+
     def _last_states(self) -> Iterator[tuple[bytes, _Row]]:
+        if not self._has_missing:
+            return
         found = self._entries.execute(
             "SELECT key, change, kind, offset, missing, origin FROM e WHERE change >= ? ORDER BY key, change",
             [self._truncated],
@@ -255,39 +269,9 @@ class Changes:
         return split_line(self._lines.read(size))
 
 
-class Effects:
-    """Receives the results of a reduction."""
-
-    def rows(self, lines: Iterator[tuple[int, bytes]]) -> None:
-        """Take the last lines of their keys, each with the number of its change."""
-
-    def delete(self, key: Key) -> None:
-        """Take the key of a row that no longer exists."""
-
-    def add_incomplete(self, row: IncompleteRow) -> None:
-        """Take a row without values that its update has not changed."""
-
-
 def _merged(before: _Row | None, change: int, offset: int, missing: frozenset[int], origin: bytes) -> _Row:
     """Return a row after an update without some values: they are in earlier lines of the window, or in the target."""
     if before is None or before.change is None:
         return _Row(change, offset, missing, {}, origin)
     found = {c: before.found.get(c, before.offset) for c in missing if c not in before.missing}
     return _Row(change, offset, missing & before.missing, found, before.origin)
-
-
-def pack_key(key: Key) -> bytes:
-    """Return the key as one value. Different keys have different values."""
-    if len(key) == 1:
-        return len(key[0]).to_bytes(4) + key[0]
-    return b"".join([len(part).to_bytes(4) + part for part in key])
-
-
-def unpack_key(packed: bytes) -> Key:
-    parts: list[bytes] = []
-    at = 0
-    while at < len(packed):
-        end = at + 4 + int.from_bytes(packed[at : at + 4])
-        parts.append(packed[at + 4 : end])
-        at = end
-    return tuple(parts)

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Self
 
+from executors.change_log.effects import Effects, IncompleteRow, Key
 from executors.change_log.lines import cell
-from executors.change_log.net_effect import FRAME, Effects, IncompleteRow, Key
+from executors.change_log.net_effect import FRAME
 from executors.formats.files import BLOCK_BYTES, SPLIT_BYTES
 
 

@@ -9,8 +9,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.csv as pa_csv
 
+from executors.change_log.effects import Key
 from executors.change_log.lines import cell
-from executors.change_log.net_effect import Key
 from executors.change_log.window_files import LinesPart, blocks_of
 from executors.formats.batches import BadRecords, Batches, sparse
 from executors.model import SourceField

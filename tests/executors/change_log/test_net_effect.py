@@ -9,8 +9,9 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
+from executors.change_log.effects import Effects, IncompleteRow, Key, NetEffect, pack_key, unpack_key
 from executors.change_log.lines import cell, split_line
-from executors.change_log.net_effect import Changes, Effects, IncompleteRow, Key, NetEffect, pack_key, unpack_key
+from executors.change_log.net_effect import Changes
 
 
 class Seen(Effects):
