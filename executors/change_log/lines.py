@@ -16,7 +16,8 @@ def split_line(line: bytes) -> list[bytes]:
     at, end = 0, len(line) - 1
     while at <= end:
         if line[at : at + 1] != b'"':
-            close = at
+            close = line.find(b",", at, end)
+            close = end if close < 0 else close
         else:
             close = line.index(b'"', at + 1)
             while line[close + 1 : close + 2] == b'"':

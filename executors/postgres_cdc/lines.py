@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
 
 from executors.change_log.lines import cell
 from executors.model import DestinationColumn
@@ -42,6 +45,29 @@ BEYOND_ARROW: dict[str, Callable[[bytes], bool]] = {
 }
 """Whether Arrow's type cannot represent a text of PostgreSQL; see `executors.postgres.read.beyond_arrow`."""
 
+Texts = tuple[Any, Any, Any]
+"""Texts of a column in an array of bytes: where each begins, its size, and whether it is one that matters."""
+
+
+def _may_be_beyond_timestamp(data: Any, start: Any, size: Any) -> Any:
+    first = data[start]
+    is_extreme = ((first == ord("0")) | (first == ord("9"))) & (data[start + 1] == first)
+    return (size < 5) | (data[start + 4] != ord("-")) | is_extreme | (data[start + size - 1] == ord("C"))
+
+
+def _may_be_beyond_decimal(data: Any, start: Any, size: Any) -> Any:
+    return (size > 1) & (data[start + 1] > ord("9"))  # also of a negative infinity
+
+
+_MAY_BE_BEYOND: dict[str, Callable[[Any, Any, Any], Any]] = {
+    "date": lambda data, start, size: size != 10,
+    "timestamp": _may_be_beyond_timestamp,
+    "timestamptz": _may_be_beyond_timestamp,
+    "time": lambda data, start, size: (data[start] == ord("2")) & (data[start + 1] == ord("4")),
+    "decimal": _may_be_beyond_decimal,
+}
+"""Which texts `BEYOND_ARROW` must look at: all for which it is true, and perhaps a few more."""
+
 
 class LineWriter:
     """Writes rows with these columns. `beyond` collects the positions of columns with a value that Arrow cannot
@@ -49,24 +75,35 @@ class LineWriter:
 
     def __init__(self, columns: Sequence[DestinationColumn]) -> None:
         self.beyond: set[int] = set()
-        self._padded = [i for i, column in enumerate(columns) if column.base in BLANK_PADDED]
+        self.padded = [i for i, column in enumerate(columns) if column.base in BLANK_PADDED]
         self._tests = [
-            (i, BEYOND_ARROW[column.type.kind])
+            (i, BEYOND_ARROW[column.type.kind], _MAY_BE_BEYOND[column.type.kind])
             for i, column in enumerate(columns)
             if field_of(column).as_text and column.type.kind in BEYOND_ARROW
         ]
 
     def normal(self, row: Row) -> Row:
         """Return the row as COPY writes it: `char(n)` without trailing blanks."""
-        for i in self._padded:
+        for i in self.padded:
             value = row[i]
             if isinstance(value, bytes):
                 row[i] = value.rstrip(b" ")
         return row
 
+    def look(self, data: Any, columns: Sequence[Texts]) -> None:
+        """Look at the values of many rows, by column. `data` is an array of bytes, with a few more after the last
+        text."""
+        for i, test, may_be in self._tests:
+            start, size, matters = columns[i]
+            if i not in self.beyond:
+                found = np.flatnonzero(matters & may_be(data, start, size))
+                texts = zip(start[found].tolist(), size[found].tolist(), strict=True)
+                if any(test(data[first : first + length].tobytes()) for first, length in texts):
+                    self.beyond.add(i)
+
     def line(self, row: Row) -> bytes:
         """Return a normal row as one record of CSV. Unchanged values are written as NULL."""
-        for i, test in self._tests:
+        for i, test, _ in self._tests:
             value = row[i]
             if isinstance(value, bytes) and test(value):
                 self.beyond.add(i)

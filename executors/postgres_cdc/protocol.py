@@ -91,7 +91,7 @@ _LONGS = struct.Struct("!QQI")
 _COMMIT = struct.Struct("!BQQQ")
 _COLUMN = struct.Struct("!Ii")
 _INT, _SHORT = struct.Struct("!I"), struct.Struct("!H")
-_INSERT, _UPDATE, _DELETE = ord("I"), ord("U"), ord("D")
+_CHANGES, _INSERT, _UPDATE = b"IUD", ord("I"), ord("U")
 _IGNORED = frozenset(b"YOM")
 """Names of types, origins, and messages that programs write."""
 
@@ -99,14 +99,8 @@ _IGNORED = frozenset(b"YOM")
 def decode(data: bytes) -> Message | None:
     """Return what a message says; None for messages without meaning for rows. Raises Terminal `cdc.log_unreadable`."""
     kind = data[0]
-    if kind == _INSERT:
-        new, _ = _row(data, 6)
-        return Change(_INT.unpack_from(data, 1)[0], None, new)
-    if kind == _UPDATE:
-        return _update(data)
-    if kind == _DELETE:
-        old, _ = _row(data, 6)
-        return Change(_INT.unpack_from(data, 1)[0], old, None, only_key=data[5] == ord("K"))
+    if kind in _CHANGES:
+        return decode_change(data)
     if kind == ord("B"):
         lsn, _, xid = _LONGS.unpack_from(data, 1)
         return Begin(lsn, xid)
@@ -125,6 +119,17 @@ def decode(data: bytes) -> Message | None:
         f"The server sent a change of the unknown kind {chr(kind)!r}.",
         hint="Nothing was loaded. Please report this with the version of the server.",
     )
+
+
+def decode_change(data: bytes) -> Change:
+    """Return what a message about a row says."""
+    kind = data[0]
+    if kind == _UPDATE:
+        return _update(data)
+    (relation,), (row, _) = _INT.unpack_from(data, 1), _row(data, 6)
+    if kind == _INSERT:
+        return Change(relation, None, row)
+    return Change(relation, row, None, only_key=data[5] == ord("K"))
 
 
 def _update(data: bytes) -> Change:

@@ -6,10 +6,12 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from executors.change_log.net_effect import Changes, Key
+from executors.change_log.effects import Key
+from executors.change_log.net_effect import Changes
 from executors.errors import Terminal
 from executors.model import DestinationColumn
 from executors.postgres_cdc.lines import LineWriter, unchanged_in
+from executors.postgres_cdc.plain_rows import PlainRows, plain_rows
 from executors.postgres_cdc.protocol import (
     UNCHANGED,
     Begin,
@@ -21,12 +23,17 @@ from executors.postgres_cdc.protocol import (
     Row,
     Truncate,
     decode,
+    decode_change,
 )
 from executors.postgres_cdc.replication import ReplicationSession
 from executors.postgres_cdc.tables import FollowedTable
 
 _EPOCH_2000 = 946_684_800
 _CHECKED_EVERY = 1_000
+_ONE_ROW, _UPDATE, _NEW_ROW = b"ID", ord("U"), ord("N")
+_MOST_WAITING, _MOST_WAITING_BYTES = 4_096, 1 << 20
+_FEWEST_TOGETHER = 64
+"""Fewer rows cost less one by one."""
 STALE_BYTES = 16 << 20
 """From this size on, a part of the log without changes of the table is committed too, so that the server can remove
 it."""
@@ -75,6 +82,10 @@ class WindowReader:
         self._key: tuple[int, ...] = ()
         self._committed_at: float | None = None
         self._end = 0
+        self._oid = table.oid.to_bytes(4)
+        self._waiting: list[bytes] = []
+        self._waiting_bytes = 0
+        self._begins_at: int | None = None
         self._is_inside = self._has_begun = False
 
     def read(self, session: ReplicationSession, start: int, bounds: Bounds) -> Window:
@@ -88,6 +99,8 @@ class WindowReader:
             seen += 1
             if not seen % _CHECKED_EVERY:
                 self._check()
+            if self._waits(received.data):
+                continue
             message = decode(received.data)
             if isinstance(message, Change):
                 self._take_change(message)
@@ -99,6 +112,43 @@ class WindowReader:
             if isinstance(message, Commit) and (self._is_full(bounds) or time.monotonic() > deadline):
                 return self._window(self._end, more=self._end < bounds.until)
         raise AssertionError("the stream of messages has no end")
+
+    def _waits(self, data: bytes) -> bool:
+        """Return whether a message waits for others like it, because rows cost less together. It is one about a row of
+        the table without its values before an update."""
+        kind = data[0]
+        if data[1:5] != self._oid or not (kind in _ONE_ROW or (kind == _UPDATE and data[5] == _NEW_ROW)):
+            return False
+        if not self._has_begun:
+            self._begins_at, self._has_begun = len(self._waiting), True
+        self._waiting.append(data)
+        self._waiting_bytes += len(data)
+        if len(self._waiting) >= _MOST_WAITING or self._waiting_bytes >= _MOST_WAITING_BYTES:
+            self._take_waiting()
+        return True
+
+    def _take_waiting(self) -> None:
+        """Take the rows that wait, of earlier transactions before those of the current one."""
+        waiting, at = self._waiting, self._begins_at
+        self._waiting, self._waiting_bytes, self._begins_at = [], 0, None
+        if at is not None:
+            self._add_rows(waiting[:at])
+            self._changes.begin()
+            waiting = waiting[at:]
+        self._add_rows(waiting)
+
+    def _add_rows(self, messages: Sequence[bytes]) -> None:
+        columns, writer, rows = self._columns, self._writer, None
+        if len(messages) >= _FEWEST_TOGETHER and columns is not None and writer is not None:
+            rows = plain_rows(messages, self._key, len(columns), writer)
+        if rows is None:
+            rows = PlainRows([], [], list(range(len(messages))))
+        at = 0
+        for place in rows.others:
+            self._changes.set_rows(rows.keys[at:place], rows.lines[at:place])
+            self._add(decode_change(messages[place]))
+            at = place + 1
+        self._changes.set_rows(rows.keys[at:], rows.lines[at:])
 
     def _takes(self, message: Message | None) -> bool:
         """Take a message. Return False if it belongs to the next window: the rows before and after a change of the
@@ -112,12 +162,14 @@ class WindowReader:
         elif isinstance(message, Relation):
             return message.id != oid or message.columns == self._columns or self._follow(message)
         elif isinstance(message, Truncate) and oid in message.relations:
+            self._take_waiting()
             self._begin()
             self._changes.truncate()
         return True
 
     def _take_change(self, change: Change) -> None:
         if change.relation == self._table.oid:
+            self._take_waiting()
             self._begin()
             self._add(change)
 
@@ -127,14 +179,17 @@ class WindowReader:
             self._has_begun = True
 
     def _is_full(self, bounds: Bounds) -> bool:
-        return self._changes.count >= bounds.changes or self._changes.size >= bounds.size
+        count, size = self._changes.count + len(self._waiting), self._changes.size + self._waiting_bytes
+        return count >= bounds.changes or size >= bounds.size
 
     def _window(self, lsn: int, *, more: bool) -> Window:
+        self._take_waiting()
         beyond = frozenset(self._writer.beyond) if self._writer else frozenset()
         return Window(lsn, self._columns, beyond, self._committed_at, more)
 
     def _follow(self, relation: Relation) -> bool:
         """Take the columns of the next changes. Return False if the window has changes with other columns."""
+        self._take_waiting()
         columns = relation.columns
         if self._columns is not None and _shape(columns) != _shape(self._columns) and not self._changes.is_empty:
             self._undo()
