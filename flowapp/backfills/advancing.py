@@ -154,7 +154,8 @@ def _failed_error(statuses: Counter[str]) -> Terminal:
     return Terminal(
         "backfill.chunks_failed",
         f"{counted(statuses[ChunkStatus.FAILED], 'chunk')} failed; {_progress(statuses)} are loaded.",
-        hint="Open the failed chunks on the page of the backfill, correct the cause, and retry them.",
+        hint="Open the failed chunks on the page of the backfill, correct the cause, and retry them there or with "
+        "`flow backfill retry`.",
     )
 
 

@@ -128,7 +128,7 @@ def run_chunk(pipeline: Pipeline, ordinal: int, engine: Engine | None = None) ->
             f"Chunk {ordinal} of {pipeline.slug!r} is superseded.",
             hint="`flow backfill next` prints the chunks of the present plan.",
         )
-    run = _run_of(chunk)
+    run = _run_of(chunk, engine)
     if run.state == State.RUNNING:
         recover_lost_runs(pipeline)
         run.refresh_from_db()
@@ -137,8 +137,9 @@ def run_chunk(pipeline: Pipeline, ordinal: int, engine: Engine | None = None) ->
     return run_to_end(run, engine)
 
 
-def _run_of(chunk: Chunk) -> Run:
-    """Return the run of the chunk that waits for a process, or start one."""
+def _run_of(chunk: Chunk, engine: Engine | None) -> Run:
+    """Return the run of the chunk that waits for a process, or start one. If the run of the backfill has ended, because
+    the chunks that were left had failed, another one begins."""
     if chunk.status == ChunkStatus.RUNNING and chunk.run is not None:
         return chunk.run
     if chunk.backfill.paused:
@@ -149,6 +150,12 @@ def _run_of(chunk: Chunk) -> Run:
         )
     if chunk.status == ChunkStatus.FAILED:
         Chunk.objects.filter(pk=chunk.pk, status=ChunkStatus.FAILED).update(status=ChunkStatus.PENDING)
+    backfill = chunk.backfill
+    if backfill.run is None or backfill.run.state not in ACTIVE:
+        _execute_until_parked(_current_run(backfill.pipeline, backfill), engine)
+        chunk = get_chunk(get_backfill(backfill.pipeline), chunk.ordinal)
+        if chunk.status != ChunkStatus.PENDING and chunk.run is not None:
+            return chunk.run  # that run has started the chunk itself
     run = start_chunk(chunk, send=False)
     if run is None:
         raise _busy(chunk)
@@ -158,7 +165,7 @@ def _run_of(chunk: Chunk) -> Run:
 def _busy(chunk: Chunk) -> FlowError:
     return FlowError(
         "run.busy",
-        f"Chunk {chunk.ordinal} of {chunk.backfill.pipeline.slug!r} cannot start now: another process runs it, all "
-        "slots are taken, or the backfill has no run.",
+        f"Chunk {chunk.ordinal} of {chunk.backfill.pipeline.slug!r} cannot start now: another process runs it, or all "
+        "slots are taken.",
         hint="Ask again later: `flow backfill next` prints the chunks that can run.",
     )

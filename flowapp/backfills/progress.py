@@ -101,6 +101,14 @@ class Progress:
         return run is not None and run.state in ACTIVE
 
     @property
+    def error(self) -> dict[str, str] | None:
+        """Return why the backfill has stopped, None while it goes on and once all is loaded."""
+        run = self.backfill.run if self.backfill and not self.backfill.is_loaded else None
+        if run is None or run.state in ACTIVE or not run.error_code:
+            return None
+        return {"code": run.error_code, "message": run.error_message, "hint": run.error_hint}
+
+    @property
     def rate_used_pct(self) -> int | None:
         if self.rate_budget is None or self.rate_used is None:
             return None
@@ -173,6 +181,7 @@ def status_document(progress: Progress) -> dict[str, Any]:
         "phase": progress.phase,
         "paused": progress.is_paused,
         "run": str(backfill.run.pk) if backfill and backfill.run else None,
+        "error": progress.error,
         "chunks": {
             "done": progress.done,
             "running": progress.running,

@@ -28,6 +28,12 @@ class ThroughputSerializer(serializers.Serializer[Any]):
     bytes_per_sec = serializers.IntegerField(allow_null=True)
 
 
+class BackfillErrorSerializer(serializers.Serializer[Any]):
+    code = serializers.CharField()
+    message = serializers.CharField()
+    hint = serializers.CharField(allow_blank=True)
+
+
 class BackfillStatusSerializer(serializers.Serializer[Any]):
     """The phase of a pipeline and the progress of its backfill. `phase` is null for a pipeline without a backfill."""
 
@@ -35,6 +41,9 @@ class BackfillStatusSerializer(serializers.Serializer[Any]):
     phase = serializers.ChoiceField([phase.value for phase in Phase], allow_null=True)
     paused = serializers.BooleanField()
     run = serializers.UUIDField(allow_null=True, help_text="The newest run of the backfill.")
+    error = BackfillErrorSerializer(
+        allow_null=True, help_text="Why the backfill has stopped. Null while it goes on, and once all is loaded."
+    )
     chunks = ChunkCountsSerializer()
     throughput = ThroughputSerializer(help_text="Of the newest chunks. Null before the first one.")
     eta_seconds = serializers.IntegerField(allow_null=True, help_text="Null while no chunk is loaded, or when paused.")

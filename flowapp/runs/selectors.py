@@ -29,6 +29,7 @@ from flowapp.runs.models import (
     NodeRun,
     RuleCount,
     Run,
+    RunKind,
     RunLog,
     State,
 )
@@ -225,9 +226,9 @@ def run_document(run: Run, *, sees_values: bool = False) -> dict[str, Any]:
 
 
 def _missing(run: Run) -> dict[str, Any]:
-    """Return the missing targets of a partially loaded run; empty for others, and if this release cannot parse the
-    document or the version of an imported run is not here."""
-    if run.state != State.PARTIALLY_LOADED:
+    """Return the missing targets of a partially loaded load; empty for others, such as a backfill of which chunks have
+    failed, and if this release cannot parse the document or the version of an imported run is not here."""
+    if run.state != State.PARTIALLY_LOADED or run.kind != RunKind.LOAD:
         return {}
     with suppress(FlowError):
         return {"missingTargets": sorted(missing_targets(run))}

@@ -112,13 +112,20 @@ def _show_status(console: Console, document: dict[str, Any]) -> None:
         show_lines(console, [f"{document['pipeline_id']} has no backfill: its first run loads everything."])
         return
     chunks, speed = document["chunks"], document["throughput"]
-    paused = " (paused)" if document["paused"] else ""
-    show_lines(console, [f"{document['pipeline_id']} is {document['phase']}{paused}."])
-    words = ", ".join(f"{chunks[name]:,} {name}" for name in ("done", "running", "pending", "failed"))
+    name, error = document["pipeline_id"], document["error"]
+    if document["phase"] == "planning" and document["run"] is None:
+        show_lines(console, [f"The backfill of {name} has not begun: the first run plans its chunks."])
+        return
+    paused = " (paused)" if document["paused"] else " (stopped)" if error else ""
+    show_lines(console, [f"{name} is {document['phase']}{paused}."])
+    if error and not document["paused"]:
+        show_lines(console, [f"{error['message']} [{error['code']}]", *([error["hint"]] if error["hint"] else [])])
+    words = ", ".join(f"{chunks[one]:,} {one}" for one in ("done", "running", "pending", "failed"))
     show_lines(console, [f"Chunks: {words}, of {chunks['total']:,}."])
     if outdated := chunks["outdated"]:
         words = counted(outdated, "loaded chunk")
-        show_lines(console, [f"{words} of an earlier version of the pipeline: flow backfill retry --outdated."])
+        how = f"flow backfill retry {name} --outdated --reason TEXT"
+        show_lines(console, [f"{words} of an earlier version of the pipeline. To load them again: {how}"])
     if speed["rows_per_sec"] is not None:
         show_lines(console, [f"Speed: {speed['rows_per_sec']:,.0f} rows/s."])
     if document["eta_seconds"] is not None:
@@ -186,7 +193,9 @@ def next_chunks(args: Namespace) -> Outcome:
     lines = {
         Situation.CHUNKS: [f"{chunk['chunk']}" for chunk in chunks],
         Situation.WAIT: [f"No chunk can run now; {counted(found.left, 'chunk')} not loaded yet."],
-        Situation.FAILED: [f"{counted(found.left, 'chunk')} failed. Correct the cause, then: flow backfill retry"],
+        Situation.FAILED: [
+            f"{counted(found.left, 'chunk')} failed. Correct the cause, then: flow backfill retry {args.pipeline}"
+        ],
         Situation.COMPLETE: ["All chunks are loaded."],
     }
     statuses = {Situation.CHUNKS: 0, Situation.WAIT: REFUSED, Situation.FAILED: FAILED, Situation.COMPLETE: COMPLETE}

@@ -104,7 +104,7 @@ def test_the_status_has_the_shape_that_programs_rely_on(history, engine, as_):
     assert found["throughput"]["rows_per_sec"] > 0
     assert found["throughput"]["bytes_per_sec"] > 0
     assert found["eta_seconds"] >= 0
-    assert (found["rate_budget"], found["rate_budget_consumed_pct"]) == (None, None)
+    assert (found["rate_budget"], found["rate_budget_consumed_pct"], found["error"]) == (None, None, None)
     assert found["started_at"].endswith("Z")
 
 

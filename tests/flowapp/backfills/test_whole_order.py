@@ -10,14 +10,17 @@ from executors.errors import Terminal
 from executors.model import Chunk as PlannedChunk
 from flowapp.alerts.models import Alert
 from flowapp.backfills.advancing import count_statuses
+from flowapp.backfills.hosting import run_chunk
 from flowapp.backfills.models import Action, Backfill, BackfillAction, Chunk, ChunkStatus
 from flowapp.backfills.phases import Phase
+from flowapp.backfills.progress import get_progress, status_document
 from flowapp.backfills.selectors import newest_backfill
 from flowapp.backfills.services import Actor, pause, resume, retry_failed, rewind
 from flowapp.pipelines.services import set_archived
 from flowapp.runs.dispatch import execute_claimed
 from flowapp.runs.leases import claim_run
 from flowapp.runs.models import CommitRecord, NodeRun, Run, RunKind, State, Trigger
+from flowapp.runs.selectors import run_document
 from flowapp.runs.services import cancel_run, queue_run
 from ir.errors import FlowError
 from tests.databases import connect_to
@@ -141,6 +144,23 @@ def test_retrying_loads_only_the_failed_chunks(history, engine):
     with pytest.raises(FlowError, match="No chunk") as nothing:
         retry_failed(history, ANN)
     assert nothing.value.code == "backfill.nothing_failed"
+
+
+def test_a_failed_chunk_runs_by_its_number_after_the_run_of_the_backfill_has_ended(history, engine):
+    engine.failing = {2}
+    run = start(history, engine)
+    execute_all(history, engine)
+    run.refresh_from_db()
+    assert (run.state, "missingTargets" in run_document(run)) == (State.PARTIALLY_LOADED, False)
+    assert status_document(get_progress(history))["error"]["code"] == "backfill.chunks_failed"
+    engine.failing = set()
+
+    again = run_chunk(history, 2, engine)
+
+    assert (again.state, again.parent == run, statuses(history)) == (State.SUCCEEDED, False, ["done"] * 3)
+    assert status_document(get_progress(history))["error"] is None
+    execute_all(history, engine)
+    assert newest_backfill(history).phase == Phase.STREAMING
 
 
 def test_a_pause_lets_running_chunks_finish_and_starts_no_more(history, engine):
