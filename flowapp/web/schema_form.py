@@ -107,7 +107,9 @@ class Field:
 
     @property
     def set_count(self) -> int:
-        """Return the number of values: the items of a list, else one or none."""
+        """Return the number of values: the items of a list, the values below a group, else one or none."""
+        if self.widget == "group" and self.present:
+            return max(sum(child.set_count for child in (*self.children, *self.folded)), 1)
         return len(self.children) if self.widget == "items" else int(self.present)
 
     @property

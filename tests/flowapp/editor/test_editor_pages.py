@@ -459,6 +459,8 @@ def test_advanced_settings_are_closed_and_say_how_many_are_set(web, url, act):
     assert 'id="group-target-safeguards"><summary' in web.get(url(node="load")).content.decode()
     changed = act("set", "/nodes/1/backupBeforeLoad", value="true")
     assert "Safeguards 1 set" in words(changed)
+    act("set", "/backfill/window", value="30d", node="")
+    assert "Backfill 2 set" in words(act("set", "/backfill/parallelism", value="2", node=""))
 
 
 @pytest.mark.parametrize(
