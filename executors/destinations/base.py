@@ -308,6 +308,11 @@ class DestinationHandler(ABC):
         """Return the sums of hashes that were stored with chunks, by chunk, as far as they are known."""
         return {}
 
+    def count_rows(self, target: TargetRun, chunks: Sequence[LoadedChunk]) -> tuple[int, int]:
+        """Return the number of rows of the table, and how many of them the runs of chunks have inserted; zeros if that
+        is not known."""
+        return 0, 0
+
     def finish_backfill(
         self, context: RunContext, target: TargetRun, mark: BackfillMark, state: SourceState | None
     ) -> LoadCommit:

@@ -27,6 +27,11 @@ WARNING_CODES = warnings_of(
         "grow.",
     ),
     WarningCode(
+        "backfill.rows_gone",
+        "The table has fewer rows than the chunks of a backfill have inserted.",
+        "Find out what has deleted rows or emptied the table, then load the ranges of the chunks again.",
+    ),
+    WarningCode(
         "backfill.rows_moved",
         "Rows of a part of the source that a backfill had already read were deleted, or have another cursor value.",
         "Load the ranges of the chunks that the message names again: their rows are replaced by those that the source "

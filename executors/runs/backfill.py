@@ -9,10 +9,11 @@ from executors.backfill.planning import Wanted, plan_chunks
 from executors.commit_report import add_warnings
 from executors.destinations.base import BackfillTarget
 from executors.errors import Terminal, of_node
-from executors.model import BackfillMark, Chunk, ChunkChange, ChunkPlan, ChunkRange, RunJob, SourceState
+from executors.model import BackfillMark, Chunk, ChunkPlan, ChunkRange, RunJob, SourceState
 from executors.ports import Ports
 from executors.pushdown import source_column
 from executors.report import RunReport, RunWarning
+from executors.runs.chunk_warnings import added_warning, gone_warnings, moved_warning
 from executors.runs.load import LOAD_RUN
 from executors.runs.names import COUNT, LOAD, PLAN, START
 from executors.runs.opening import open_run
@@ -33,8 +34,6 @@ from ir.pipeline import Pipeline
 from ir.types import ColumnType
 from ir.watermarks import parse_lag
 from ir.words import counted
-
-MOST_NAMED = 10
 
 
 def plan_backfill(job: RunJob, ports: Ports) -> RunReport:
@@ -216,6 +215,7 @@ def end_target(run: Run, target: TargetRun) -> TargetRun:
         handler = load_snapshot_source(source, SourceContext.of(context.job, source))
         if handler.can_count:
             _compare(context, target, mark)
+        add_warnings(context.report, gone_warnings(target, mark))
         enter(LOAD, context.ports, node)
         commit = target.handler.finish_backfill(context, target, mark, _state(context, target, handler, mark))
     report_commit(context, commit)
@@ -243,46 +243,9 @@ def _compare(context: RunContext, target: TargetRun, mark: BackfillMark) -> None
     changes = list(counting.changes(source.count_rows(counting), sums))
     context.report.chunk_changes = changes
     if added := [change for change in changes if change.rows_now > change.rows_read]:
-        add_warnings(context.report, [_added_warning(target.path.source, added)])
+        add_warnings(context.report, [added_warning(target.path.source, added)])
     if adds_rows and (moved := [change for change in changes if change.rows_now <= change.rows_read]):
-        add_warnings(context.report, [_moved_warning(target.path.source, mark.column, moved)])
-
-
-def _added_warning(source: Source, added: list[ChunkChange]) -> RunWarning:
-    rows = sum(change.rows_now - change.rows_read for change in added)
-    chunks = [change for change in added if change.ordinal is not None]
-    others = sum(change.rows_now for change in added if change.ordinal is None)
-    parts = [f"chunks {_named(chunks)}"] if chunks else []
-    parts += [f"partitions that no chunk has ({others:,})"] if others else []
-    return RunWarning(
-        "backfill.rows_added",
-        source.id,
-        f"{counted(rows, 'row')} below the cut came into the source after their chunk was read, and may be missing in "
-        f"the target: {'; '.join(parts)}.",
-    )
-
-
-def _moved_warning(source: Source, column: str, moved: list[ChunkChange]) -> RunWarning:
-    return RunWarning(
-        "backfill.rows_moved",
-        source.id,
-        f"Rows were deleted in the source, or their {column} was changed, after their chunk was read: chunks "
-        f"{_named(moved)}. The target has them as they were read, and has those twice that another chunk or the next "
-        "load reads too.",
-    )
-
-
-def _named(changes: list[ChunkChange]) -> str:
-    """Name the first chunks, each with what has changed."""
-    named = ", ".join(f"{change.ordinal} ({_difference(change)})" for change in changes[:MOST_NAMED])
-    return named + (f" and {len(changes) - MOST_NAMED} others" if len(changes) > MOST_NAMED else "")
-
-
-def _difference(change: ChunkChange) -> str:
-    more = change.rows_now - change.rows_read
-    if not more:
-        return "as many, with other values"
-    return f"{abs(more):,} {'more' if more > 0 else 'fewer'}"
+        add_warnings(context.report, [moved_warning(target.path.source, mark.column, moved)])
 
 
 FINISH_RUN = RunProcedure(

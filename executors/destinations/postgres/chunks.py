@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from psycopg import sql
+
 from executors.errors import Terminal
 from executors.load_record import RunRef
 from executors.model import ChunkJob, LoadedChunk, RunJob
 from executors.postgres.client import translate
-from executors.postgres.ddl import Conn, brief_transaction
+from executors.postgres.ddl import Conn, brief_transaction, exists
 from executors.postgres.meta import table_identity
 from executors.postgres.watermarks import WatermarkKey, find_watermark
 from executors.table_name import TableName
@@ -73,6 +75,23 @@ def find_cursor_sums(conn: Conn, node: str, chunks: Sequence[LoadedChunk]) -> di
             [list(runs), node],
         ).fetchall()
     return {runs[run_id]: int(total) for run_id, total in found}
+
+
+def count_rows(conn: Conn, target: Target, chunks: Sequence[LoadedChunk]) -> tuple[int, int]:
+    """Return the number of rows of the table, and how many of them the runs of chunks have inserted: the table has
+    fewer only if others have deleted rows. Zeros for a table that is gone."""
+    runs = [loaded.run_id for loaded in chunks if loaded.run_id]
+    inserted = sql.SQL(
+        "SELECT coalesce(sum(rows_inserted), 0)::bigint FROM flow_meta.load_commits"
+        " WHERE run_id = ANY(%s) AND node = %s"
+    )
+    count = sql.SQL("SELECT (SELECT count(*) FROM {}), ({})").format(
+        sql.Identifier(target.schema_, target.table), inserted
+    )
+    with translate(target.id), brief_transaction(conn):
+        found = exists(conn, target.schema_, target.table)
+        row = (conn.execute(count, [runs, target.id]).fetchone() if found else None) or (0, 0)
+    return int(row[0]), int(row[1])
 
 
 def refuse_lost(conn: Conn, run: RunRef, table: TableName, chunks: Sequence[LoadedChunk]) -> None:

@@ -23,7 +23,7 @@ from executors.destinations.base import (
 from executors.destinations.postgres import backfill
 from executors.destinations.postgres.approved import require_as_staged
 from executors.destinations.postgres.checks import TargetChecks
-from executors.destinations.postgres.chunks import find_cursor_sums
+from executors.destinations.postgres.chunks import count_rows, find_cursor_sums
 from executors.destinations.postgres.following import follow_for_rows, follow_sources
 from executors.destinations.postgres.opening import key_of, open_target
 from executors.destinations.postgres.plan import load_plan
@@ -249,6 +249,9 @@ class PostgresDestination(DestinationHandler):
 
     def find_cursor_sums(self, target: TargetRun, chunks: Sequence[LoadedChunk]) -> Mapping[int, int]:
         return find_cursor_sums(target.connection, target.path.target.id, chunks)
+
+    def count_rows(self, target: TargetRun, chunks: Sequence[LoadedChunk]) -> tuple[int, int]:
+        return count_rows(target.connection, target.path.target, chunks)
 
     def finish_backfill(
         self, context: RunContext, target: TargetRun, mark: BackfillMark, state: SourceState | None

@@ -407,6 +407,24 @@ def test_rows_that_arrive_below_the_cut_are_named_at_the_end(world: World) -> No
     assert f"chunks {added.ordinal} (1 more)" in warning.message
 
 
+@pytest.mark.parametrize(
+    "change", ["truncate t", "delete from t where id = 2", "insert into t select 90, max(at) from t"]
+)
+def test_rows_that_others_delete_from_the_table_between_chunks_are_counted_at_the_end(
+    world: World, change: str
+) -> None:
+    days(world)
+    filling = Filling(world, document(world))
+    filling.load(filling.plan.chunks[0])
+    world.sql(change)
+    filling.load(filling.plan.chunks[1])
+
+    warnings = filling.finish().warnings
+
+    assert [warning.code for warning in warnings] == ([] if change.startswith("insert") else ["backfill.rows_gone"])
+    assert not warnings or "and the chunks have inserted 18" in warnings[0].message
+
+
 @pytest.mark.parametrize("replaced", [False, True])
 def test_a_row_that_moves_out_of_a_loaded_chunk_is_named_at_the_end(world: World, replaced: bool) -> None:
     days(world)
