@@ -18,22 +18,30 @@ LONGEST_SEARCH = 200
 
 def filters_of(request: HtmxRequest, given: Mapping[str, str]) -> EntryFilter:
     """Return the filters of a request. Raises FlowError for an unknown pipeline or run, for a search by a role that
-    sees no values, and for an invalid status or day: an ignored filter would show, export or delete all rows."""
+    sees no values, and for an invalid text, status or day: an ignored filter would show, export or delete all
+    rows."""
     slug, run = given.get("pipeline"), given.get("run")
-    search = given.get("search", "").strip()[:LONGEST_SEARCH]
+    search = _text(given, "search").strip()[:LONGEST_SEARCH]
     if search:
         require_values(request.role)
     replay = given.get("replay")
     return EntryFilter(
         pipeline=get_pipeline(request.workspace, slug) if slug else None,
         run=get_run(request.workspace, run) if run else None,
-        rule=given.get("rule") or None,
-        field=given.get("field"),
+        rule=_text(given, "rule") or None,
+        field=_text(given, "field") if "field" in given else None,
         status=_status(given.get("status", "")),
         day=_day(given.get("day", "")),
         replay=str(get_run(request.workspace, replay).pk) if replay else None,
         search=search or None,
     )
+
+
+def _text(given: Mapping[str, str], name: str) -> str:
+    text = given.get(name, "")
+    if "\0" in text:
+        raise FlowError("filter.invalid", f"The {name} has a NUL character.", hint="PostgreSQL stores none: remove it.")
+    return text
 
 
 def _status(text: str) -> str | None:

@@ -67,6 +67,12 @@ def list_folder(workspace: Workspace, folder: str) -> Listing:
         raise FlowError(
             "folder.unknown", f"There is no folder {folder[:200]!r} in the workspace's folder.", hint="Choose another."
         ) from None
+    except OSError as error:
+        raise FlowError(
+            "file.unreadable",
+            f"The folder {folder[:200]!r} cannot be read: {error.strerror}.",
+            hint="Give the user that runs Flow read permission.",
+        ) from None
     shown = [entry for entry in entries[:MOST_ENTRIES] if not entry.name.startswith(".") and _is_text(entry.name)]
     folders = sorted(_join(folder, entry.name) for entry in shown if entry.is_dir(follow_symlinks=False))
     files = sorted(_files(folder, shown), key=lambda file: (-file.changed_at.timestamp(), file.path))

@@ -32,6 +32,9 @@ from ir.errors import FlowError
 from ir.formats import Format
 from ir.nodes import Source, SourceColumn
 
+LONGEST_PART, LONGEST_PATH = 255, 4096
+"""In bytes: the kernel refuses longer names."""
+
 
 @dataclass(frozen=True, slots=True)
 class Head:
@@ -95,9 +98,10 @@ def path_inside(workspace: Workspace, path: str) -> Path:
         raise _unknown(path)
     try:
         found = root.joinpath(*parts).resolve()
+        is_possible = len(os.fsencode(found)) < LONGEST_PATH and all(len(os.fsencode(p)) <= LONGEST_PART for p in parts)
     except (OSError, RuntimeError, ValueError) as error:  # A cycle of links, or a NUL in the path.
         raise _unknown(path) from error
-    if not found.is_relative_to(root):
+    if not is_possible or not found.is_relative_to(root):
         raise _unknown(path)
     return found
 

@@ -45,7 +45,7 @@ def test_a_database_that_does_not_answer_keeps_no_rows_of_others(alices, orders,
     assert "connection dead: target.unreachable" in reported.getMessage()
 
 
-@pytest.mark.parametrize("unreadable", [{"day": "2026-13-45"}, {"status": "opne"}])
+@pytest.mark.parametrize("unreadable", [{"day": "2026-13-45"}, {"status": "opne"}, {"field": "a\0b"}, {"rule": "\0"}])
 def test_a_filter_that_cannot_be_read_throws_no_rows_away(as_, alices, orders, warehouse, schema, unreadable):
     keep(warehouse, orders, f'{schema}."My Orders"', "r1")
     form = {"pipeline": "orders", "older": "0", "reason": "asked for", "sure": "1", **unreadable}

@@ -40,7 +40,7 @@ def test_links_and_names_that_are_no_text_are_left_out(workspace, root, tmp_path
     assert (list_folder(workspace, "").folders, list_folder(workspace, "").files) == (("in",), ())
 
 
-@pytest.mark.parametrize("folder", ["gone", "..", "../bobs-team", "in/../..", "a\0b"])
+@pytest.mark.parametrize("folder", ["gone", "..", "../bobs-team", "in/../..", "a\0b", "n" * 256, "in/" * 1365 + "x"])
 def test_what_is_no_folder_of_the_workspace_is_unknown(workspace, root, folder):
     with pytest.raises(FlowError) as refused:
         list_folder(workspace, folder)
