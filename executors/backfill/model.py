@@ -58,7 +58,8 @@ class ChunkPlan:
     `mark` is the highest value that was seen, at most the clock of the target's database if the cursor is a time. A
     target with a watermark continues there, and reads again from the cut on: the `mark` minus its lag. Both are None
     for a source without values. `type` is the type of the cursor in the words of PostgreSQL, `kind` in those of
-    documents. `estimated_rows` is None if the source has no estimate. `is_empty` means that the source has no value.
+    documents. `estimated_rows` is None if the source has no estimate. `is_empty` means that the source has no value,
+    `leaves_nulls` that no chunk has the rows with NULL, although the source has some.
     """
 
     cursor_kind: CursorKind
@@ -71,6 +72,7 @@ class ChunkPlan:
     estimated_rows: int | None = None
     kind: str = ""
     is_empty: bool = False
+    leaves_nulls: bool = False
 
 
 @dataclass(frozen=True, slots=True)

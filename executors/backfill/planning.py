@@ -68,6 +68,7 @@ def plan_chunks(source: SnapshotSource, wanted: Wanted) -> ChunkPlan:
         extent.estimated_rows,
         str(cursor.kind),
         extent.highest is None,
+        extent.has_nulls and not wanted.takes_nulls,
     )
 
 

@@ -6,6 +6,12 @@ from ir.error_codes import WarningCode, warnings_of
 
 WARNING_CODES = warnings_of(
     WarningCode(
+        "backfill.nulls_left",
+        "The source has rows without a value in the column that the target follows.",
+        "Give them a value, filter them out in a query, or follow another column. Until then the load after the "
+        "backfill rejects them, or fails if the target aborts on rows that do not fit.",
+    ),
+    WarningCode(
         "backfill.range_cut",
         "A range that is loaded again has no chunks, or ends before the given end.",
         "Run the pipeline: the next load reads the rows from the end of the range on.",

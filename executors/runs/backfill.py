@@ -78,7 +78,18 @@ def plan_each(run: Run) -> Run:
     context.log(text, node)
     if job.chunk_range is not None:
         add_warnings(context.report, _range_warnings(job.chunk_range, plan, node.id))
+    elif plan.leaves_nulls:
+        add_warnings(context.report, [_nulls_warning(target.path.source, plan)])
     return run
+
+
+def _nulls_warning(source: Source, plan: ChunkPlan) -> RunWarning:
+    return RunWarning(
+        "backfill.nulls_left",
+        source.id,
+        f"The source has rows with NULL in {plan.column}, which no chunk has. The loads after the backfill read them, "
+        "and each refuses them.",
+    )
 
 
 def _would_be_deleted(source: Source, target: Target) -> Terminal:

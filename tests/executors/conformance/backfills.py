@@ -20,13 +20,15 @@ class Filling:
     world: World
     document: Mapping[str, Any]
     range: ChunkRange | None = None
+    planned: RunReport = field(init=False)
     plan: ChunkPlan = field(init=False)
     loaded: list[LoadedChunk] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        report = plan_backfill(self.world.job(self.document, chunk_range=self.range), self.world.memory.ports())
-        assert report.plan is not None
-        self.plan = report.plan
+        job = self.world.job(self.document, chunk_range=self.range)
+        self.planned = plan_backfill(job, self.world.memory.ports())
+        assert self.planned.plan is not None
+        self.plan = self.planned.plan
 
     def job(self, chunk: Chunk, *, run_id: str | None = None, attempt: int = 1, replaces: bool = False) -> Any:
         of_chunk = ChunkJob(chunk, f"{1 if self.range is None else 2}.{chunk.ordinal}", self.plan.type, replaces)

@@ -105,7 +105,9 @@ def test_rows_without_a_cursor_load_by_upsert_alone(world: World) -> None:
     days(world)
     world.sql("insert into s values (60, null, 'x')")
 
-    assert not any(chunk.is_null for chunk in Filling(world, document(world)).plan.chunks)
+    watermark = Filling(world, document(world))
+    assert not any(chunk.is_null for chunk in watermark.plan.chunks)
+    assert [warning.code for warning in watermark.planned.warnings] == ["backfill.nulls_left"]
     filling = filled(world, document(world, "upsert"))
 
     assert filling.plan.chunks[-1].predicate == "at IS NULL"
