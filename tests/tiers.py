@@ -30,3 +30,16 @@ def mark_slow_but_one(items: Iterable[pytest.Function], group: Callable[[pytest.
         del cases[crc32(key.encode()) % len(cases)]
         for case in cases:
             case.add_marker(pytest.mark.slow)
+
+
+def one_mode_each(items: Iterable[pytest.Function], group: Callable[[pytest.Function], str]) -> list[pytest.Function]:
+    """Return the items to leave out so that one load mode is left in each group. Which one depends on the name of the
+    group, so that modes take turns."""
+    groups: dict[str, dict[str, list[pytest.Function]]] = defaultdict(lambda: defaultdict(list))
+    for item in items:
+        groups[f"{item.path.name} {group(item)}"][item.callspec.params["mode"]].append(item)
+    left_out: list[pytest.Function] = []
+    for key, modes in groups.items():
+        chosen = sorted(modes)[crc32(key.encode()) % len(modes)]
+        left_out += [item for mode, cases in modes.items() if mode != chosen for item in cases]
+    return left_out

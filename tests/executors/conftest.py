@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 from cryptography.fernet import Fernet
 
-from tests.tiers import mark_slow_but_one
+from tests.tiers import mark_slow_but_one, one_mode_each
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -22,14 +22,30 @@ ONE_FAST_CASE = {"conformance", "test_from_table_to_table.py"}
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Of a test with several cases, such as load modes, one is fast."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Of a test with several cases, such as load modes, one is fast. A test of all modes and all stores uses each mode
+    with local files and each store with one mode, since they have only the staged rows in common."""
+    of_stores = [item for item in items if isinstance(item, pytest.Function) and _is_mode_of_store(item)]
+    if left_out := one_mode_each(of_stores, _without_mode):
+        gone = set(left_out)
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if item not in gone]
     here = (
         item
         for item in items
         if isinstance(item, pytest.Function) and {item.path.parent.name, item.path.name} & ONE_FAST_CASE
     )
     mark_slow_but_one(here, lambda item: item.originalname)
+
+
+def _is_mode_of_store(item: pytest.Function) -> bool:
+    params = item.callspec.params if hasattr(item, "callspec") else {}
+    return "mode" in params and params.get("storage", "local_fs") != "local_fs"
+
+
+def _without_mode(item: pytest.Function) -> str:
+    cases = (case for case in item.callspec.id.split("-") if case != item.callspec.params["mode"])
+    return f"{item.originalname} {'-'.join(cases)}"
 
 
 @pytest.fixture(scope="session")
