@@ -58,6 +58,12 @@ class ObjectStore(FileSource):
         return cast(WritableStore, open_encrypted(self.store.encrypted))
 
     @cached_property
+    def _store_hash(self) -> hashlib._Hash:
+        """The beginning of the fingerprint of every file."""
+        store = self.context.store
+        return hashlib.sha256(json.dumps(store and [store.kind, store.settings], sort_keys=True).encode())
+
+    @cached_property
     def _claims(self) -> Claims:
         return Claims(self._client, self._folder, self.node, self.context.claimant)
 
@@ -73,9 +79,9 @@ class ObjectStore(FileSource):
         """Return an object with a fingerprint: every write gives it another version."""
         if entry.version is None or self.context.store is None:
             return entry.as_file(entry.path)
-        identity = [self.context.store.kind, self.context.store.settings, entry.path, entry.version, entry.size]
-        fingerprint = hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()
-        return entry.as_file(entry.path, fingerprint)
+        identity = self._store_hash.copy()
+        identity.update(json.dumps([entry.path, entry.version, entry.size]).encode())
+        return entry.as_file(entry.path, identity.hexdigest())
 
     def list_claimed(self, now: float) -> tuple[SourceFile, ...]:
         own = [name for name, claim in self._claimed(now) if self._claims.may_take_over(claim)]
