@@ -31,11 +31,12 @@ class TableName:
     @property
     def written(self) -> str:
         """Return the name as written in documents, with quotes only where needed; `parse` reads it back."""
-        return ".".join(part if _BARE.fullmatch(part) else _quoted(part) for part in (self.schema, self.table))
+        return ".".join(part if _BARE.fullmatch(part) else quoted(part) for part in (self.schema, self.table))
 
     def __str__(self) -> str:
         return f"{self.schema}.{self.table}"
 
 
-def _quoted(part: str) -> str:
-    return '"' + part.replace('"', '""') + '"'
+def quoted(*parts: str) -> str:
+    """Return a name in SQL quoting, for texts such as hints. Statements are composed with `psycopg.sql`."""
+    return ".".join('"' + part.replace('"', '""') + '"' for part in parts)

@@ -17,7 +17,8 @@ from executors.postgres.incremental_range import IncrementalRange, highest_in_ta
 from executors.postgres.key_match import own_rows
 from executors.postgres.load_plan import LoadPlan, winning_rows
 from executors.postgres.refusals import safe_value
-from executors.postgres.staging import KNOWN_TASK, TASK, one_number
+from executors.postgres.staging import KNOWN_TASK, one_number
+from executors.stage_plan import TASK
 
 MOST_BOUNDARY_ROWS = 1_000_000
 """The maximum number of distinct rows at or above a bound."""

@@ -15,8 +15,9 @@ from executors.errors import Terminal
 from executors.model import Connection
 from executors.postgres.client import connect, translate
 from executors.postgres.meta import STAGING
-from executors.postgres.staging import TASK, StagingTables, attach, create_task_table
+from executors.postgres.staging import StagingTables, attach, create_task_table
 from executors.rejects import REJECT_SCHEMA
+from executors.stage_plan import TASK
 
 _REJECTS_OF_TASK = REJECT_SCHEMA.append(pa.field(TASK, pa.int64()))
 

@@ -17,8 +17,9 @@ from executors.postgres.ddl import Conn
 from executors.postgres.generated import over_row
 from executors.postgres.load_plan import LoadPlan, column_list
 from executors.postgres.names import identifier_of, own_rows_of
-from executors.postgres.staging import FILE, RECORD, is_winner
+from executors.postgres.staging import is_winner
 from executors.postgres.unique_keys import KeyColumn
+from executors.stage_plan import FILE, RECORD
 from executors.table_name import TableName
 
 # An exclusion constraint defines its operators; a unique index uses the equality of each operator class.

@@ -13,11 +13,11 @@ from executors.load_record import LoadKind
 from executors.postgres.ddl import Conn, exists
 from executors.postgres.inspect import inspect_target
 from executors.postgres.meta import META, table_identity
-from executors.postgres.names import identifier_of, quoted
-from executors.postgres.plan import FILLED, FLOW_RUN, SOURCE_FILE_HASH
+from executors.postgres.names import identifier_of
 from executors.postgres.quarantined import Owner
 from executors.postgres.staging import one_number
-from executors.table_name import TableName
+from executors.stage_plan import FILLED, FLOW_RUN, SOURCE_FILE_HASH
+from executors.table_name import TableName, quoted
 from ir.words import counted
 
 APPEND = "append"

@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping
 from psycopg import sql
 
 from executors.postgres.ddl import Conn
-from executors.postgres.plan import FLOW_RUN, SOURCE_FILE_HASH, SOURCE_RECORD
+from executors.stage_plan import FLOW_RUN, SOURCE_FILE_HASH, SOURCE_RECORD
 
 _COMMENT_PREFIX = "Filled by Flow: "
 _COMMENTS = {

@@ -11,8 +11,7 @@ from executors.errors import Terminal
 from executors.model import Destination, DestinationColumn
 from executors.postgres.client import translate
 from executors.postgres.ddl import Conn
-from executors.postgres.names import quoted
-from executors.table_name import TableName
+from executors.table_name import TableName, quoted
 from ir.types import ColumnType
 
 _TABLE = """

@@ -10,8 +10,8 @@ from executors.model import RecordRef, StageColumn
 from executors.postgres.ddl import Conn
 from executors.postgres.load_plan import LoadPlan, staged_value, winning_rows
 from executors.postgres.names import own_rows_of
-from executors.postgres.staging import FILE, RECORD
 from executors.postgres.unique_keys import UniqueKey
+from executors.stage_plan import FILE, RECORD
 from executors.validation.tally import MOST_REFS
 
 

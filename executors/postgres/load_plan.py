@@ -20,13 +20,13 @@ from executors.load_record import (
 from executors.model import Destination, DestinationColumn, StageColumn
 from executors.postgres.ddl import Conn
 from executors.postgres.incremental_range import IncrementalRange
-from executors.postgres.plan import FILLED, FLOW_RUN, SOURCE_FILE_HASH, SOURCE_RECORD
 from executors.postgres.replacing import ReplacedRange
-from executors.postgres.staging import FILE, RECORD, StagingTables, is_winner, list_task_tables, task_table
+from executors.postgres.staging import StagingTables, is_winner, list_task_tables, task_table
 from executors.rejected_rows import RowPosition
 from executors.rejects import INPUT
 from executors.report import HookReport
 from executors.schema_changes import SchemaChange
+from executors.stage_plan import FILE, FILLED, FLOW_RUN, RECORD, SOURCE_FILE_HASH, SOURCE_RECORD
 from executors.table_name import TableName
 from executors.types import wire_type
 

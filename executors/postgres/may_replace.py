@@ -11,9 +11,10 @@ from executors.errors import Transient
 from executors.postgres.ddl import Conn
 from executors.postgres.key_match import differs, is_newer, own_rows, same_key
 from executors.postgres.load_plan import LoadPlan, staged_value, winning_rows
-from executors.postgres.staging import FILE, RECORD, one_number
+from executors.postgres.staging import one_number
 from executors.postgres.unique_keys import UniqueKey
 from executors.rejected_rows import RowPosition
+from executors.stage_plan import FILE, RECORD
 
 
 def is_in(positions: Collection[RowPosition]) -> sql.Composed:

@@ -16,7 +16,7 @@ from executors.postgres.client import translate
 from executors.postgres.commit_rows import commit_of, row_of
 from executors.postgres.ddl import Conn, body, create_table, ddl, ensure_schema, exists
 from executors.postgres.meta_tables import INDEXES, TABLES
-from executors.postgres.names import quoted
+from executors.table_name import quoted
 
 META, STAGING, BACKUPS = "flow_meta", "flow_staging", "flow_backups"
 

@@ -17,7 +17,7 @@ from psycopg.types.json import Jsonb
 
 from executors.postgres.client import Session
 from executors.postgres.meta_tables import TABLES
-from executors.postgres.names import quoted
+from executors.table_name import quoted
 
 COMMIT_COLUMNS = tuple(c for c in TABLES["load_commits"].columns if c not in ("tenant", "pipeline", "target_oid"))
 _JSON = ("source_fields", "record")

@@ -18,11 +18,6 @@ def own_rows_of(table: TableName, kind: str) -> sql.Composed:
     return sql.SQL("{}{}").format(sql.SQL("ONLY " if kind == "table" else ""), identifier_of(table))
 
 
-def quoted(*parts: str) -> str:
-    """Return a name in SQL quoting, for texts such as hints. Statements are composed with `psycopg.sql`."""
-    return ".".join('"' + part.replace('"', '""') + '"' for part in parts)
-
-
 def shortened(name: str, suffix: str) -> str:
     """Return `name` + `suffix` within 63 bytes, truncated between characters."""
     room = MAX_BYTES - len(suffix.encode())

@@ -23,9 +23,9 @@ from executors.postgres.ddl import (
 )
 from executors.postgres.failures import failure_of
 from executors.postgres.inspect import inspect_target
-from executors.postgres.names import identifier_of, quoted
+from executors.postgres.names import identifier_of
 from executors.postgres.quarantine_indexes import create_indexes, index_statements
-from executors.table_name import TableName
+from executors.table_name import TableName, quoted
 
 _COLUMNS = {
     "pipelineId": "text NOT NULL",

@@ -16,8 +16,8 @@ from executors.postgres.load_plan import LoadPlan
 from executors.postgres.quarantined import Owner
 from executors.postgres.refusals import Refusal
 from executors.postgres.repeated_rejects import contents_of, runs_with
-from executors.postgres.staging import FILE, RECORD
 from executors.rejected_rows import RejectedRow, RowPosition
+from executors.stage_plan import FILE, RECORD
 from executors.table_name import TableName
 
 READ = "read_again:mark"

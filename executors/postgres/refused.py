@@ -16,7 +16,8 @@ from executors.postgres.ddl import Conn, brief_transaction
 from executors.postgres.load_plan import LoadPlan
 from executors.postgres.refusals import Refusal, list_refusals, prepare
 from executors.postgres.repeats import list_repeats
-from executors.postgres.staging import FILE, RECORD, REFUSED_TASK, TASK, is_winner, one_number, require_staging
+from executors.postgres.staging import REFUSED_TASK, is_winner, one_number, require_staging
+from executors.stage_plan import FILE, RECORD, TASK
 
 OnTypeMismatch = Literal["abort", "skip", "null"]
 

@@ -11,8 +11,9 @@ from executors.postgres.generated import generated_values
 from executors.postgres.load_plan import LoadPlan, staged_value
 from executors.postgres.names import own_rows_of
 from executors.postgres.refusals import Refusal
-from executors.postgres.staging import FILE, RECORD, is_winner
+from executors.postgres.staging import is_winner
 from executors.postgres.unique_keys import UniqueKey, list_unique_keys
+from executors.stage_plan import FILE, RECORD
 from ir.load_modes import load_mode
 
 

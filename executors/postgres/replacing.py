@@ -15,7 +15,7 @@ from executors.postgres.ddl import Conn
 from executors.postgres.file_rows import require_no_cascade
 from executors.postgres.inspect import require_privileges
 from executors.postgres.names import identifier_of
-from executors.postgres.plan import FILLED, FLOW_RUN
+from executors.stage_plan import FILLED, FLOW_RUN
 from executors.table_name import TableName
 from ir.words import counted
 

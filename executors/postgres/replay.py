@@ -23,10 +23,11 @@ from executors.postgres.quarantined import Change, Owner, change_rows
 from executors.postgres.read_later import READ
 from executors.postgres.refusals import Refusal
 from executors.postgres.replay_results import write_results
-from executors.postgres.staging import FILE, RECORD, is_winner
+from executors.postgres.staging import is_winner
 from executors.postgres.superseding import supersede_rows
 from executors.postgres.unique_keys import find_unique_key
 from executors.rejected_rows import RejectedRow, RowOutcome, RowPosition, RowResult, StandIns
+from executors.stage_plan import FILE, RECORD
 from executors.table_name import TableName
 from ir.words import counted
 

@@ -17,7 +17,8 @@ from executors.postgres.client import translate
 from executors.postgres.ddl import Conn, exists
 from executors.postgres.load_plan import LoadPlan
 from executors.postgres.meta import META
-from executors.postgres.staging import FILE, HIDDEN, RECORD, is_winner
+from executors.postgres.staging import is_winner
+from executors.stage_plan import FILE, HIDDEN, RECORD
 
 MOST_ROWS, MOST_LOADS, RETENTION_DAYS = 100, 10, 30
 LONGEST_ROW = 32 * 1024

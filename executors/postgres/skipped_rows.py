@@ -23,8 +23,9 @@ from executors.postgres.effects import identifying_key
 from executors.postgres.incremental_range import IncrementalRange
 from executors.postgres.key_match import differs, key_values, own_rows, same_key, stored_value
 from executors.postgres.load_plan import LoadPlan, column_list, winning_rows
-from executors.postgres.staging import FILE, KNOWN_TASK, RECORD, TASK, is_winner, one_number
+from executors.postgres.staging import KNOWN_TASK, is_winner, one_number
 from executors.postgres.unique_keys import UniqueKey
+from executors.stage_plan import FILE, RECORD, TASK
 
 
 @translate()

@@ -21,12 +21,8 @@ from executors.postgres.client import translate
 from executors.postgres.ddl import Conn, body, create_table, ddl
 from executors.postgres.meta import STAGING
 from executors.rejects import REJECT_SCHEMA
+from executors.stage_plan import FILE, HIDDEN, RECORD, TASK
 from executors.types import wire_type
-
-TASK, FILE, RECORD = "_flow_task", "_flow_file", "_flow_record"
-HIDDEN = {TASK: "bigint", FILE: "integer", RECORD: "bigint"}
-"""Columns of every staging row in addition to its values: Spark's taskAttemptId, file (position in the source's order)
-and record number."""
 
 _SQL_TYPES = {pa.int32(): "integer", pa.int64(): "bigint", pa.string(): "text"}
 _REJECT_COLUMNS = {TASK: "bigint", **{f.name: _SQL_TYPES[f.type] for f in REJECT_SCHEMA}}

@@ -7,8 +7,7 @@ from psycopg import errors
 from executors.errors import TargetBusy
 from executors.postgres.client import translate
 from executors.postgres.ddl import Conn
-from executors.postgres.names import quoted
-from executors.table_name import TableName
+from executors.table_name import TableName, quoted
 
 LOCK_TIMEOUT = "30s"
 """How long a load waits for the locks of its table."""

@@ -14,7 +14,7 @@ from executors.postgres.client import charset_of, translate
 from executors.postgres.ddl import Conn, create_table, ddl, exists
 from executors.postgres.flow_columns import comment_filled
 from executors.postgres.names import identifier_of
-from executors.postgres.plan import FILLED, require_no_system_name
+from executors.stage_plan import FILLED, require_no_system_name
 from executors.table_name import TableName
 from executors.types import postgres_type
 from ir.load_modes import load_mode

@@ -19,8 +19,8 @@ from executors.postgres.ddl import Conn, exists
 from executors.postgres.inspect import inspect_target
 from executors.postgres.meta import META
 from executors.postgres.names import identifier_of
-from executors.postgres.plan import FILLED
 from executors.postgres.quarantined import Owner, is_owned
+from executors.stage_plan import FILLED
 from executors.table_name import TableName
 
 SECONDS, MOST_FOUND = 5, 20

@@ -22,7 +22,8 @@ from executors.postgres.load_modes import load_handler
 from executors.postgres.load_plan import LoadPlan
 from executors.postgres.refusals import Refusal
 from executors.postgres.refused import MOST_POSITIONS, refuse_for
-from executors.postgres.staging import FILE, RECORD, is_winner
+from executors.postgres.staging import is_winner
+from executors.stage_plan import FILE, RECORD
 from ir.load_modes import load_mode
 
 _ABOUT_ROWS = re.compile(r"22|23|44|54000|P0001")

@@ -11,8 +11,8 @@ from executors.errors import Terminal
 from executors.model import DestinationColumn
 from executors.postgres.ddl import Conn
 from executors.postgres.inspect import inspect_query
-from executors.postgres.names import quoted
 from executors.postgres_cdc.protocol import RelationColumn
+from executors.table_name import quoted
 from ir.connectors.postgres import SourceTable
 
 _TABLE = """

@@ -11,7 +11,7 @@ from executors.errors import Terminal
 from executors.model import Destination, DestinationColumn
 from executors.postgres.flow_columns import not_of_flow, relations_of_query
 from executors.postgres.inspect import inspect_query, inspect_target
-from executors.postgres.plan import FILLED
+from executors.stage_plan import FILLED
 from ir.connectors.postgres import SourceTable
 from ir.queries import read_query
 

@@ -8,7 +8,6 @@ Every function takes a `Connection` and opens its own session; sessions, cursors
 from executors.postgres.file_rows import FileRows, RunRows
 from executors.postgres.first_rows import FirstRows
 from executors.postgres.moved_state import WrittenState
-from executors.postgres.plan import FILLED
 from executors.postgres.quarantine_pages import COUNT_SECONDS, EVERY, WITHOUT_VALUES, Counted
 from executors.postgres.quarantine_query import (
     GROUP_COLUMNS,
@@ -36,6 +35,7 @@ from executors.postgres.watermark_moves import WatermarkMove
 from executors.postgres.watermarks import NO_WATERMARK, WatermarkChange, WatermarkKey
 from executors.rejected_rows import RejectedRow
 from executors.rejects import GROUP
+from executors.stage_plan import FILLED
 from executors.table_name import TableName
 from executors.target_database.commits import fence_and_find_commits
 from executors.target_database.file_rows import preview_undo

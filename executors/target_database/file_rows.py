@@ -8,10 +8,9 @@ from psycopg import sql
 from executors.errors import Terminal
 from executors.model import Connection
 from executors.postgres.file_rows import FileRows, count_file_rows, has_loads
-from executors.postgres.names import quoted
-from executors.postgres.plan import SOURCE_FILE_HASH
 from executors.postgres.quarantined import Owner
-from executors.table_name import TableName
+from executors.stage_plan import SOURCE_FILE_HASH
+from executors.table_name import TableName, quoted
 from executors.target_database.session import open_session
 
 COUNT_SECONDS = 30

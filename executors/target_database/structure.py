@@ -12,10 +12,10 @@ from executors.model import Connection, SourceField
 from executors.postgres.ddl import table_statements
 from executors.postgres.inspect import inspect_target
 from executors.postgres.names import identifier_of
-from executors.postgres.plan import FILLED
 from executors.postgres.quarantine_table import quarantine_statements
 from executors.postgres.read import field_of
 from executors.postgres.target import columns_to_create, primary_key_of, table_body
+from executors.stage_plan import FILLED
 from executors.table_name import TableName
 from executors.target_database.inspection import bounded_session
 from executors.types import postgres_type

@@ -10,7 +10,6 @@ from typing import Any
 from executors.errors import Failure
 from executors.model import Connection
 from executors.postgres.client import Session
-from executors.postgres.plan import FLOW_RUN, SOURCE_FILE_HASH, SOURCE_RECORD
 from executors.postgres.quarantined import Owner
 from executors.postgres.tracing import (
     Origin,
@@ -21,6 +20,7 @@ from executors.postgres.tracing import (
     look_in_samples,
     look_in_table,
 )
+from executors.stage_plan import FLOW_RUN, SOURCE_FILE_HASH, SOURCE_RECORD
 from executors.table_name import TableName
 from executors.target_database.session import open_session
 

@@ -8,10 +8,10 @@ from executors.destinations.postgres.staging import tables_of
 from executors.destinations.postgres.tables import refuse_unloadable
 from executors.destinations.postgres.watermark import open_incremental_range, version_of
 from executors.errors import Transient
-from executors.postgres.plan import plan_stage_columns
 from executors.postgres.staging import is_there
 from executors.runs.state import LoadState
 from executors.schema_changes import evolved, still_needed
+from executors.stage_plan import plan_stage_columns
 from ir.nodes import Target
 
 

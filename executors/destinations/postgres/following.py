@@ -13,11 +13,10 @@ from executors.model import Destination, SourceField
 from executors.postgres import meta
 from executors.postgres.ddl import Conn
 from executors.postgres.evolution import require_possible, with_statements
-from executors.postgres.plan import FILLED
-from executors.postgres.staging import HIDDEN
 from executors.reading import Reading
 from executors.runs.target_run import TargetRun
 from executors.schema_changes import Arriving, SchemaRefused, compare, decide, evolved, unaccepted
+from executors.stage_plan import FILLED, HIDDEN
 from ir.load_modes import load_mode
 from ir.names import SYSTEM_COLUMNS
 from ir.nodes import Source, Target

@@ -64,7 +64,6 @@ from executors.postgres.explain import explain
 from executors.postgres.load import commit_load
 from executors.postgres.load_modes import LOAD_MODES
 from executors.postgres.load_plan import LoadPlan
-from executors.postgres.plan import FILLED
 from executors.postgres.read import ReadSession
 from executors.postgres.refused import refuse_rows
 from executors.postgres.samples import keep_source_sample
@@ -74,6 +73,7 @@ from executors.reading import Reading
 from executors.report import CheckReport
 from executors.runs.target_run import TargetRun
 from executors.secrets import encrypt
+from executors.stage_plan import FILLED
 from ir.nodes import Target
 from ir.pipeline import Path
 

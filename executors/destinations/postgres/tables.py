@@ -13,7 +13,6 @@ from executors.postgres.ddl import Conn
 from executors.postgres.inspect import inspect_target, require_loadable, require_privileges
 from executors.postgres.load_modes import load_handler
 from executors.postgres.meta import STAGING
-from executors.postgres.plan import plan_stage_columns
 from executors.postgres.staging import StagingTables
 from executors.postgres.supported_types import require_supported
 from executors.postgres.target import (
@@ -25,6 +24,7 @@ from executors.postgres.target import (
     require_schema,
 )
 from executors.schema_changes import SchemaChange, evolved
+from executors.stage_plan import plan_stage_columns
 from executors.table_name import TableName
 from ir.nodes import Target
 

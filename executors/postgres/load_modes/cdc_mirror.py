@@ -24,8 +24,9 @@ from executors.postgres.load_plan import LoadPlan, ModeCounts, winning_rows
 from executors.postgres.names import identifier_of, own_rows_of
 from executors.postgres.rewrite_rules import refuse_any_rule
 from executors.postgres.staged_changes import CHANGE, UNCHANGED, key_column, require_beside
-from executors.postgres.staging import RECORD, is_winner
+from executors.postgres.staging import is_winner
 from executors.postgres.unique_keys import UniqueKey, find_unique_key
+from executors.stage_plan import RECORD
 from executors.types import wire_type
 
 

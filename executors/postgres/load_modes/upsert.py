@@ -41,8 +41,9 @@ from executors.postgres.load_plan import (
 from executors.postgres.may_replace import hold_replaced, require_no_others
 from executors.postgres.names import identifier_of
 from executors.postgres.rewrite_rules import refuse_any_rule
-from executors.postgres.staging import TASK, is_winner, list_task_tables, one_number, require_staging
+from executors.postgres.staging import is_winner, list_task_tables, one_number, require_staging
 from executors.postgres.unique_keys import UniqueKey, find_unique_key
+from executors.stage_plan import TASK
 
 _RETURNS_OLD = 180000
 """From this server version on, RETURNING can return the row before the update."""

@@ -19,9 +19,9 @@ from executors.postgres.fences import raise_fence
 from executors.postgres.inspect import inspect_target
 from executors.postgres.load import LoadFile, LoadPlan, RunRef, commit_load
 from executors.postgres.meta import ensure_meta
-from executors.postgres.plan import plan_stage_columns
 from executors.postgres.staging import StagingTables, create_staging, drop_staging, staging_tables
 from executors.rejects import REJECT_SCHEMA, row_id
+from executors.stage_plan import plan_stage_columns
 from executors.types import wire_type
 from ir.nodes.target import Target
 from ir.types import ColumnType

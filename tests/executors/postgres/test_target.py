@@ -8,8 +8,8 @@ import pytest
 from executors.destinations.postgres.tables import ready_table
 from executors.errors import Terminal
 from executors.postgres.inspect import inspect_target
-from executors.postgres.plan import FILLED
 from executors.postgres.target import columns_to_create, create_target, drop_created_target
+from executors.stage_plan import FILLED
 from ir.nodes.target import TargetColumn
 
 from .conftest import target_node, working

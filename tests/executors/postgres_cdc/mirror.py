@@ -9,8 +9,8 @@ from typing import Any
 import psycopg
 
 from executors.model import Connection, RunJob
-from executors.postgres.names import quoted
 from executors.report import NodeReport, RunReport
+from executors.table_name import quoted
 from ir.parse import parsePipelineIR
 from tests.databases import connect_to
 from tests.executors.conformance.world import World, reconciles, target_of

@@ -15,8 +15,7 @@ from psycopg import sql
 
 from executors.postgres.ddl import Conn
 from executors.postgres.load_modes.blue_green import catalog
-from executors.postgres.names import quoted
-from executors.table_name import TableName
+from executors.table_name import TableName, quoted
 
 Statements = tuple[str, ...]
 

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 
 from executors.errors import Terminal
 from executors.model import Destination, DestinationColumn, SourceField, StageColumn
-from executors.postgres.names import quoted
-from executors.postgres.staging import HIDDEN
+from executors.table_name import quoted
 from ir.load_modes import load_mode
 from ir.names import SYSTEM_COLUMNS
 from ir.nodes.target import Target
@@ -16,6 +15,11 @@ from ir.ordering import has_order
 from ir.types import ColumnType
 
 SOURCE_FILE_HASH, FLOW_RUN, SOURCE_RECORD = "_source_file_hash", "_flow_run", "_source_record"
+TASK, FILE, RECORD = "_flow_task", "_flow_file", "_flow_record"
+HIDDEN = {TASK: "bigint", FILE: "integer", RECORD: "bigint"}
+"""Columns of every staging row in addition to its values: Spark's taskAttemptId, file (position in the source's order)
+and record number."""
+
 FILLED = {SOURCE_FILE_HASH: "text", FLOW_RUN: "uuid", SOURCE_RECORD: "bigint"}
 """Target columns that the load fills itself if the table has them; tables that Flow creates do. They are the SHA-256 of
 the row's file, the run that last wrote the row, and the row's number in its file."""

@@ -8,8 +8,7 @@ from executors.destinations.postgres.tables import ready_table
 from executors.errors import Terminal
 from executors.model import StageColumn
 from executors.postgres.inspect import inspect_target
-from executors.postgres.plan import FILLED, plan_stage_columns
-from executors.postgres.staging import HIDDEN
+from executors.stage_plan import FILLED, HIDDEN, plan_stage_columns
 from ir.types import STRING, ColumnType
 
 from .conftest import target_node, working
