@@ -2,10 +2,11 @@
 
 To add one: subclass `DestinationHandler` in a package of this folder, say in `capabilities` what it can do, implement
 the abstract methods, and enter it in the table of `executors.destinations`, and its connector in `TARGET_CONNECTORS` of
-`ir.connectors`. A run refuses a document that asks for more than the capabilities before it reads anything, so that
-the other methods are called only where the capabilities promise them. Rejected rows are fixed and replayed by a handler
-of their own, in `executors.destinations.rejected_rows`. `tests/destinations/jsonl` is an example: it appends rows to
-files. Tests under `every_destination` run in each load mode of each destination.
+`ir.connectors`, which declares the same capabilities for the editor. A run refuses a document that asks for more than
+the capabilities before it reads anything, so that the other methods are called only where the capabilities promise
+them. Rejected rows are fixed and replayed by a handler of their own, in `executors.destinations.rejected_rows`.
+`tests/destinations/jsonl` is an example: it appends rows to files. Tests under `every_destination` run in each load
+mode of each destination.
 """
 
 from __future__ import annotations

@@ -27,7 +27,7 @@ from flowapp.connections.stores import fill_store, probe, replace_store_secret, 
 from flowapp.connections.usage import before_removal
 from flowapp.connections.webhook_fields import WEBHOOK, WebhookFields
 from flowapp.connections.webhooks import fill_webhook, replace_signing_secret, resolve_webhook
-from ir.connectors import connection_kind_of
+from ir.connectors import connection_kinds_of
 from ir.kinds import KindTable
 from ir.manifests.stores import STORE_KINDS
 from ir.nodes import Source, Target
@@ -131,24 +131,28 @@ def probe_connection(workspace: Workspace, name: str) -> Connection:
 def resolve_connections(workspace: Workspace, pipeline: Pipeline) -> Mapping[str, Resolved]:
     """Return all databases that a pipeline's nodes name, with their passwords. Raises UnknownConnection, also for the
     stores that they name."""
-    stores = _named(pipeline, of_stores=True)
-    for name, kind in stores.items():
-        _get_of_kind(workspace, name, kind)
-    named = _named(pipeline, of_stores=False)
-    return {name: KINDS[kind].resolve(_get_of_kind(workspace, name, kind)) for name, kind in named.items()}
+    for name, kinds in _named(pipeline, of_stores=True):
+        _get_of_kind(workspace, name, *kinds)
+    return {name: resolve(_get_of_kind(workspace, name, *kinds)) for name, kinds in _named(pipeline, of_stores=False)}
 
 
 def resolve_stores(workspace: Workspace, pipeline: Pipeline) -> Mapping[str, StoreConnection]:
-    """Return all stores of files that a pipeline's sources name, with their secrets. Raises UnknownConnection."""
-    named = _named(pipeline, of_stores=True)
-    return {name: resolve_store(_get_of_kind(workspace, name, kind)) for name, kind in named.items()}
+    """Return all stores that a pipeline's sources and targets name, with their secrets. Raises UnknownConnection."""
+    return {
+        name: resolve_store(_get_of_kind(workspace, name, *kinds)) for name, kinds in _named(pipeline, of_stores=True)
+    }
 
 
-def _named(pipeline: Pipeline, *, of_stores: bool) -> dict[str, str]:
-    """Return the kinds of the connections that nodes name, by name."""
+def _named(pipeline: Pipeline, *, of_stores: bool) -> list[tuple[str, tuple[str, ...]]]:
+    """Return the connections that nodes name, each with the kinds that it may have. Nodes may name a connection
+    several times and need different kinds."""
     nodes = [node for node in pipeline.nodes if isinstance(node, Source | Target) and node.connection]
-    kinds = {str(node.connection): connection_kind_of(node.model_dump(include={"kind", "connector"})) for node in nodes}
-    return {name: kind for name, kind in sorted(kinds.items()) if kind and (kind in STORE_KINDS) == of_stores}
+    named = {(str(node.connection), _kinds_for(node)) for node in nodes}
+    return sorted((name, kinds) for name, kinds in named if kinds and (kinds[0] in STORE_KINDS) == of_stores)
+
+
+def _kinds_for(node: Source | Target) -> tuple[str, ...]:
+    return connection_kinds_of(node.model_dump(include={"kind", "connector"}))
 
 
 def refuse_control_databases(connections: Iterable[Resolved]) -> None:
@@ -166,18 +170,19 @@ def resolve_webhooks(workspace: Workspace, pipeline: Pipeline) -> Mapping[str, W
     return {name: resolve_webhook(_get_of_kind(workspace, name, WEBHOOK)) for name in sorted(names)}
 
 
-def _get_of_kind(workspace: Workspace, name: str, kind: str) -> Connection:
+def _get_of_kind(workspace: Workspace, name: str, *kinds: str) -> Connection:
     connection = get_connection(workspace, name)
-    _require_kind(connection, kind)
+    _require_kind(connection, *kinds)
     return connection
 
 
-def _require_kind(connection: Connection, kind: str) -> None:
-    if connection.kind != kind:
+def _require_kind(connection: Connection, *kinds: str) -> None:
+    if connection.kind not in kinds:
+        needed = " or ".join(kinds)
         raise InvalidConnection(
             "connection.wrong_kind",
-            f"The connection {connection.name!r} is of kind {connection.kind}; this needs the kind {kind}.",
-            hint=f"Choose or add a connection of kind {kind}.",
+            f"The connection {connection.name!r} is of kind {connection.kind}; this needs the kind {needed}.",
+            hint=f"Choose or add a connection of kind {needed}.",
         )
 
 

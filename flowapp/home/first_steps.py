@@ -14,7 +14,7 @@ from flowapp.connections.models import Connection
 from flowapp.pipelines.selectors import list_pipelines
 from flowapp.quarantine.models import RowDecision
 from flowapp.runs.models import LOADED, NodeRun, Run, RunKind
-from ir.connectors import TARGET_CONNECTORS
+from ir.connectors import loadable_kinds
 from ir.words import counted
 
 if TYPE_CHECKING:
@@ -54,12 +54,8 @@ def list_steps(membership: Membership | None) -> list[Step]:
     return [] if all(step.is_done for step in steps) else steps
 
 
-def _loadable_kinds() -> set[str]:
-    return {connector.connection_kind for connector in TARGET_CONNECTORS.values()}
-
-
 def _connect(workspace: Workspace, role: str) -> Step:
-    is_done = Connection.objects.filter(workspace=workspace, kind__in=_loadable_kinds()).exists()
+    is_done = Connection.objects.filter(workspace=workspace, kind__in=loadable_kinds()).exists()
     if not is_at_least(role, "admin"):
         return Step("Connect a database", "An admin of the workspace adds the database to load into.", is_done)
     url = reverse("connections:list", args=[workspace.slug])

@@ -29,7 +29,7 @@ from flowapp.connections.services import resolve
 from flowapp.pipelines.destinations import Found, find_destinations
 from flowapp.pipelines.summaries import QuarantineTable, find_quarantines
 from ir.columns import Columns
-from ir.connectors import config_of, connection_kind_of
+from ir.connectors import config_of, connection_kinds_of
 from ir.connectors.postgres import PostgresConfig
 from ir.destinations import Destination
 from ir.diagnostics import InvalidPipeline
@@ -236,13 +236,13 @@ def _change(target: Target, statements: list[Statement], notes: list[str]) -> Ta
 
 def _connection_problems(pipeline: ProjectPipeline, databases: Databases) -> Iterator[Problem]:
     for i, node in enumerate(pipeline.document["nodes"]):
-        needed = connection_kind_of(node) if node["kind"] in ("source", "target") else None
+        needed = connection_kinds_of(node) if node["kind"] in ("source", "target") else ()
         name = node.get("connection")
-        if needed is not None and name is not None and databases.kind_of(name) != needed:
+        if needed and name is not None and databases.kind_of(name) not in needed:
             yield Problem(
                 code="connection.unknown",
                 severity="error",
-                message=f"There is no {needed} connection {name!r}, neither stored nor in flow.toml.",
+                message=f"There is no {' or '.join(needed)} connection {name!r}, neither stored nor in flow.toml.",
                 hint="Declare it in flow.toml, or add it in the workspace.",
                 path=f"/nodes/{i}/connection",
             )

@@ -17,10 +17,10 @@ from executors.target_database import TableName, inspect_tables
 from flowapp.accounts.models import Workspace
 from flowapp.connections.allowing import allowance_of
 from flowapp.connections.models import Connection
-from flowapp.connections.services import KINDS, resolve
+from flowapp.connections.services import KINDS, POSTGRES, resolve
 from flowapp.connections.webhook_fields import WEBHOOK
 from ir.allowances import Allowance
-from ir.connectors import TARGET_CONNECTORS, connection_kind_of, connection_kinds
+from ir.connectors import connection_kinds, connection_kinds_of, loadable_kinds
 from ir.destinations import Destination
 from ir.errors import FlowError
 
@@ -55,7 +55,7 @@ class Found:
     @property
     def loadable(self) -> tuple[str, ...]:
         """The names of the connections that targets can use."""
-        return self._of_kinds({connector.connection_kind for connector in TARGET_CONNECTORS.values()})
+        return self._of_kinds(loadable_kinds())
 
     @property
     def webhooks(self) -> tuple[str, ...]:
@@ -65,20 +65,20 @@ class Found:
     def names_for(self, node: Mapping[str, Any]) -> tuple[str, ...]:
         """Return the connections that a node can use; those of every kind if its connector is unknown or needs none."""
         try:
-            kind = connection_kind_of(node)
+            kinds = connection_kinds_of(node)
         except KeyError:
-            kind = None
-        return self._of_kinds({kind}) if kind else self.known
+            kinds = ()
+        return self._of_kinds(kinds) if kinds else self.known
 
     def _of_kinds(self, kinds: Collection[str]) -> tuple[str, ...]:
         return tuple(name for name, kind in self.kinds.items() if kind in kinds)
 
 
 def find_destinations(workspace: Workspace, document: Any, *, fresh: bool = False) -> Found:
-    """Return the tables that a document's targets name, as far as the databases respond. `fresh` ignores the cache."""
+    """Return the tables that a document's targets name, as far as the databases respond. Those of other connections are
+    unknown. `fresh` ignores the cache."""
     all_stored = list(Connection.objects.filter(workspace=workspace).order_by("name"))
-    loadable = {connector.connection_kind for connector in TARGET_CONNECTORS.values()}
-    stored = {c.name: c for c in all_stored if c.kind in loadable}
+    stored = {c.name: c for c in all_stored if c.kind == POSTGRES}
     allowances = {c.name: allowance_of(c) for c in all_stored if KINDS[c.kind].runs_queries}
     found = Found({}, {}, {c.name: c.kind for c in all_stored}, allowances)
     wanted = list(dict.fromkeys(_tables_of(document)))

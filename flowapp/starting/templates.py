@@ -12,7 +12,7 @@ from flowapp.pipelines.drafts import empty_text, open_draft, replace_text
 from flowapp.pipelines.models import Pipeline
 from flowapp.pipelines.skeletons import new_node
 from flowapp.starting.documents import document_text
-from ir.connectors import connection_kind_of
+from ir.connectors import connection_kinds_of
 
 Changes = Mapping[str, Mapping[str, Any]]
 
@@ -66,7 +66,7 @@ def _nodes(template: Template, pipeline: str, connection: str) -> list[dict[str,
     for kind in template.kinds:
         reads = nodes[-1]["id"] if nodes else ""
         node = {**new_node(kind, [], connection, pipeline, reads), **template.changes.get(kind, {})}
-        if kind == "source" and connection_kind_of(node) is not None:
+        if kind == "source" and connection_kinds_of(node):
             node["connection"] = connection
         nodes.append(node)
     return nodes

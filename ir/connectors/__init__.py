@@ -62,7 +62,7 @@ CONNECTOR_KINDS = (
 )
 CONNECTORS: KindTable[Connector] = KindTable("source connector", ((kind.name, kind) for kind in CONNECTOR_KINDS))
 
-TARGET_CONNECTOR_KINDS = (TargetConnector("postgres", "PostgreSQL", "A table of a database.", "postgres"),)
+TARGET_CONNECTOR_KINDS = (postgres.TARGET,)
 TARGET_CONNECTORS: KindTable[TargetConnector] = KindTable(
     "target connector", ((kind.name, kind) for kind in TARGET_CONNECTOR_KINDS)
 )
@@ -77,14 +77,22 @@ NODE_CONNECTORS: dict[object, KindTable[Connector] | KindTable[TargetConnector]]
 
 def connection_kinds() -> frozenset[str]:
     """Return the kinds of stored connections that sources and targets can name."""
-    connectors = (connector for table in NODE_CONNECTORS.values() for connector in table.values())
-    return frozenset(connector.connection_kind for connector in connectors if connector.connection_kind)
+    of_sources = frozenset(connector.connection_kind for connector in CONNECTORS.values() if connector.connection_kind)
+    return of_sources | loadable_kinds()
 
 
-def connection_kind_of(node: Mapping[str, Any]) -> str | None:
-    """Return the kind of stored connection that a node of a document needs; None if it needs none. Raises KeyError if
-    it is unknown, because the node may be invalid."""
-    return NODE_CONNECTORS[str(node.get("kind"))][str(node.get("connector"))].connection_kind
+def loadable_kinds() -> frozenset[str]:
+    """Return the kinds of stored connections that targets can name."""
+    return frozenset(kind for connector in TARGET_CONNECTORS.values() for kind in connector.connection_kinds)
+
+
+def connection_kinds_of(node: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the kinds of stored connections that a node of a document can name; empty if it needs none. Raises
+    KeyError if they are unknown, because the node may be invalid."""
+    connector = NODE_CONNECTORS[str(node.get("kind"))][str(node.get("connector"))]
+    if isinstance(connector, TargetConnector):
+        return connector.connection_kinds
+    return (connector.connection_kind,) if connector.connection_kind else ()
 
 
 def config_schema(connector: str) -> dict[str, Any] | None:

@@ -9,6 +9,21 @@ from typing import Any, Literal
 from ir.backfill import BackfillHint
 from ir.base import Spec
 from ir.pointers import Pointer
+from ir.types import ColumnType
+
+Feature = Literal[
+    "checks",
+    "hooks",
+    "previews",
+    "holds",
+    "quarantine",
+    "rejected_rows",
+    "samples",
+    "undo",
+    "unions",
+    "backfills",
+]
+"""What destinations may support besides load modes: the names of the engine's `Capabilities`."""
 
 
 class SourceConfig(Spec):
@@ -91,9 +106,24 @@ class Connector:
 
 @dataclass(frozen=True, slots=True)
 class TargetConnector:
-    """A kind of system that rows are loaded into, through a stored connection of `connection_kind`."""
+    """A kind of system that rows are loaded into, through a stored connection of one of `connection_kinds`.
+
+    `title` names one of its tables for users, `tables` several of them. `load_modes` are the load modes that it
+    supports, and `lacks` the features that it does not support, each with the nearest alternative in one sentence. A
+    test compares both with the capabilities of the engine's handler. `no_types` are the kinds of types that no column
+    of a new table can have, and `max_precision` is the highest precision of its decimals.
+    """
 
     name: str
     title: str
+    tables: str
     sentence: str
-    connection_kind: str
+    connection_kinds: tuple[str, ...]
+    load_modes: frozenset[str]
+    lacks: Mapping[Feature, str] = field(default_factory=dict)
+    no_types: frozenset[str] = frozenset()
+    max_precision: int = 1000
+
+    def has_type(self, kind: ColumnType) -> bool:
+        """Return whether a column of a new table can have this type."""
+        return kind.kind not in self.no_types and kind.precision <= self.max_precision

@@ -9,9 +9,10 @@ from pydantic import ConfigDict, Field
 
 from ir.backfill import BackfillHint
 from ir.base import Spec, Text
-from ir.connectors.base import Connector
+from ir.connectors.base import Connector, TargetConnector
 from ir.connectors.table_or_query import TableOrQueryConfig
 from ir.diagnostics import Diagnostic
+from ir.load_modes import LOAD_MODES
 from ir.names import check_identifier, check_readable, parse_table_name
 from ir.pointers import Pointer
 from ir.queries import check_query
@@ -82,4 +83,13 @@ CONNECTOR = Connector(
     starts_with={"table": {"schema": "public", "name": ""}},
     table_settings=_table_settings,
     backfill=BackfillHint("monotonic", natural_window="30d", partitions=True),
+)
+
+TARGET = TargetConnector(
+    "postgres",
+    "PostgreSQL",
+    "PostgreSQL tables",
+    "A table of a database.",
+    connection_kinds=("postgres",),
+    load_modes=frozenset(LOAD_MODES),
 )

@@ -14,13 +14,16 @@ from executors.destinations import DESTINATIONS
 from executors.model import Connection
 from ir.connectors import TARGET_CONNECTORS
 from ir.connectors.base import TargetConnector
+from ir.load_modes import LOAD_MODES
 from tests.destinations.jsonl.store import JsonlTable
 from tests.executors.conformance.world import World
 
 
 def register(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Add the destination to the table of each layer, as long as the test runs."""
-    connector = TargetConnector("jsonl", "Folder", "A folder with files of JSON lines.", "postgres")
+    """Add the destination to the table of each layer, as long as the test runs. Its connector promises everything, so
+    that documents reach the engine, which refuses what the handler cannot do."""
+    sentence = "A folder with files of JSON lines."
+    connector = TargetConnector("jsonl", "Folder", "folders", sentence, ("postgres",), frozenset(LOAD_MODES))
     monkeypatch.setitem(TARGET_CONNECTORS._kinds, "jsonl", connector)
     monkeypatch.setitem(DESTINATIONS._kinds, "jsonl", "tests.destinations.jsonl.handler:JsonlDestination")
 

@@ -1,0 +1,39 @@
+"""The document language declares of each destination what its handler can do."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from importlib import import_module
+from typing import get_args
+
+import pytest
+
+from executors.destinations import DESTINATIONS
+from executors.destinations.base import Capabilities, DestinationHandler
+from ir.connectors import TARGET_CONNECTORS
+from ir.connectors.base import Feature
+
+FEATURES = {field.name for field in fields(Capabilities)} - {"load_modes"}
+
+
+def handler_of(connector: str) -> type[DestinationHandler]:
+    module, _, name = DESTINATIONS[connector].partition(":")
+    handler: type[DestinationHandler] = getattr(import_module(module), name)
+    return handler
+
+
+def test_features_are_the_capabilities_of_the_engine() -> None:
+    assert set(get_args(Feature)) == FEATURES
+
+
+def test_each_target_connector_has_a_handler() -> None:
+    assert set(TARGET_CONNECTORS) <= set(DESTINATIONS)
+
+
+@pytest.mark.parametrize("connector", [name for name in DESTINATIONS if name in TARGET_CONNECTORS])
+def test_a_target_connector_declares_the_capabilities_of_its_handler(connector: str) -> None:
+    declared, capabilities = TARGET_CONNECTORS[connector], handler_of(connector).capabilities
+
+    assert declared.load_modes == capabilities.load_modes
+    assert set(declared.lacks) == {name for name in FEATURES if not getattr(capabilities, name)}
+    assert all(alternative.endswith(".") for alternative in declared.lacks.values())
