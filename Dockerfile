@@ -6,7 +6,7 @@ RUN apt-get update \
     && rm -rf /var/lib/apt/lists/*
 
 RUN useradd --system --uid 10001 --create-home flow \
-    && install -d -o flow -g flow /var/lib/flow /var/lib/flow/files /var/lib/flow/taps
+    && install -d -o flow -g flow /var/lib/flow /var/lib/flow/files /var/lib/flow/lake /var/lib/flow/taps
 
 WORKDIR /opt/flow
 # Libraries change less often than Flow: they have a layer of their own.

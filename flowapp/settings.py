@@ -29,6 +29,8 @@ PROJECT = os.environ.get("FLOW_PROJECT", "").strip()
 PROJECT_ENV = env.read_list("FLOW_PROJECT_ENV")
 TAPS = FLOW_HOME / "taps"
 FILES_ROOT = Path(os.environ.get("FLOW_FILES_ROOT") or FLOW_HOME / "files").expanduser().resolve()
+# Delta tables, in a folder for each workspace.
+LAKE_ROOT = Path(os.environ.get("FLOW_LAKE_FOLDER") or FLOW_HOME / "lake").expanduser().resolve()
 
 TRUSTED_PROXIES = env.read_networks("FLOW_TRUSTED_PROXIES")
 

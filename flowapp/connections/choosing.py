@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 from dataclasses import dataclass
-from typing import Literal
 
 from django.http import HttpResponse
 from django.urls import reverse
@@ -13,6 +12,7 @@ from django.views.decorators.http import require_GET
 from flowapp.accounts.access import page
 from flowapp.web.htmx import HtmxRequest, render_page
 from ir.manifests.stores import STORE_KINDS
+from ir.manifests.stores.base import Holding
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,13 +41,14 @@ def choose_kind(request: HtmxRequest) -> HttpResponse:
     groups = [
         ("Databases", "database", [postgres, *_stores(slug, "rows")]),
         ("Files", "files", list(_stores(slug, "files"))),
+        ("Tables", "folder", list(_stores(slug, "tables"))),
         ("Applications", "transform", list(_stores(slug, "streams"))),
         ("Calls", "send", [webhook]),
     ]
     return render_page(request, "connections/choose.html", {"groups": groups})
 
 
-def _stores(slug: str, holds: Literal["files", "rows", "streams"]) -> list[Choice]:
+def _stores(slug: str, holds: Holding) -> list[Choice]:
     return [
         Choice(kind.title, inspect.cleandoc(kind.__doc__ or ""), reverse("connections:add_store", args=[slug, name]))
         for name, kind in STORE_KINDS.items()

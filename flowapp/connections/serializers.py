@@ -41,6 +41,10 @@ class ConnectionTestSerializer(WireSerializer[Any]):
     can_move = serializers.BooleanField(
         required=False, help_text="Of a store: whether files can be created exclusively and deleted."
     )
+    folder_exists = serializers.BooleanField(required=False, help_text="Of a folder for tables.")
+    can_write = serializers.BooleanField(
+        required=False, help_text="Of a folder for tables: whether tables can be created there."
+    )
     host_key = serializers.CharField(required=False, help_text="The public key that an SFTP server has shown.")
     host_key_fingerprint = serializers.CharField(required=False, help_text="Its SHA-256 fingerprint.")
     host_key_confirmed = serializers.BooleanField(required=False, help_text="Whether runs connect to this key.")
@@ -57,7 +61,7 @@ class ConnectionSerializer(CamelSerializer[Connection]):
     kind = serializers.ChoiceField(CONNECTION_KINDS)
     host = serializers.CharField()
     port = serializers.IntegerField()
-    database = serializers.CharField(help_text="The bucket or container of a store. Empty for a webhook.")
+    database = serializers.CharField(help_text="The bucket, container or folder of a store. Empty for a webhook.")
     user = serializers.CharField(help_text="Empty for a webhook.")
     sslmode = serializers.CharField()
     has_password = serializers.SerializerMethodField()

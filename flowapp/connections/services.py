@@ -246,7 +246,7 @@ def _store_kind(kind: str) -> ConnectionKind:
     return ConnectionKind(
         STORE_KINDS[kind].title,
         "secret",
-        "a source node",
+        "a target node" if STORE_KINDS[kind].holds == "tables" else "a source node",
         fill_store,
         replace_store_secret,
         probe,

@@ -12,6 +12,7 @@ from pydantic import ValidationError
 
 from flowapp.connections.fields import InvalidConnection
 from ir.manifests.stores import STORE_KINDS
+from ir.pointers import ROOT
 
 _PLACEHOLDER = {"env": "FLOW_CONNECTION_PASSWORD"}
 """Stands for each secret while the public fields are validated; secrets have no rules but a length."""
@@ -54,6 +55,8 @@ def require_store(fields: StoreFields) -> dict[str, Any]:
         first = error.errors(include_input=False, include_url=False)[0]
         at = str(first["loc"][0]) if first["loc"] else "kind"
         raise _invalid(at, _why(first)) from None
+    if fault := next(read.check(ROOT), None):
+        raise InvalidFields(str(fault.path[0] if fault.path else "kind"), fault.message)
     public = read.public()
     del public["kind"]
     return public

@@ -1,4 +1,4 @@
-"""Connections to stores of files. Public fields are stored as settings, secrets encrypted."""
+"""Connections to stores of files or tables. Public fields are stored as settings, secrets encrypted."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from django.views.decorators.debug import sensitive_variables
 
 from executors.model import StoreConnection
 from flowapp.connections.host_keys import shown_key
+from flowapp.connections.lake import folder_of, probe_folder
 from flowapp.connections.models import Connection
 from flowapp.connections.probes import Report
 from flowapp.connections.secrets import decrypt, encrypt
@@ -28,39 +29,51 @@ def fill_store(connection: Connection, fields: StoreFields) -> None:
     connection.host, connection.port = spec.server_of(settings)
     connection.database, connection.user, connection.sslmode = spec.container_of(settings), spec.user_of(settings), ""
     connection.settings = {"fields": settings}
-    connection.secret = encrypt(json.dumps({name: value for name, value in fields.secrets.items() if value}))
+    secrets = {name: value for name, value in fields.secrets.items() if value}
+    connection.secret = encrypt(json.dumps(secrets)) if secrets else ""
 
 
 @sensitive_variables("secret", "known")
 def replace_store_secret(connection: Connection, secret: str) -> None:
-    """Replace the secret that `replaceable` names."""
-    known = resolve_store(connection)
-    changed = StoreFields(connection.kind, known.settings, {**known.secrets, replaceable(connection).name: secret})
-    fill_store(connection, changed)
+    """Replace the secret that `replaceable` names. Raises InvalidConnection."""
+    settings, known, replaced = connection.settings["fields"], _secrets_of(connection), replaceable(connection)
+    name = replaced.name if replaced is not None else "password"
+    fill_store(connection, StoreFields(connection.kind, settings, {**known, name: secret}))
 
 
-def replaceable(connection: Connection) -> StoreField:
-    """Return the secret that is stored; if several are, or none is, the first one."""
+def replaceable(connection: Connection) -> StoreField | None:
+    """Return the secret that is stored; if several are, or none is, the first one. Return None for a kind without
+    secrets."""
     secrets = [field for field in STORE_KINDS[connection.kind].fields() if field.is_secret]
     stored = stored_secrets(connection)
-    return next((field for field in secrets if field.name in stored), secrets[0])
+    return next((field for field in secrets if field.name in stored), next(iter(secrets), None))
 
 
 def stored_secrets(connection: Connection) -> set[str]:
     """Return the names of the secrets that are stored."""
-    return set(resolve_store(connection).secrets)
+    return set(_secrets_of(connection))
 
 
 def resolve_store(connection: Connection) -> StoreConnection:
-    """Return the connection in clear text. Keep it in memory only."""
+    """Return the connection in clear text. Keep it in memory only. The path of a folder for tables is absolute. Raises
+    InvalidConnection if it leads out of the workspace's folder."""
+    fields: dict[str, Any] = connection.settings["fields"]
+    if STORE_KINDS[connection.kind].holds == "tables":
+        fields = {**fields, "path": str(folder_of(connection))}
+    return StoreConnection(connection.name, connection.kind, fields, _secrets_of(connection))
+
+
+def _secrets_of(connection: Connection) -> dict[str, str]:
+    if not connection.secret:
+        return {}
     secrets: dict[str, str] = json.loads(decrypt(connection.secret, f"connection {connection.name!r}"))
-    return StoreConnection(connection.name, connection.kind, connection.settings["fields"], secrets)
+    return secrets
 
 
 def probe(connection: Connection) -> Report:
     """Connect, and test what the key or the user may do. Problems are part of the report and are not raised."""
-    title, part = STORE_KINDS[connection.kind].title, f" {connection.database}" if connection.database else ""
-    tried = f"{title}{part} at {connection.host}:{connection.port}" if connection.port else f"{title} {connection.host}"
+    server = f"at {connection.host}:{connection.port}" if connection.port else connection.host
+    tried = " ".join(filter(None, (STORE_KINDS[connection.kind].title, connection.database, server)))
     tried += f", as {connection.user}" if connection.user else ""
     key: dict[str, Any] = {}
     try:
@@ -94,4 +107,4 @@ def _probe_streams(connection: StoreConnection) -> tuple[dict[str, Any], tuple[s
     return {"streams": ", ".join(stream.id for stream in found)}, ()
 
 
-_PROBES = {"files": _probe_files, "rows": _probe_rows, "streams": _probe_streams}
+_PROBES = {"files": _probe_files, "rows": _probe_rows, "streams": _probe_streams, "tables": probe_folder}

@@ -142,7 +142,7 @@ def _show(
     if connection.kind in STORE_KINDS:
         form.fields["password"].help_text = ""
         with suppress(SecretUnreadable):
-            if replaceable(connection).type == "lines":
+            if (secret := replaceable(connection)) is not None and secret.type == "lines":
                 form.take_lines()
     used_by = pipelines_using(request.workspace, connection.name)
     context = {
@@ -178,7 +178,8 @@ def _secret_word(connection: Connection) -> str:
     """Return the name of the secret that can be replaced."""
     if connection.kind in STORE_KINDS:
         with suppress(SecretUnreadable):
-            return replaceable(connection).title.lower()
+            secret = replaceable(connection)
+            return secret.title.lower() if secret is not None else ""
     return KINDS[connection.kind].secret_word
 
 

@@ -73,6 +73,16 @@ CODES = (
         "The reference of connections lists the fields of each kind and their forms.",
     ),
     ErrorCode(
+        "connection.folder_not_writable",
+        "Flow can neither write to the folder of a connection nor create it.",
+        "Let the user of Flow's processes write to FLOW_LAKE_FOLDER, or use another folder.",
+    ),
+    ErrorCode(
+        "connection.folder_outside",
+        "The folder of a connection leads out of the workspace's folder.",
+        "Remove the link, or add a connection with another folder.",
+    ),
+    ErrorCode(
         "connection.function_invalid",
         "The text is not the name of a function.",
         "Write one function, operator's function or type a line, with its schema, such as public.similarity.",

@@ -15,6 +15,7 @@ from ir.manifests.diagnostics import fault
 from ir.manifests.stores import STORE_KINDS
 from ir.manifests.stores.azure_blob import DeclaredAzureBlob
 from ir.manifests.stores.bigquery import DeclaredBigQuery
+from ir.manifests.stores.folder import DeclaredFolder
 from ir.manifests.stores.gcs import DeclaredGcs
 from ir.manifests.stores.http import DeclaredHttp
 from ir.manifests.stores.mysql import DeclaredMysql
@@ -64,6 +65,7 @@ AnyConnection = Annotated[
     | DeclaredS3
     | DeclaredGcs
     | DeclaredAzureBlob
+    | DeclaredFolder
     | DeclaredMysql
     | DeclaredSqlServer
     | DeclaredOracle

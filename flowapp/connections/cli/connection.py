@@ -129,7 +129,7 @@ def _store_fields(args: Namespace) -> StoreFields:
             raise InvalidFields(name, f"{name!r} is not a field of the kind {args.kind}. Known: {names}.")
         settings[name] = _value_of(known[name], value)
     secrets = {name: value for name in known if known[name].is_secret and (value := os.environ.get(_variable(name)))}
-    main = args.secret or next(field.name for field in known.values() if field.is_secret)
+    main = args.secret or next((field.name for field in known.values() if field.is_secret), "password")
     has_lines = main in known and known[main].type == "lines"
     if password := _given_password(from_stdin=args.password_stdin, has_lines=has_lines):
         secrets[main] = password
@@ -171,12 +171,14 @@ def list_connections(args: Namespace) -> Outcome:
     from flowapp.connections.serializers import ConnectionSerializer
 
     found = [ConnectionSerializer(c).data for c in selectors.list_connections(current_workspace())]
-    table = [
-        {**c, "address": f"{c['host']}:{c['port']}/{c['database']}".rstrip("/"), "tested": _tested(c["lastTest"])}
-        for c in found
-    ]
+    table = [{**c, "address": _address(c), "tested": _tested(c["lastTest"])} for c in found]
     shown = listed("connections", table, COLUMNS, "No connections yet. Add one: flow connection add NAME --url URL")
     return Outcome({"connections": found}, shown.show)
+
+
+def _address(c: dict[str, Any]) -> str:
+    server = f"{c['host']}:{c['port']}" if c["port"] else c["host"]
+    return "/".join(part for part in (server, c["database"]) if part)
 
 
 def _tested(last: dict[str, Any] | None) -> str:
@@ -230,6 +232,10 @@ def _show_test(console: Console, result: dict[str, Any]) -> None:
         return
     if "canList" in result:
         show_lines(console, [*_permissions(result), *(f"Note: {note}" for note in result["notes"])])
+        return
+    if "folderExists" in result:
+        state = "exists" if result["folderExists"] else "can be created"
+        show_lines(console, [f"The folder {state}, and Flow can write to it."])
         return
     if "streams" in result:
         show_lines(console, [f"The tap has the streams: {result['streams'] or 'none'}."])

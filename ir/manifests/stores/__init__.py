@@ -1,5 +1,5 @@
-"""The kinds of connections that are made from their fields, stores of files and databases, one file each, and their
-table."""
+"""The kinds of connections that are made from their fields, stores of files, databases and folders of tables, one file
+each, and their table."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from ir.kinds import KindTable
 from ir.manifests.stores.azure_blob import DeclaredAzureBlob
 from ir.manifests.stores.base import DeclaredStore
 from ir.manifests.stores.bigquery import DeclaredBigQuery
+from ir.manifests.stores.folder import DeclaredFolder
 from ir.manifests.stores.gcs import DeclaredGcs
 from ir.manifests.stores.http import DeclaredHttp
 from ir.manifests.stores.mysql import DeclaredMysql
@@ -21,6 +22,7 @@ _KINDS: tuple[type[DeclaredStore], ...] = (
     DeclaredS3,
     DeclaredGcs,
     DeclaredAzureBlob,
+    DeclaredFolder,
     DeclaredMysql,
     DeclaredSqlServer,
     DeclaredOracle,

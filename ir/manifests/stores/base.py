@@ -15,6 +15,7 @@ from ir.pointers import Pointer
 
 UNTESTED = "This connector has not been tested against a real server."
 
+Holding = Literal["files", "rows", "streams", "tables"]
 FieldType = Literal["text", "lines", "number", "flag", "choice"]
 
 
@@ -36,16 +37,17 @@ class StoreField:
 
 
 class DeclaredStore(DeclaredConnection):
-    """A store of files, or a database. Fields of type `EnvSecret` are secrets, which the pages and the API accept as
-    text.
+    """A store of files or tables, or a database. Fields of type `EnvSecret` are secrets, which the pages and the API
+    accept as text.
 
-    `title` names the kind for users, and `holds` what sources read from it. Secrets are sent only to an unchanged
+    `title` names the kind for users, and `holds` what sources read from it; they read no `tables`, which only targets
+    load. Secrets are sent only to an unchanged
     `address`, which lists names of fields. Exactly one of the secrets `one_of` must be given. `caution` is what
     users must know before they trust the kind.
     """
 
     title: ClassVar[str]
-    holds: ClassVar[Literal["files", "rows", "streams"]] = "files"
+    holds: ClassVar[Holding] = "files"
     address: ClassVar[tuple[str, ...]]
     one_of: ClassVar[tuple[str, ...]] = ()
     caution: ClassVar[str] = ""
