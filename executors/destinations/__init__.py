@@ -10,7 +10,11 @@ from ir.kinds import KindTable
 from ir.nodes import Target
 
 DESTINATIONS: KindTable[str] = KindTable(
-    "target connector", (("postgres", "executors.destinations.postgres:PostgresDestination"),)
+    "target connector",
+    (
+        ("postgres", "executors.destinations.postgres:PostgresDestination"),
+        ("delta", "executors.destinations.delta:DeltaDestination"),
+    ),
 )
 
 

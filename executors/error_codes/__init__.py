@@ -7,6 +7,7 @@ from dataclasses import replace
 from executors.error_codes import (
     backfills,
     changes,
+    delta,
     nodes,
     rejected_rows,
     running,
@@ -26,6 +27,7 @@ _CODES = (
     *services.CODES,
     *singer.CODES,
     *targets.CODES,
+    *delta.CODES,
     *nodes.CODES,
     *backfills.CODES,
     *rejected_rows.CODES,

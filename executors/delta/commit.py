@@ -1,0 +1,124 @@
+"""Commits a load: its files and its marker in one entry of the log, or none of it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from deltalake import CommitProperties, DeltaTable
+from deltalake.exceptions import CommitFailedError
+from deltalake.schema import Schema
+from deltalake.transaction import create_table_with_add_actions
+
+from executors.delta.failures import translate
+from executors.delta.load_modes import LOAD_MODES
+from executors.delta.markers import Marker
+from executors.delta.plan import Change, DeltaPlan
+from executors.delta.tables import require_schema
+from executors.errors import Failure, TargetBusy, Transient
+from executors.load_record import LoadCommit, LoadCounts
+
+MOST_TRIES, PAUSE_SECONDS = 10, 0.2
+
+Describe = Callable[[LoadCounts], LoadCommit]
+"""Returns the commit of a load with these numbers of rows."""
+
+
+def commit_load(plan: DeltaPlan, describe: Describe) -> LoadCommit:
+    """Load the staged rows and write the marker of the load. It happens at most once.
+
+    If another commit was faster, the change is made again on the new version of the table. Raises LeaseLost if the
+    fence is newer, TargetBusy if other commits are always faster, and Transient `staging.lost`. If the answer to a
+    commit is lost, the log shows whether it happened.
+    """
+    for attempt in range(MOST_TRIES):
+        if done := _try(plan, describe):
+            return done
+        time.sleep(PAUSE_SECONDS * (attempt + 1))
+    raise TargetBusy(
+        "target.busy",
+        f"Other writers have committed to {plan.log.folder.name} faster, {MOST_TRIES} times.",
+        node=plan.run.node,
+        hint="The run waits in the queue. Load the table at another time than its other writers.",
+    )
+
+
+def _try(plan: DeltaPlan, describe: Describe) -> LoadCommit | None:
+    log, table = plan.log, plan.log.folder.open()
+    if table is not None:
+        log.require_fence(table, plan.run)
+        if done := find_commit(plan, table):
+            return done
+        require_schema(table, plan.schema, plan.run.node)
+    change = LOAD_MODES[plan.load_mode](plan, table)
+    commit = describe(_counts(plan, change))
+    added = tuple(action.path for action in change.added)
+    log.write(Marker(commit, added, log.last_token(table) if table is not None else None))
+    try:
+        _commit(plan, table, change)
+    except CommitFailedError:
+        return None
+    except Failure as failure:
+        return _require_committed(plan, failure)
+    return commit
+
+
+def find_commit(plan: DeltaPlan, table: DeltaTable) -> LoadCommit | None:
+    """Return the commit of this run and node."""
+    commits = (marker.commit for marker in plan.log.markers(table))
+    return next((one for one in commits if (one.run_id, one.node) == (plan.run.run_id, plan.run.node)), None)
+
+
+def _commit(plan: DeltaPlan, table: DeltaTable | None, change: Change) -> None:
+    """Raises CommitFailedError if another commit was faster: a retry of the library would not make the change again."""
+    folder = plan.log.folder
+    properties = CommitProperties(
+        custom_metadata={"flow.run": plan.run.run_id, "flow.node": plan.run.node},
+        max_commit_retries=0,
+        app_transactions=plan.log.transactions(plan.run, loads=True),
+    )
+    with translate(folder.name, plan.run.node):
+        if table is None:
+            create_table_with_add_actions(
+                folder.uri,
+                Schema.from_arrow(plan.schema),
+                list(change.added),
+                mode="error",
+                storage_options=dict(folder.root.options),
+                commit_properties=properties,
+            )
+            return
+        table.create_write_transaction(
+            [*change.added, *change.removed],
+            mode="overwrite" if change.replaces_all else "append",
+            schema=table.schema(),
+            commit_properties=properties,
+        )
+
+
+def _require_committed(plan: DeltaPlan, failure: Failure) -> LoadCommit | None:
+    """Return the commit if the log has it, although its answer was lost. Raises the failure if the log has not; return
+    None if another session has created the table."""
+    try:
+        table = plan.log.folder.open()
+    except Failure:
+        raise failure from None
+    if table is not None:
+        plan.log.require_fence(table, plan.run)
+        if done := find_commit(plan, table):
+            return done
+        if isinstance(failure, Transient) and plan.log.last_token(table) is None:
+            return None
+    raise failure
+
+
+def _counts(plan: DeltaPlan, change: Change) -> LoadCounts:
+    return LoadCounts(
+        plan.staged,
+        change.inserted,
+        change.updated,
+        change.unchanged,
+        replaced=change.replaced,
+        suppressed=change.older,
+        older=change.older,
+    )

@@ -1,0 +1,29 @@
+"""append, truncate and blue_green: the files that tasks have written become those of the table.
+
+truncate and blue_green do the same, since a commit replaces all files of a table at once, and readers see the old or
+the new ones.
+"""
+
+from __future__ import annotations
+
+from deltalake import DeltaTable
+
+from executors.delta.added import added_file
+from executors.delta.plan import Change, DeltaPlan
+from executors.delta.staged import require_all
+
+
+def append(plan: DeltaPlan, table: DeltaTable | None) -> Change:
+    return _add(plan, replaces_all=False)
+
+
+def replace_all(plan: DeltaPlan, table: DeltaTable | None) -> Change:
+    return _add(plan, replaces_all=True)
+
+
+def _add(plan: DeltaPlan, *, replaces_all: bool) -> Change:
+    folder = plan.log.folder
+    sizes, wanted = folder.list(plan.run.run_id), {plan.files.added(task) for task in plan.winners}
+    found = [added_file(folder, path, size) for path, size in sorted(sizes.items()) if path in wanted]
+    require_all(plan, sum(rows for _, rows in found))
+    return Change([action for action, _ in found], replaces_all=replaces_all, inserted=plan.staged)

@@ -1,0 +1,61 @@
+"""The input and output of a load of a Delta table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+from deltalake import DeltaTable
+from deltalake.transaction import AddAction, RemoveAction
+
+from executors.delta.markers import TargetLog
+from executors.delta.staging import StagedFiles
+from executors.load_record import RunRef
+from executors.model import StageColumn
+
+
+@dataclass(frozen=True, slots=True)
+class DeltaPlan:
+    """One load of one target.
+
+    `schema` is that of the table; `columns` are those of the rows. `staged` is the number of rows that the winning
+    tasks report. Of rows with the same `key`, the last by `order_by` is loaded, else the last in source order if the
+    source `keeps_order`. `is_exploded` means that a record can have several rows, which have no order. `names` are the
+    files by their positions. `on_cancel` takes a call that interrupts work.
+    """
+
+    run: RunRef
+    log: TargetLog
+    files: StagedFiles
+    winners: Sequence[int]
+    staged: int
+    load_mode: str
+    schema: pa.Schema
+    columns: Sequence[StageColumn]
+    key: Sequence[str] = ()
+    order_by: str | None = None
+    keeps_order: bool = True
+    is_exploded: bool = False
+    names: Mapping[int, str] | None = None
+    on_cancel: Callable[[Callable[[], None]], None] = lambda call: None
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What a load mode changes: files that it adds and removes, or all files with `replaces_all`, and its numbers of
+    rows. `older` rows are not loaded because the table has newer ones, `replaced` because the load has later rows."""
+
+    added: Sequence[AddAction]
+    removed: Sequence[RemoveAction] = ()
+    replaces_all: bool = False
+    inserted: int = 0
+    updated: int = 0
+    unchanged: int = 0
+    replaced: int = 0
+    older: int = 0
+
+
+LoadMode = Callable[[DeltaPlan, DeltaTable | None], Change]
+"""Writes the files of a load beside the table, which is None if it does not exist yet, and returns the change. It may
+be called again if another commit was faster."""

@@ -1,0 +1,183 @@
+"""Delta tables as a destination of runs."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+from executors import accounting
+from executors.delta import tables
+from executors.delta.commit import commit_load
+from executors.delta.load_modes import LOAD_MODES, READS_STAGED
+from executors.delta.plan import DeltaPlan
+from executors.delta.staging import DeltaStagingArea, StagedFiles
+from executors.destinations.base import Access, Capabilities, DestinationHandler, Prepared, Reevaluation
+from executors.destinations.delta.opening import DeltaTarget, open_delta
+from executors.load_record import InputCounts, LoadCommit, LoadCounts, Loaded, LoadedSource, LoadRecord, TableIdentity
+from executors.model import Destination, RunJob, SourceField, SourceState
+from executors.reading import Reading
+from executors.runs.state import Load, LoadState, RunContext
+from executors.runs.target_run import TargetRun
+from executors.secrets import encrypt_store
+from executors.stage_plan import FILLED, plan_stage_columns
+from executors.target_hooks import TargetHooks
+from ir.load_modes import load_mode
+from ir.pipeline import Path
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+class DeltaDestination(DestinationHandler):
+    """Loads Delta tables in a folder or bucket. A commit to the log of the table adds the files of a load together with
+    its marker."""
+
+    capabilities = Capabilities(load_modes=frozenset(LOAD_MODES))
+    filled_columns = frozenset(FILLED)
+
+    # --- inspect ----------------------------------------------------------------------------------------------
+
+    def open(self, context: RunContext, paths: tuple[Path, ...], access: Access) -> TargetRun:
+        target = paths[0].target
+        hooks = TargetHooks(context.job, context.ports, context.report, target)
+        opened = open_delta(context, target, fences=access == "load")
+        run = TargetRun(self, paths, opened, hooks, opened.find_commit(context.run_ref(target)))
+        return replace(run, table_exists=self.find_table(run) is not None)
+
+    def find_table(self, target: TargetRun) -> Destination | None:
+        opened: DeltaTarget = target.connection
+        return tables.describe(opened.table, target.path.target) if opened.table is not None else None
+
+    # --- prepare ----------------------------------------------------------------------------------------------
+
+    @contextmanager
+    def prepare(
+        self, context: RunContext, target: TargetRun, reading: Reading, fields: tuple[SourceField, ...]
+    ) -> Iterator[Prepared]:
+        node, dest = target.path.target, self.find_table(target)
+        table = dest or tables.describe_new(node, tables.schema_to_create(node, fields), fields)
+        columns = plan_stage_columns(node, fields, table, is_new=dest is None)
+        yield Prepared(table, columns, reading)
+
+    # --- stage ------------------------------------------------------------------------------------------------
+
+    def create_staging(self, load: Load) -> None:
+        """The first file of a task creates its folder."""
+
+    def staging_area(self, load: Load) -> DeltaStagingArea:
+        opened: DeltaTarget = load.connection
+        return DeltaStagingArea(
+            encrypt_store(opened.store),
+            (load.target.schema_, load.target.table),
+            _files_of(load),
+            _schema_of(load),
+            {origin.seq: origin.sha256 for origin in load.reading.origins if origin.sha256},
+            load.target.load_mode in READS_STAGED,
+        )
+
+    def drop_staging(self, load: Load) -> None:
+        """Delete the files of this attempt that are not part of the table."""
+        opened: DeltaTarget = load.connection
+        folder, files = opened.log.folder, _files_of(load)
+        table = folder.open()
+        added = {path for marker in (opened.log.markers(table) if table else ()) for path in marker.added}
+        folder.delete(path for path in folder.list(load.ref.run_id) if files.is_added(path) and path not in added)
+        folder.delete_folder(files.folder)
+
+    # --- commit -----------------------------------------------------------------------------------------------
+
+    def commit(
+        self, state: LoadState, *, explains: bool = True, reevaluation: Reevaluation | None = None
+    ) -> LoadCommit:
+        return commit_load(_plan_of(state), partial(_commit_of, state))
+
+    # --- trace ------------------------------------------------------------------------------------------------
+
+    def find_loaded(self, job: RunJob, target: TargetRun, source: str, hashes: Collection[str]) -> Mapping[str, Loaded]:
+        found: dict[str, Loaded] = {}
+        for commit in _commits(target):
+            for sha256 in commit.files_of(source):
+                if sha256 in hashes:
+                    found.setdefault(sha256, Loaded(commit.token, commit.node))
+        return found
+
+    def find_last_files(self, job: RunJob, target: TargetRun, source: str) -> tuple[int, Collection[str]] | None:
+        last = next(_commits(target), None)
+        return (last.token, last.files_of(source)) if last else None
+
+    def find_state(self, job: RunJob, target: TargetRun, source: str) -> tuple[int, SourceState] | None:
+        for commit in _commits(target):
+            for one in commit.record.sources:
+                if one.source == source:
+                    return (commit.token, one.state) if one.state is not None else None
+        return None
+
+    def find_loaded_elsewhere(self, job: RunJob, target: TargetRun) -> str | None:
+        """The markers of a table are in its folder, so those of another table are unknown."""
+        return None
+
+
+def _commits(target: TargetRun) -> Iterator[LoadCommit]:
+    """Yield the commits of earlier runs, the newest first."""
+    opened: DeltaTarget = target.connection
+    return (marker.commit for marker in opened.markers)
+
+
+def _files_of(load: Load) -> StagedFiles:
+    return StagedFiles(load.ref.run_id, load.ref.node, load.staged_in)
+
+
+def _schema_of(load: Load) -> pa.Schema:
+    opened: DeltaTarget = load.connection
+    if opened.table is not None:
+        return tables.schema_of(opened.table)
+    return tables.schema_to_create(load.target, load.fields)
+
+
+def _plan_of(state: LoadState) -> DeltaPlan:
+    load, target = state.load, state.target
+    opened: DeltaTarget = load.connection
+    has_keys = load_mode(target.load_mode).needs_key
+    return DeltaPlan(
+        run=load.ref,
+        log=opened.log,
+        files=_files_of(load),
+        winners=state.result.winners,
+        staged=state.result.total("rows_staged"),
+        load_mode=target.load_mode,
+        schema=_schema_of(load),
+        columns=load.columns,
+        key=tuple(target.upsert_key or ()) if has_keys else (),
+        order_by=(target.order_by or target.watermark_column) if has_keys else None,
+        keeps_order=load.reading.keeps_order,
+        is_exploded=load.is_exploded,
+        names={origin.seq: origin.name for origin in load.reading.origins},
+        on_cancel=load.context.interrupts.add,
+    )
+
+
+def _commit_of(state: LoadState, counts: LoadCounts) -> LoadCommit:
+    load, target, origins = state.load, state.target, state.load.reading.origins
+    source = load.path.source.id
+    after = next((origin.state for origin in origins), None)
+    return LoadCommit(
+        load.ref.run_id,
+        load.ref.node,
+        load.ref.attempt,
+        TableIdentity(target.schema_, target.table, None),
+        token=load.ref.token,
+        load_mode=target.load_mode,
+        counts=counts,
+        source_fields=tuple(load.reading.fields),
+        record=LoadRecord(
+            input=InputCounts(**state.node_counts),
+            nodes=tuple(accounting.reports_of(load.paths, state.rows_read, state.result)),
+            rules=tuple(replace(rule, first=()) for rule in state.rules),
+            checks=tuple(state.check_reports),
+            sources=(LoadedSource(source, state=after),),
+        ),
+        files_done=load.reading.units,
+    )

@@ -1,0 +1,80 @@
+"""Opens a Delta table as the target of a run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from deltalake import CommitProperties, DeltaTable
+from deltalake.exceptions import CommitFailedError
+
+from executors.delta.failures import translate
+from executors.delta.folders import folder_of
+from executors.delta.markers import Marker, TargetLog
+from executors.errors import TargetBusy, Terminal
+from executors.load_record import LoadCommit, RunRef
+from executors.model import StoreConnection
+
+if TYPE_CHECKING:
+    from executors.runs.state import RunContext
+    from ir.nodes import Target
+
+MOST_TRIES = 10
+
+
+@dataclass(frozen=True, slots=True)
+class DeltaTarget:
+    """The table of a target when its run began, None if it did not exist, and the loads that it had, the newest
+    first."""
+
+    store: StoreConnection
+    log: TargetLog
+    table: DeltaTable | None
+    markers: tuple[Marker, ...] = ()
+
+    def find_commit(self, run: RunRef) -> LoadCommit | None:
+        commits = (marker.commit for marker in self.markers)
+        return next((one for one in commits if (one.run_id, one.node) == (run.run_id, run.node)), None)
+
+
+def open_delta(context: RunContext, target: Target, *, fences: bool) -> DeltaTarget:
+    """Open the table, with `fences` so that older attempts cannot commit to it. Raises Terminal
+    `target.went_back` if it no longer has the last known load."""
+    run, store = context.run_ref(target), context.job.stores[target.connection]
+    log = TargetLog.of(folder_of(store, target.schema_, target.table), run.tenant, run.pipeline, run.node)
+    table = _fenced(log, run) if fences else log.folder.open()
+    markers = tuple(log.markers(table)) if table is not None else ()
+    known = context.ports.last_commit(target.id)
+    if known and known not in {marker.commit.run_id for marker in markers}:
+        raise Terminal(
+            "target.went_back",
+            f"{log.folder.name} no longer holds the load of run {known}: the table was replaced or restored to an "
+            "older state.",
+            node=target.id,
+            hint="Compare the table with its source, then load what is missing again, with a reason.",
+        )
+    return DeltaTarget(store, log, table, markers)
+
+
+def _fenced(log: TargetLog, run: RunRef) -> DeltaTable | None:
+    """Raise the fence of the target, and return the table after that. A table that does not exist yet needs none: only
+    one attempt can create it."""
+    for _ in range(MOST_TRIES):
+        table = log.folder.open()
+        if table is None:
+            return None
+        log.require_fence(table, run)
+        if log.fence_of(table) == run.token:
+            return table
+        properties = CommitProperties(max_commit_retries=0, app_transactions=log.transactions(run, loads=False))
+        try:
+            with translate(log.folder.name, run.node):
+                table.create_write_transaction([], mode="append", schema=table.schema(), commit_properties=properties)
+        except CommitFailedError:
+            continue
+    raise TargetBusy(
+        "target.busy",
+        f"Other writers have committed to {log.folder.name} faster, {MOST_TRIES} times.",
+        node=run.node,
+        hint="The run waits in the queue. Load the table at another time than its other writers.",
+    )

@@ -1,0 +1,1 @@
+"""Delta tables as the destination of the conformance cases."""
