@@ -32,14 +32,20 @@ def mark_slow_but_one(items: Iterable[pytest.Function], group: Callable[[pytest.
             case.add_marker(pytest.mark.slow)
 
 
-def one_mode_each(items: Iterable[pytest.Function], group: Callable[[pytest.Function], str]) -> list[pytest.Function]:
-    """Return the items to leave out so that one load mode is left in each group. Which one depends on the name of the
-    group, so that modes take turns."""
+def one_each(items: Iterable[pytest.Function], *params: str) -> list[pytest.Function]:
+    """Return the items to leave out so that each test has one value of these parameters for all values of the others.
+    Which one depends on the names of the others, so that the values take turns."""
     groups: dict[str, dict[str, list[pytest.Function]]] = defaultdict(lambda: defaultdict(list))
     for item in items:
-        groups[f"{item.path.name} {group(item)}"][item.callspec.params["mode"]].append(item)
+        own = [name_of(item.callspec.params[param]) for param in params if param in item.callspec.params]
+        others = "-".join(part for part in item.callspec.id.split("-") if part not in own)
+        groups[f"{item.path.name} {item.originalname} {others}"]["-".join(own)].append(item)
     left_out: list[pytest.Function] = []
-    for key, modes in groups.items():
-        chosen = sorted(modes)[crc32(key.encode()) % len(modes)]
-        left_out += [item for mode, cases in modes.items() if mode != chosen for item in cases]
+    for key, values in groups.items():
+        chosen = sorted(values)[crc32(key.encode()) % len(values)]
+        left_out += [item for value, cases in values.items() if value != chosen for item in cases]
     return left_out
+
+
+def name_of(value: Any) -> str:
+    return str(getattr(value, "__name__", value))

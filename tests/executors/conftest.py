@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 from cryptography.fernet import Fernet
 
-from tests.tiers import mark_slow_but_one, one_mode_each
+from tests.tiers import mark_slow_but_one, name_of, one_each
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -23,13 +23,16 @@ ONE_FAST_CASE = {"conformance", "test_from_table_to_table.py"}
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Of a test with several cases, such as load modes, one is fast. A test of all modes and all stores uses each mode
-    with local files and each store with one mode, since they have only the staged rows in common."""
-    of_stores = [item for item in items if isinstance(item, pytest.Function) and _is_mode_of_store(item)]
-    if left_out := one_mode_each(of_stores, _without_mode):
-        gone = set(left_out)
-        config.hook.pytest_deselected(items=left_out)
-        items[:] = [item for item in items if item not in gone]
+    """Of a test with several cases, such as load modes, one is fast. Some cases of matrices do not run, see
+    docs/development/faults.md."""
+    functions = [item for item in items if isinstance(item, pytest.Function) and hasattr(item, "callspec")]
+    left_out = {
+        *one_each(filter(_is_mode_of_store, functions), "mode", "destination"),
+        *one_each(filter(_loses_connection, functions), "fault"),
+    }
+    if left_out:
+        config.hook.pytest_deselected(items=list(left_out))
+        items[:] = [item for item in items if item not in left_out]
     here = (
         item
         for item in items
@@ -39,13 +42,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def _is_mode_of_store(item: pytest.Function) -> bool:
-    params = item.callspec.params if hasattr(item, "callspec") else {}
+    params = item.callspec.params
     return "mode" in params and params.get("storage", "local_fs") != "local_fs"
 
 
-def _without_mode(item: pytest.Function) -> str:
-    cases = (case for case in item.callspec.id.split("-") if case != item.callspec.params["mode"])
-    return f"{item.originalname} {'-'.join(cases)}"
+def _loses_connection(item: pytest.Function) -> bool:
+    return name_of(item.callspec.params.get("fault")) in ("session_ended", "connection_cut")
 
 
 @pytest.fixture(scope="session")
