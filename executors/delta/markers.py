@@ -1,9 +1,10 @@
-"""The commit markers of a table: one file for each load, which counts once the log of the table names it.
+"""The commit markers of a target: one file for each load, which counts once the log of the table names it.
 
 A commit to the log of a Delta table can have application transactions: pairs of a name and a number. A load commits its
 files and the pair of its target and its fence token in one entry. Its marker is written before, and names the load
 before it, so that the markers from the newest pair backwards are those of all loads. Markers of loads that never
-committed are not among them.
+committed are not among them. They are in the root of the connection, so that those of a former table of a target are
+found.
 """
 
 from __future__ import annotations
@@ -75,10 +76,10 @@ class TargetLog:
 
     def write(self, marker: Marker) -> None:
         content = json.dumps(_FORMAT.dump(marker), separators=(",", ":")).encode()
-        self.folder.write(self._path(marker.commit.token), content)
+        self.folder.lake.write(self._path(marker.commit.token), content)
 
     def read(self, token: int) -> Marker:
-        return _FORMAT.load(json.loads(self.folder.read(self._path(token))))
+        return _FORMAT.load(json.loads(self.folder.lake.read(self._path(token))))
 
     def markers(self, table: DeltaTable) -> Sequence[Marker]:
         """Return the markers of all loads, the newest first."""
@@ -92,16 +93,30 @@ class TargetLog:
                 raise Terminal(
                     "target.markers_lost",
                     f"The record of a load of {self.folder.name} is missing: {self._path(token)}.",
-                    hint="Restore the folder _flow of the table. Flow finds in it which files are loaded.",
+                    hint="Restore the folder _flow of the connection. Flow finds in it which files are loaded.",
                 )
             markers.append(found[token])
             token = found[token].previous
         return markers
 
     def _read_all(self, newest: int) -> Mapping[int, Marker]:
-        tokens = [token for token in map(_token_of, self.folder.list(f"{FOLDER}/{self.key}")) if token <= newest]
+        tokens = [token for token in map(_token_of, self.folder.lake.list(self._markers)) if token <= newest]
         with ThreadPoolExecutor(READ_AT_ONCE) as pool:
             return dict(zip(tokens, pool.map(self.read, tokens), strict=True))
+
+    def is_attempted(self, run: RunRef) -> bool:
+        """Return whether this attempt has begun to commit."""
+        return self._path(run.token) in self.folder.lake.list(self._markers)
+
+    def find_former(self) -> Sequence[LoadCommit]:
+        """Return the loads of the target into other tables, the newest first, committed or not."""
+        tokens = map(_token_of, self.folder.lake.list(self._markers))
+        commits = (marker.commit for _, marker in sorted(self._read_all(max(tokens, default=0)).items(), reverse=True))
+        return [commit for commit in commits if f"{commit.table.schema}.{commit.table.table}" != self.folder.name]
+
+    @property
+    def _markers(self) -> str:
+        return f"{FOLDER}/{self.key}"
 
     @property
     def _fence(self) -> str:
@@ -112,7 +127,7 @@ class TargetLog:
         return f"flow.load.{self.key}"
 
     def _path(self, token: int) -> str:
-        return f"{FOLDER}/{self.key}/{token:020}.json"
+        return f"{self._markers}/{token:020}.json"
 
 
 def _token_of(path: str) -> int:

@@ -25,6 +25,11 @@ class Root:
     files: fs.FileSystem = field(repr=False)
     options: Mapping[str, str] = field(default_factory=dict, repr=False)
 
+    @property
+    def is_local(self) -> bool:
+        """Return whether folders exist by themselves, so that they must be created."""
+        return isinstance(self.files, fs.LocalFileSystem)
+
 
 def root_of(connection: StoreConnection) -> Root:
     """Return the root of a connection. Raises KeyError for a kind without tables."""

@@ -104,9 +104,7 @@ class ParquetFile:
 
     def __init__(self, folder: TableFolder, path: str, schema: pa.Schema) -> None:
         self._schema, self._waiting, self._bytes = schema, list[pa.RecordBatch](), 0
-        files = folder.files
-        files.create_dir(path.rpartition("/")[0])
-        self._stream = files.open_output_stream(path)
+        self._stream = folder.open_output(path)
         self._writer = pq.ParquetWriter(self._stream, schema, compression="zstd")
 
     def write(self, batch: pa.RecordBatch) -> None:

@@ -13,7 +13,7 @@ CODES = (
     ErrorCode(
         "target.markers_lost",
         "The record of a load of a Delta table is missing.",
-        "Restore the folder _flow of the table.",
+        "Restore the folder _flow of the connection.",
     ),
     ErrorCode(
         "target.merge_failed",

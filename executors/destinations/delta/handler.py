@@ -79,13 +79,19 @@ class DeltaDestination(DestinationHandler):
         )
 
     def drop_staging(self, load: Load) -> None:
-        """Delete the files of this attempt that are not part of the table."""
+        """Delete the files of this attempt that are not part of the table. After a commit whose result is unknown, the
+        next attempt deletes them, behind its fence."""
         opened: DeltaTarget = load.connection
-        folder, files = opened.log.folder, _files_of(load)
-        table = folder.open()
-        added = {path for marker in (opened.log.markers(table) if table else ()) for path in marker.added}
-        folder.delete(path for path in folder.list(load.ref.run_id) if files.is_added(path) and path not in added)
-        folder.delete_folder(files.folder)
+        log, files = opened.log, _files_of(load)
+        table = log.folder.open()
+        marker = next(
+            (one for one in (log.markers(table) if table else ()) if one.commit.token == load.ref.token), None
+        )
+        if marker is None and log.is_attempted(load.ref):
+            return
+        added = marker.added if marker else ()
+        log.folder.delete(p for p in log.folder.list(load.ref.run_id) if files.is_added(p) and p not in added)
+        log.folder.delete_folder(files.folder)
 
     # --- commit -----------------------------------------------------------------------------------------------
 
@@ -116,8 +122,9 @@ class DeltaDestination(DestinationHandler):
         return None
 
     def find_loaded_elsewhere(self, job: RunJob, target: TargetRun) -> str | None:
-        """The markers of a table are in its folder, so those of another table are unknown."""
-        return None
+        opened: DeltaTarget = target.connection
+        former = next(iter(opened.log.find_former()), None) if not opened.markers else None
+        return f"{former.table.schema}.{former.table.table}" if former else None
 
 
 def _commits(target: TargetRun) -> Iterator[LoadCommit]:

@@ -11,6 +11,7 @@ from deltalake.exceptions import CommitFailedError
 from executors.delta.failures import translate
 from executors.delta.folders import folder_of
 from executors.delta.markers import Marker, TargetLog
+from executors.delta.staging import StagedFiles
 from executors.errors import TargetBusy, Terminal
 from executors.load_record import LoadCommit, RunRef
 from executors.model import StoreConnection
@@ -44,8 +45,10 @@ def open_delta(context: RunContext, target: Target, *, fences: bool) -> DeltaTar
     log = TargetLog.of(folder_of(store, target.schema_, target.table), run.tenant, run.pipeline, run.node)
     table = _fenced(log, run) if fences else log.folder.open()
     markers = tuple(log.markers(table)) if table is not None else ()
+    if fences:
+        _sweep(log, run, markers)
     known = context.ports.last_commit(target.id)
-    if known and known not in {marker.commit.run_id for marker in markers}:
+    if known and not _has_load(log, markers, known):
         raise Terminal(
             "target.went_back",
             f"{log.folder.name} no longer holds the load of run {known}: the table was replaced or restored to an "
@@ -54,6 +57,23 @@ def open_delta(context: RunContext, target: Target, *, fences: bool) -> DeltaTar
             hint="Compare the table with its source, then load what is missing again, with a reason.",
         )
     return DeltaTarget(store, log, table, markers)
+
+
+def _has_load(log: TargetLog, markers: tuple[Marker, ...], run_id: str) -> bool:
+    """Return whether the table has the load of a run, or a former table of the target may have it."""
+    if run_id in {marker.commit.run_id for marker in markers}:
+        return True
+    return run_id in {commit.run_id for commit in log.find_former()}
+
+
+def _sweep(log: TargetLog, run: RunRef, markers: tuple[Marker, ...]) -> None:
+    """Delete the files of earlier attempts at this run that are not part of the table. The fence prevents their
+    commits."""
+    added = {path for marker in markers for path in marker.added}
+    for attempt in range(1, run.attempt):
+        files = StagedFiles(run.run_id, run.node, attempt)
+        log.folder.delete(p for p in log.folder.list(run.run_id) if files.is_added(p) and p not in added)
+        log.folder.delete_folder(files.folder)
 
 
 def _fenced(log: TargetLog, run: RunRef) -> DeltaTable | None:

@@ -1,9 +1,10 @@
-"""A world whose target is a Delta table in a folder."""
+"""Worlds whose target is a Delta table, in a folder and in a bucket."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
@@ -11,6 +12,8 @@ from deltalake import DeltaTable
 
 from executors.delta.folders import TableFolder, folder_of
 from executors.model import RunJob, StoreConnection
+from tests.connectors.s3.server import S3Server
+from tests.connectors.server import shared_server
 from tests.executors.conformance.world import World
 
 _COLUMN = re.compile(
@@ -32,6 +35,10 @@ class DeltaWorld(World):
 
     @property
     def lake(self) -> StoreConnection:
+        """The connection of the target."""
+        return self.stores.setdefault("warehouse", self._new_lake())
+
+    def _new_lake(self) -> StoreConnection:
         return StoreConnection("warehouse", "folder", {"path": str(self.folder / "lake")})
 
     def table(self, name: str = "t") -> TableFolder:
@@ -44,7 +51,7 @@ class DeltaWorld(World):
             pa.field(column, _type_of(kind, precision, scale), "not null" not in rest and "primary key" not in rest)
             for column, kind, precision, scale, rest, _ in _COLUMN.findall(statement)
         ]
-        DeltaTable.create(self.table(name).uri, pa.schema(fields))
+        DeltaTable.create(self.table(name).uri, pa.schema(fields), storage_options=dict(self.table().root.options))
 
     def rows(self, columns: str = "*", table: str = "t") -> list[tuple[Any, ...]]:
         found = self.table(table).open()
@@ -60,8 +67,15 @@ class DeltaWorld(World):
         return document
 
     def job(self, document: Mapping[str, Any], *args: Any, **more: Any) -> RunJob:
-        self.stores = {**self.stores, "warehouse": self.lake}
+        assert self.lake
         return super().job(document, *args, **more)
+
+
+class DeltaS3World(DeltaWorld):
+    """The same in the bucket of a server of its own."""
+
+    def _new_lake(self) -> StoreConnection:
+        return replace(shared_server(S3Server).connection(), name="warehouse")
 
 
 def _type_of(kind: str, precision: str, scale: str) -> pa.DataType:

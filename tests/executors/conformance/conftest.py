@@ -40,7 +40,7 @@ def destination(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch)
     name = str(getattr(request, "param", "postgres"))
     if name == "jsonl":
         register(monkeypatch)
-    if name == "delta" and "delta" not in TARGET_CONNECTORS:
+    if name.startswith("delta") and "delta" not in TARGET_CONNECTORS:
         monkeypatch.setitem(TARGET_CONNECTORS._kinds, "delta", _DELTA)
     return name
 

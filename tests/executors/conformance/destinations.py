@@ -8,15 +8,19 @@ from executors.destinations.base import DestinationHandler
 from executors.destinations.delta import DeltaDestination
 from executors.destinations.postgres import PostgresDestination
 from executors.spark.address import is_local
-from tests.destinations.delta.world import DeltaWorld
+from tests.destinations.delta.world import DeltaS3World, DeltaWorld
 from tests.destinations.jsonl.handler import JsonlDestination
 from tests.destinations.jsonl.world import JsonlWorld
 from tests.executors.conformance.world import FORMATS, World
 from tests.executors.row_modes import ROW_MODES
 from tests.tiers import pair
 
-WORLDS: dict[str, type[World]] = {"postgres": World, "jsonl": JsonlWorld, "delta": DeltaWorld}
-_HANDLERS: dict[str, type[DestinationHandler]] = {"postgres": PostgresDestination, "delta": DeltaDestination}
+WORLDS: dict[str, type[World]] = {"postgres": World, "jsonl": JsonlWorld, "delta": DeltaWorld, "delta_s3": DeltaS3World}
+_HANDLERS: dict[str, type[DestinationHandler]] = {
+    "postgres": PostgresDestination,
+    "delta": DeltaDestination,
+    "delta_s3": DeltaDestination,
+}
 if is_local():  # the executors of a cluster or server have Flow, but not the package `tests`
     _HANDLERS["jsonl"] = JsonlDestination
 

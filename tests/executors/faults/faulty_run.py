@@ -11,13 +11,14 @@ from typing import Any
 
 from executors.errors import Failure
 from executors.holding import StagedLoad
-from executors.model import BackupRef, Connection, FileUndo, RowsRef, RunJob
+from executors.model import BackupRef, Connection, FileUndo, RowsRef, RunJob, StoreConnection
 from executors.ports import Ports
 from executors.report import RunReport
 from executors.runs.load import run_pipeline
 from executors.runs.replay import replay_rows
 from executors.runs.restore import restore_pipeline
 from executors.runs.undo import undo_file
+from tests.executors.conformance.destinations import WORLDS
 from tests.executors.conformance.world import Memory, World
 
 AFTER_COMMIT = "after commit"
@@ -26,7 +27,7 @@ AFTER_COMMIT = "after commit"
 @dataclass(frozen=True)
 class Spec:
     """The attempt and the step at which it waits. `backup` is the backup that a restore uses, `rows` are the rows of a
-    replay, `undo` is the file that an undo deletes."""
+    replay, `undo` is the file that an undo deletes. `destination` and `stores` are those of the world."""
 
     folder: Path
     warehouse: Connection
@@ -41,6 +42,8 @@ class Spec:
     backup: BackupRef | None = None
     rows: RowsRef | None = None
     undo: FileUndo | None = None
+    destination: str = "postgres"
+    stores: Mapping[str, StoreConnection] = field(default_factory=dict)
 
 
 def carry_out_apart(spec: Spec, pipe: Pipe) -> None:
@@ -61,7 +64,8 @@ def carry_out(spec: Spec, pipe: Pipe) -> None:
         on_step=lambda name, node: wait_at(name),
         on_committed=lambda commit: wait_at(AFTER_COMMIT),
     )
-    world = World(spec.folder, spec.warehouse, spec.schema, memory, spec.tenant)
+    kind = WORLDS[spec.destination]
+    world = kind(spec.folder, spec.warehouse, spec.schema, memory, spec.tenant, stores=dict(spec.stores))
     pipe.send(f"ended {_outcome(lambda: _run(world, spec))}")
 
 

@@ -58,6 +58,10 @@ class Attempt:
     def wait_at(self, step: str) -> None:
         assert self._hear() == f"at {step}"
 
+    def let_go_on(self) -> None:
+        """Let the attempt continue, and do not wait for its result."""
+        self._pipe.send("go on")
+
     def kill(self) -> None:
         assert self._process
         if self._process.is_alive() and self._process.pid:
