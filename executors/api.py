@@ -13,6 +13,7 @@ from typing import Any, Literal
 from executors.commit_report import add_commit, add_hook, add_warnings
 from executors.connection_failures import describe_connection_failure
 from executors.database_probe import DatabaseProbe, probe_database
+from executors.destinations import load_destination
 from executors.detection import (
     LOOKED_AT_BYTES,
     Cell,
@@ -33,8 +34,8 @@ from executors.holding import Held, Reason, StagedLoad
 from executors.hooks.base import Interruption
 from executors.hooks.webhook import post_webhook
 from executors.hooks.webhook import sign as sign_webhook
-from executors.load_record import LoadCommit, LoadKind
-from executors.model import MODULE_BYTES, BackupRef, ModuleFacts, RunJob
+from executors.load_record import LoadCommit, LoadKind, RunRef
+from executors.model import MODULE_BYTES, BackupRef, Connection, ModuleFacts, RunJob, StoreConnection
 from executors.mysql_cdc.observing import FileFacts, observe_file
 from executors.node_preview.model import LONGEST_VALUE, SAMPLE_KINDS, NodePreview, NodePreviewJob, SampleKind
 from executors.ports import Cancellation, Ports, RateBudget, WriteBudget
@@ -104,6 +105,7 @@ __all__ = [
     "RateBudget",
     "Reason",
     "RunKindName",
+    "RunRef",
     "SampleKind",
     "SchemaChange",
     "SchemaRefused",
@@ -123,6 +125,7 @@ __all__ = [
     "describe_connection_failure",
     "detect_file",
     "drop_unread_slot",
+    "fence_and_find_commits",
     "find_streams",
     "fit_file",
     "inspect_module",
@@ -195,6 +198,14 @@ def inspect_module(name: str, content: bytes) -> ModuleFacts:
     from executors.wasm import inspect_module
 
     return inspect_module(name, content)
+
+
+def fence_and_find_commits(
+    target: Target, run: RunRef, connections: Mapping[str, Connection], stores: Mapping[str, StoreConnection]
+) -> list[LoadCommit]:
+    """Raise the fence of a target to the token of `run`, so that no older load can commit, and return the commits of
+    that run in the target. Raises Failure of the target."""
+    return load_destination(target).fence_and_find_commits(target, run, connections, stores)
 
 
 def warm_up_spark() -> None:

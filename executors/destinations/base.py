@@ -36,6 +36,7 @@ from executors.model import (
     SourceField,
     SourceState,
     StageColumn,
+    StoreConnection,
     TaskCount,
 )
 from executors.ports import LoadUnits
@@ -190,6 +191,17 @@ class DestinationHandler(ABC):
     @abstractmethod
     def find_table(self, target: TargetRun) -> Destination | None:
         """Return the table, or None if it does not exist yet. Raises Failure if no load can write to it."""
+
+    def fence_and_find_commits(
+        self,
+        target: Target,
+        run: RunRef,
+        connections: Mapping[str, Connection],
+        stores: Mapping[str, StoreConnection],
+    ) -> list[LoadCommit]:
+        """Raise the fence of a target to the token of `run`, so that no older load can commit, and return the commits
+        of that run in the target. It happens outside a run, before the run is recorded as failed or cancelled."""
+        raise self.unsupported("finding the commits of ended runs")
 
     # --- prepare ----------------------------------------------------------------------------------------------
 

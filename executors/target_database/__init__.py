@@ -37,7 +37,6 @@ from executors.rejected_rows import RejectedRow
 from executors.rejects import GROUP
 from executors.stage_plan import FILLED
 from executors.table_name import TableName
-from executors.target_database.commits import fence_and_find_commits
 from executors.target_database.file_rows import preview_undo
 from executors.target_database.first_rows import read_first_rows
 from executors.target_database.inspection import (
@@ -139,7 +138,6 @@ __all__ = [
     "drop_dead_staging",
     "drop_expired_rows",
     "drop_staged_load",
-    "fence_and_find_commits",
     "fields_after",
     "find_missing_schemas",
     "in_words",

@@ -7,9 +7,8 @@ from uuid import UUID
 
 from django.db import transaction
 
-from executors.api import LoadCommit
-from executors.target_database import Owner, fence_and_find_commits
-from flowapp.connections.services import resolve_connections
+from executors.api import LoadCommit, RunRef, fence_and_find_commits
+from flowapp.connections.services import resolve_connections, resolve_stores
 from flowapp.pipelines.documents import read_document
 from flowapp.runs.leases import next_token
 from flowapp.runs.models import Run
@@ -22,13 +21,13 @@ def fence_and_find(run: Run) -> list[LoadCommit]:
     Raises FlowError if a target cannot be queried.
     """
     document = read_document(run.document)
-    connections = resolve_connections(run.workspace, document)
-    owner, token = Owner(str(run.workspace_id), document.id), _new_token(run.pipeline_id)
+    connections, stores = resolve_connections(run.workspace, document), resolve_stores(run.workspace, document)
+    tenant, token = str(run.workspace_id), _new_token(run.pipeline_id)
     found: list[LoadCommit] = []
     chunk = run_kind_of(run).chunk_key(run)
     for target in document.targets():
-        connection = connections[target.connection]
-        found += fence_and_find_commits(connection, owner, target.id, str(run.pk), token, chunk)
+        attempt = RunRef(str(run.pk), tenant, document.id, target.id, run.attempt, token, chunk)
+        found += fence_and_find_commits(target, attempt, connections, stores)
     return found
 
 

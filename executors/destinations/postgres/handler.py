@@ -55,6 +55,7 @@ from executors.model import (
     SourceField,
     SourceState,
     StageColumn,
+    StoreConnection,
     TaskCount,
 )
 from executors.postgres import meta, preview, quarantine, staging
@@ -64,6 +65,7 @@ from executors.postgres.explain import explain
 from executors.postgres.load import commit_load
 from executors.postgres.load_modes import LOAD_MODES
 from executors.postgres.load_plan import LoadPlan
+from executors.postgres.quarantined import Owner
 from executors.postgres.read import ReadSession
 from executors.postgres.refused import refuse_rows
 from executors.postgres.samples import keep_source_sample
@@ -74,6 +76,7 @@ from executors.report import CheckReport
 from executors.runs.target_run import TargetRun
 from executors.secrets import encrypt
 from executors.stage_plan import FILLED
+from executors.target_database import commits
 from ir.nodes import Target
 from ir.pipeline import Path
 
@@ -110,6 +113,18 @@ class PostgresDestination(DestinationHandler):
 
     def find_table(self, target: TargetRun) -> Destination | None:
         return refuse_unloadable(target.connection, target.path.target)
+
+    def fence_and_find_commits(
+        self,
+        target: Target,
+        run: RunRef,
+        connections: Mapping[str, Connection],
+        stores: Mapping[str, StoreConnection],
+    ) -> list[LoadCommit]:
+        owner = Owner(run.tenant, run.pipeline)
+        return commits.fence_and_find_commits(
+            connections[target.connection], owner, target.id, run.run_id, run.token, run.chunk
+        )
 
     # --- prepare ----------------------------------------------------------------------------------------------
 
