@@ -124,6 +124,7 @@ _NAMES = (
     _error("column.unknown", "Use a column that the rows have at this point."),
     _warning("column.not_seen", "Ignore this warning if later files will have the column."),
     _error("type.malformed", "Use a precision from 1 to 1000 and a scale from 0 to the precision."),
+    _error("type.not_supported", "Use string, or a decimal with a precision of up to 38."),
 )
 
 _SCHEMA = (
@@ -181,6 +182,7 @@ _MODES = (
     _error("cdc.no_hold", "Remove hold. Rules and checks can stop a load."),
     _error("cdc.slot_name", "Use 1 to 63 lower-case letters, digits and underscores."),
     _error("target.not_loadable", "Load a table that can be written."),
+    _error("target.not_supported", "Remove it, or load into another destination."),
     _error("target.loaded_twice", "Load the table from one target, or use append or upsert in all of them."),
     _warning(
         "truncate.prefer_blue_green", "blue_green replaces the rows without blocking readers. You can keep truncate."

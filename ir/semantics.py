@@ -19,6 +19,7 @@ from ir.columns import Columns
 from ir.connectors import CONNECTORS, TARGET_CONNECTORS, check_settings
 from ir.connectors.base import Connector, TargetConnector
 from ir.customs import check_customs
+from ir.destination_support import check_support
 from ir.destinations import Destinations
 from ir.diagnostics import Diagnostic, Skipped, diagnose, listed, shown
 from ir.explodes import check_explodes
@@ -286,6 +287,10 @@ def _check_targets(subject: _Subject) -> Findings:
     yield from check_targets(subject.graph, subject.destinations, subject.streaming)
 
 
+def _check_support(subject: _Subject) -> Findings:
+    yield from check_support(subject.draft, subject.graph)
+
+
 def _check_repeated_rows(subject: _Subject) -> Findings:
     yield from check_repeated_rows(subject.graph)
 
@@ -334,5 +339,6 @@ RULES: tuple[Callable[[_Subject], Findings], ...] = (
     _check_customs,
     _check_column_changes,
     _check_targets,
+    _check_support,
     _check_backfill,
 )

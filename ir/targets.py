@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from ir.changes import follows_changes
+from ir.connectors import TARGET_CONNECTORS
 from ir.destinations import LOADABLE_KINDS, Destinations
 from ir.diagnostics import Diagnostic, diagnose, listed, shown
 from ir.graph import Graph, known_columns
@@ -52,7 +53,14 @@ def _views(graph: Graph, destinations: Destinations, streaming: bool) -> Iterato
                 count[Target],
                 streaming,
                 follows_changes(graph.by_id.get(node.spec.cdc_source or "")),
+                _runs_sql(node.spec),
             )
+
+
+def _runs_sql(target: Target) -> bool:
+    """Return whether the destination runs the statements of load modes; true for an unknown connector."""
+    connector = TARGET_CONNECTORS.get(target.connector)
+    return connector is None or connector.runs_sql
 
 
 def _table_of(target: Target) -> _Table:

@@ -127,8 +127,11 @@ def _plan(
     if job.without_target:
         return Plan(path, reading, compiled, own_columns(target, compiled.fields), UTF8)
     try:
-        handler, connection = load_destination(target), job.connections[target.connection]
-        columns, charset = handler.plan_columns(connection, path, compiled.fields)
+        handler, connection = load_destination(target), job.connections.get(target.connection)
+        if connection is None:  # no database, whose table could be inspected
+            columns, charset = own_columns(target, compiled.fields), UTF8
+        else:
+            columns, charset = handler.plan_columns(connection, path, compiled.fields)
     except Failure as failure:
         failure.node = failure.node or target.id
         raise

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from executors.target_database import TableName, WatermarkKey, describe_content
-from flowapp.connections.selectors import get_connection
-from flowapp.connections.services import resolve
+from flowapp.connections.target_databases import database_of
 from flowapp.pipelines.documents import read_document
 from flowapp.pipelines.models import Pipeline
 from flowapp.pipelines.selectors import get_version
@@ -29,7 +28,7 @@ def refuse_filled(pipeline: Pipeline, *, is_loaded: bool) -> None:
             continue
         table = TableName(target.schema_, target.table)
         key = WatermarkKey(str(pipeline.workspace_id), pipeline.slug, table)
-        connection = resolve(get_connection(pipeline.workspace, target.connection))
+        connection = database_of(pipeline.workspace, target, "Backfills are")
         if has := describe_content(connection, key, node=target.id):
             raise FlowError(
                 "backfill.target_filled",

@@ -23,6 +23,7 @@ from flowapp.clock import from_now
 from flowapp.connections.models import Connection
 from flowapp.connections.selectors import UnknownConnection, get_connection
 from flowapp.connections.services import resolve
+from flowapp.connections.target_databases import is_in_database
 from flowapp.pipelines.documents import read_document
 from flowapp.pipelines.models import Pipeline
 from flowapp.runs.models import Run
@@ -54,10 +55,12 @@ class Deletion:
 
 @dataclass(slots=True)
 class _LoadedTables:
-    """The loaded tables and the quarantine tables behind one connection."""
+    """The loaded tables and the quarantine tables behind one connection, and whether it leads to a database, where Flow
+    has other data too."""
 
     tables: dict[str, None] = field(default_factory=dict)
     quarantines: dict[str, None] = field(default_factory=dict)
+    is_database: bool = False
 
 
 def describe_deletion(pipeline: Pipeline) -> Deletion:
@@ -95,7 +98,7 @@ def note_pending(pipeline: Pipeline) -> list[PendingCleanup]:
             runs=runs,
             quarantines=list(tables[name].quarantines) if name in tables else [],
         )
-        for name in sorted({*tables, *backups})
+        for name in sorted({*(name for name, here in tables.items() if here.is_database), *backups})
     )
 
 
@@ -170,6 +173,7 @@ def _tables_by_connection(pipeline: Pipeline) -> dict[str, _LoadedTables]:
     for document in _documents(pipeline):
         for target in document.targets():
             here = tables[target.connection]
+            here.is_database |= is_in_database(target)
             here.tables[f"{target.schema_}.{target.table}"] = None
             for validate in document.path_to(target).validates:
                 if validate.quarantine and validate.quarantine.enabled and validate.quarantine.table:

@@ -27,7 +27,7 @@ from flowapp.connections.stores import fill_store, probe, replace_store_secret, 
 from flowapp.connections.usage import before_removal
 from flowapp.connections.webhook_fields import WEBHOOK, WebhookFields
 from flowapp.connections.webhooks import fill_webhook, replace_signing_secret, resolve_webhook
-from ir.connectors import connection_kinds_of
+from ir.connectors import connection_kinds_of, loadable_kinds, source_kinds
 from ir.kinds import KindTable
 from ir.manifests.stores import STORE_KINDS
 from ir.nodes import Source, Target
@@ -242,11 +242,16 @@ _WEBHOOK = ConnectionKind(
 )
 
 
+def _used_in(kind: str) -> str:
+    uses = {"source": source_kinds(), "target": loadable_kinds()}
+    return f"a {' or '.join(use for use, kinds in uses.items() if kind in kinds)} node"
+
+
 def _store_kind(kind: str) -> ConnectionKind:
     return ConnectionKind(
         STORE_KINDS[kind].title,
         "secret",
-        "a target node" if STORE_KINDS[kind].holds == "tables" else "a source node",
+        _used_in(kind),
         fill_store,
         replace_store_secret,
         probe,

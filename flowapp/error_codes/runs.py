@@ -239,6 +239,11 @@ CODES = (
         status=409,
     ),
     ErrorCode(
+        "target.not_available",
+        "Flow does this only for targets in databases.",
+        "Only targets in PostgreSQL have it.",
+    ),
+    ErrorCode(
         "upload.too_large",
         "The file is too large.",
         "Put large files into the workspace's folder on the server itself.",

@@ -26,10 +26,11 @@ from executors.target_database import (
 from flowapp.accounts.models import Workspace
 from flowapp.connections.models import Connection
 from flowapp.connections.services import resolve
+from flowapp.connections.target_databases import is_in_database
 from flowapp.pipelines.destinations import Found, find_destinations
 from flowapp.pipelines.summaries import QuarantineTable, find_quarantines
 from ir.columns import Columns
-from ir.connectors import config_of, connection_kinds_of
+from ir.connectors import TARGET_CONNECTORS, config_of, connection_kinds_of
 from ir.connectors.postgres import PostgresConfig
 from ir.destinations import Destination
 from ir.diagnostics import InvalidPipeline
@@ -158,6 +159,9 @@ def _source_of(source: Source, databases: Databases) -> SourceTable | None:
 
 def _table_change(path: Path, databases: Databases) -> TableChange | None:
     target = path.target
+    if not is_in_database(target):
+        title = TARGET_CONNECTORS[target.connector].title
+        return _change(target, [], [f"Plans do not read this {title}. The first load creates it if it does not exist."])
     location = (target.connection, target.schema_, target.table)
     if location not in databases.found.tables:
         return _change(target, [], [_why_unknown(target.connection, databases)])

@@ -88,11 +88,19 @@ def find_destinations(workspace: Workspace, document: Any, *, fresh: bool = Fals
     return found
 
 
+def loads_database(node: Mapping[str, Any]) -> bool:
+    """Return whether a target loads a table of a database, which can be inspected; true for an unknown connector."""
+    try:
+        return POSTGRES in connection_kinds_of(node)
+    except KeyError:
+        return True
+
+
 def _tables_of(document: Any) -> Iterator[Table]:
-    """Yield the targets of a possibly invalid document."""
+    """Yield the targets of a possibly invalid document that load databases."""
     nodes = document.get("nodes") if isinstance(document, dict) else None
     for node in nodes if isinstance(nodes, list) else ():
-        if isinstance(node, dict) and node.get("kind") == "target":
+        if isinstance(node, dict) and node.get("kind") == "target" and loads_database(node):
             given = [node.get(field) for field in Table._fields]
             parts = [part for part in given if isinstance(part, str) and part and "\0" not in part]
             if len(parts) == len(given):

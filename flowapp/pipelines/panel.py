@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
-
-from django.conf import settings
 
 from flowapp.pipelines.checking import nodes_of
 from flowapp.pipelines.drafts import DraftView
 from flowapp.pipelines.edits import find_node
 from flowapp.pipelines.neighbours import readers_of, unites
+from flowapp.pipelines.target_forms import ModeCard, cards_of, missing_features, unsupported_fields
 from flowapp.taps.folder import tap_folder
-from flowapp.web.document_form import document_tree, field_labels
+from flowapp.web.document_form import document_tree
 from flowapp.web.schema_form import Field, FormMaker, FormRules, Option
 from flowapp.web.schema_tree import Schema
 from ir.connectors import CONNECTORS, NODE_CONNECTORS
 from ir.connectors.base import Connector
 from ir.diagnostics import Diagnostic
 from ir.hooks.custom_function import installed_functions
-from ir.load_modes import LOAD_MODE_KINDS, MODE_FIELDS, LoadMode
+from ir.load_modes import LOAD_MODE_KINDS, MODE_FIELDS
 from ir.nodes import NODES, Target
 from ir.not_yet import NOT_YET
 from ir.pointers import ROOT, Pointer
@@ -43,28 +41,7 @@ HOOK_FIELDS = frozenset({"preHook", "postHook"})
 COLUMN_FIELDS = frozenset(
     {"field", "column", "columns", "keys", "orderBy", "partitionBy", "watermarkColumn", "upsertKey"}
 )
-NO_STREAMS = "FLOW_STREAMING_ENABLED is off"
 MODE_ALIASES = {str(Target.model_fields[name].alias) for name in MODE_FIELDS}
-
-
-@dataclass
-class ModeCard:
-    """A load mode in the form. `why_not` says why it cannot be chosen here; "" if it can."""
-
-    mode: LoadMode
-    chosen: bool
-    why_not: str = ""
-
-    @property
-    def summary(self) -> str:
-        """Return what the mode does, in one short sentence."""
-        return re.split(r"[:.](?: |$)", self.mode.sentence)[0] + "."
-
-    @property
-    def details(self) -> str:
-        """Return what the mode does, runs and needs, in the words of the form."""
-        mode = self.mode
-        return field_labels().in_text(f"{mode.sentence} Runs: {mode.runs}. Needs: {mode.needs}")
 
 
 @dataclass
@@ -160,6 +137,11 @@ class NodePanel:
         connector = _connector_of(self.node)
         return connector.caution if connector is not None else ""
 
+    @property
+    def missing_features(self) -> str:
+        """Why fields are absent that other targets have; empty if none is."""
+        return missing_features(self.node)
+
 
 @dataclass
 class NodeDiagnostic:
@@ -224,7 +206,10 @@ def _rules(view: DraftView, node: dict[str, Any]) -> FormRules:
 
     suggestions = _source_suggestions if node.get("kind") == "source" else _suggestions
     settled = {"connector"} if offered == [node.get("connector")] else set()
-    return FormRules(options, suggestions, is_available, HIDDEN | _unused(node) | settled, ALWAYS_SHOWN)
+    below = _readers_below(view.last_good, str(node.get("id")))
+    fed = [other for _, other in nodes_of(view.last_good) if other.get("id") in below]
+    hidden = HIDDEN | _unused(node) | unsupported_fields(node, fed) | settled
+    return FormRules(options, suggestions, is_available, hidden, ALWAYS_SHOWN)
 
 
 def _taps(node: dict[str, Any]) -> dict[str, Sequence[Option]]:
@@ -306,7 +291,7 @@ def _groups(maker: FormMaker, node: dict[str, Any], at: Pointer) -> list[Group]:
     for title in schema["groups"]:
         found = [made for made in fields if properties[made.name].get("group") == title]
         if title == group_of_modes:
-            groups.append(Group(title, found, _cards(node), modes))
+            groups.append(Group(title, found, cards_of(node), modes))
         elif found:
             groups.append(Group(title, found))
     return sorted(groups, key=lambda group: not group.is_essential)
@@ -326,17 +311,6 @@ def _describe_connection(fields: Iterable[Field], node: dict[str, Any]) -> None:
 def _type_name(node: dict[str, Any]) -> str:
     kind = node.get("kind")
     return NODES[kind].__name__ if isinstance(kind, str) and kind in NODES else ""
-
-
-def _cards(node: dict[str, Any]) -> list[ModeCard]:
-    return [
-        ModeCard(
-            mode,
-            mode.name == node.get("loadMode"),
-            NO_STREAMS if mode.follows_stream and not settings.FLOW_STREAMING_ENABLED else "",
-        )
-        for mode in LOAD_MODE_KINDS
-    ]
 
 
 def _reads(node: dict[str, Any]) -> bool:

@@ -17,6 +17,7 @@ from flowapp.accounts.models import Workspace
 from flowapp.connections.models import Connection
 from flowapp.connections.services import KINDS, resolve
 from flowapp.pipelines.checking import nodes_of
+from flowapp.pipelines.destinations import loads_database
 from flowapp.pipelines.drafts import DraftView
 from flowapp.pipelines.headers import newest_header
 from ir.budget import BudgetExceeded, budget
@@ -48,6 +49,8 @@ NO_TABLES = TableChoices([], [], [])
 
 def list_table_choices(workspace: Workspace, document: Any, node: Mapping[str, Any]) -> TableChoices:
     """Return the tables for a node's form; for a node without a connection, those of the first target."""
+    if node.get("kind") == "target" and not loads_database(node):
+        return NO_TABLES
     connection = _connection_of(workspace, node) or _first_target(workspace, document)
     if connection is None:
         return NO_TABLES
@@ -125,7 +128,7 @@ def _connection_of(workspace: Workspace, node: Mapping[str, Any]) -> Connection 
 
 
 def _first_target(workspace: Workspace, document: Any) -> Connection | None:
-    targets = (node for _, node in nodes_of(document) if node.get("kind") == "target")
+    targets = (node for _, node in nodes_of(document) if node.get("kind") == "target" and loads_database(node))
     return next((found for node in targets if (found := _connection_of(workspace, node))), None)
 
 

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from executors.target_database import StoredResult, read_replay_results
-from flowapp.connections.selectors import get_connection
-from flowapp.connections.services import resolve
+from flowapp.connections.target_databases import database_of
 from flowapp.pipelines.documents import read_document
 from flowapp.quarantine.selectors import find_entries_of_runs
 from flowapp.runs.models import Run
@@ -70,7 +69,7 @@ def page_results(run: Run, *, result: str | None = None, cursor: str = "", limit
         )
     target = next(t for t in read_document(run.document).targets() if t.id == run.row_job.node)
     after = int(cursor) if cursor.isdecimal() and len(cursor) < 10 else 0
-    connection = resolve(get_connection(run.workspace, target.connection))
+    connection = database_of(run.workspace, target, "Results of rows are")
     found = read_replay_results(connection, str(run.pk), target.id, result=result, after=after, limit=limit + 1)
     shown = found.rows[:limit]
     now = _standing(run, shown)

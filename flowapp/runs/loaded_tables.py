@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from executors.target_database import FirstRows, TableName, read_first_rows
-from flowapp.connections.selectors import get_connection
-from flowapp.connections.services import resolve
+from flowapp.connections.target_databases import database_of, is_in_database
 from flowapp.pipelines.documents import read_document
 from flowapp.runs.models import CommitRecord, Run
 from ir.errors import FlowError
@@ -17,9 +16,24 @@ from ir.nodes import Target
 class LoadedTable:
     """The table of a target that has a committed load of a run."""
 
-    node: str
-    name: TableName
-    connection: str
+    target: Target
+
+    @property
+    def node(self) -> str:
+        return self.target.id
+
+    @property
+    def name(self) -> TableName:
+        return TableName(self.target.schema_, self.target.table)
+
+    @property
+    def connection(self) -> str:
+        return self.target.connection
+
+    @property
+    def can_be_read(self) -> bool:
+        """Return whether Flow can show rows of the table."""
+        return is_in_database(self.target)
 
 
 def list_loaded_tables(run: Run) -> list[LoadedTable]:
@@ -31,11 +45,7 @@ def list_loaded_tables(run: Run) -> list[LoadedTable]:
         targets = read_document(run.document).targets()
     except FlowError:
         return []
-    return [_table(target) for target in targets if target.id in nodes]
-
-
-def _table(target: Target) -> LoadedTable:
-    return LoadedTable(target.id, TableName(target.schema_, target.table), target.connection)
+    return [LoadedTable(target) for target in targets if target.id in nodes]
 
 
 def get_loaded_table(run: Run, node: str) -> LoadedTable:
@@ -52,4 +62,4 @@ def get_loaded_table(run: Run, node: str) -> LoadedTable:
 
 def first_rows_of(run: Run, table: LoadedTable) -> FirstRows:
     """Read the first rows of the table as it is now, including rows of other runs. Raises Failure or FlowError."""
-    return read_first_rows(resolve(get_connection(run.workspace, table.connection)), table.name)
+    return read_first_rows(database_of(run.workspace, table.target, "The first rows are"), table.name)

@@ -13,7 +13,7 @@ from executors.model import Connection
 from executors.target_database import read_moved_state
 from flowapp.accounts.models import Workspace
 from flowapp.batches import in_batches
-from flowapp.connections.services import resolve_connections
+from flowapp.connections.target_databases import database_of
 from flowapp.pipelines.documents import read_document
 from flowapp.pipelines.models import Pipeline
 from flowapp.pipelines.selectors import get_version
@@ -22,7 +22,6 @@ from flowapp.runs.load_units.models import LoadUnit, UnitState
 from flowapp.runs.models import ENDED, LOADS, Run
 from flowapp.state.records import FORMAT, VERSION, Writer, dump
 from ir.errors import FlowError
-from ir.nodes import Target
 
 COUNTERS = ("fence_counter", "run_counter", "trial_counter", "forgotten_token", "forgotten_reason")
 
@@ -108,9 +107,10 @@ def _refuse_if_run_meanwhile(pipeline: Pipeline) -> None:
 
 
 def target_connections(pipeline: Pipeline) -> dict[str, Connection]:
-    """Return the databases that the newest version loads, by the names of their connections."""
+    """Return the databases that the newest version loads, by the names of their connections. Raises FlowError
+    `target.not_available` if it loads something else."""
     if not pipeline.latest_number:
         return {}
     document = read_document(get_version(pipeline).document)
-    names = {str(node.connection) for node in document.nodes if isinstance(node, Target)}
-    return {name: c for name, c in resolve_connections(pipeline.workspace, document).items() if name in names}
+    workspace = pipeline.workspace
+    return {t.connection: database_of(workspace, t, "Moving the state is") for t in document.targets()}

@@ -16,6 +16,8 @@ from ir.diagnostics import InvalidPipeline
 from ir.errors import FlowError
 
 Node = dict[str, Any]
+CONNECTOR = "postgres"
+"""Samples are stored in databases."""
 COPIED_TARGET_FIELDS = ("schema", "emptyAsNull", "onTypeMismatch")
 SAMPLE_TABLE = "flow_sample"
 """This table is never created: the sample is stored in Flow's own table of that database."""
@@ -69,7 +71,7 @@ def _target(view: DraftView, node: Node, source: Node) -> Node:
     """Return where the sample is stored: in the database of the target that the node feeds, else of the source, else in
     the only database of the workspace."""
     slug, below = str(node["id"]), next(_targets_below(view.document, node), {})
-    known = view.checked.found.known
+    known = view.checked.found.names_for({"kind": "target", "connector": CONNECTOR})
     named = [one["connection"] for one in (below, source) if one.get("connection") in known]
     if not named and len(known) != 1:
         raise _not_ready(
@@ -81,7 +83,7 @@ def _target(view: DraftView, node: Node, source: Node) -> Node:
         "id": name,
         "kind": "target",
         "inputs": [slug],
-        "connector": "postgres",
+        "connector": CONNECTOR,
         "connection": (named or known)[0],
         "schema": "public",
         "table": SAMPLE_TABLE,

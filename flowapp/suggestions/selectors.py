@@ -12,8 +12,7 @@ from pydantic import ValidationError
 
 from executors.api import Proposal, Trial, propose, try_rule
 from executors.target_database import Owner, SampleRow, read_samples
-from flowapp.connections.selectors import get_connection
-from flowapp.connections.services import resolve
+from flowapp.connections.target_databases import database_of
 from flowapp.pipelines.documents import read_document
 from flowapp.pipelines.drafts import DraftView
 from flowapp.pipelines.edits import find_node
@@ -87,7 +86,7 @@ def _saved_target(pipeline: Pipeline, node: str) -> Target | None:
 def list_samples(pipeline: Pipeline, target: Target) -> list[Sample]:
     """List the sample of the source first, then those of loads, the newest first. Raises Failure if the target's
     database cannot be reached."""
-    connection = resolve(get_connection(pipeline.workspace, target.connection))
+    connection = database_of(pipeline.workspace, target, "Samples are")
     rows = read_samples(connection, Owner(str(pipeline.workspace_id), pipeline.slug), target.id)
     grouped: dict[tuple[str, str], list[SampleRow]] = {}
     for row in rows:

@@ -21,8 +21,7 @@ from executors.target_database import (
 )
 from executors.target_database import trace_row as search_row
 from flowapp.backfills.selectors import describe_chunk_of
-from flowapp.connections.selectors import get_connection
-from flowapp.connections.services import resolve
+from flowapp.connections.target_databases import database_of, is_in_database
 from flowapp.pipelines.documents import read_document
 from flowapp.pipelines.models import Pipeline
 from flowapp.pipelines.selectors import get_version
@@ -129,7 +128,8 @@ def trace_row(pipeline: Pipeline, key: Mapping[str, str], node: str = "") -> lis
             f"Pipeline {pipeline.slug} has no target {node!r} in its newest version.",
             hint=f"Targets: {', '.join(target.id for target in document.targets())}.",
         )
-    return [_trace(pipeline, document, target, key) for target in wanted]
+    found = [target for target in wanted if node or is_in_database(target)]
+    return [_trace(pipeline, document, target, key) for target in found or wanted]
 
 
 def _document(pipeline: Pipeline) -> Document:
@@ -139,7 +139,7 @@ def _document(pipeline: Pipeline) -> Document:
 def _trace(pipeline: Pipeline, document: Document, target: Target, key: Mapping[str, str]) -> TargetTrace:
     table, reject_tables = TableName(target.schema_, target.table), _quarantines(pipeline, document, target)
     owner, at_source = Owner(str(pipeline.workspace_id), pipeline.slug), _source_keys(document, target, key)
-    connection = resolve(get_connection(pipeline.workspace, target.connection))
+    connection = database_of(pipeline.workspace, target, "Finding rows is")
     grouped_by = _grouped_by(document, target)
     at_table = {name: value for name, value in key.items() if name in grouped_by} or key
     trace = search_row(connection, RowSearch(owner, target.id, table, at_table, at_source, reject_tables))

@@ -8,8 +8,7 @@ from django.db import transaction
 
 from executors.target_database import FileRows, Owner, TableName, preview_undo
 from flowapp.accounts.models import User
-from flowapp.connections.selectors import get_connection
-from flowapp.connections.services import resolve
+from flowapp.connections.target_databases import database_of
 from flowapp.pipelines.documents import read_document
 from flowapp.pipelines.models import Pipeline, PipelineVersion
 from flowapp.runs.dispatch import finish_abandoned, run_to_end
@@ -158,7 +157,7 @@ def _preview(unit: LoadUnit, target: Target) -> TargetPreview | None:
 
 def _count(unit: LoadUnit, target: Target) -> FileRows | None:
     """Count the rows of a file in a table; None if the pipeline has not loaded it there."""
-    connection = resolve(get_connection(unit.workspace, target.connection))
+    connection = database_of(unit.workspace, target, "Undoing files is")
     owner = Owner(str(unit.workspace_id), unit.pipeline.slug)
     return preview_undo(connection, owner, TableName(target.schema_, target.table), unit.sha256, node=target.id)
 

@@ -17,8 +17,7 @@ from executors.target_database import (
     plan_watermark_move,
     read_watermark,
 )
-from flowapp.connections.selectors import get_connection
-from flowapp.connections.services import resolve
+from flowapp.connections.target_databases import database_of
 from flowapp.pipelines.models import Pipeline
 from flowapp.watermarks.models import WatermarkCopy
 from flowapp.watermarks.moves import describe_move
@@ -47,7 +46,7 @@ class Watermark:
 
 def connection_of(target: WatermarkTarget) -> Connection:
     """Return the connection of the target's database; raises UnknownConnection."""
-    return resolve(get_connection(target.pipeline.workspace, target.node.connection))
+    return database_of(target.pipeline.workspace, target.node, "Watermarks are")
 
 
 def get_watermark(target: WatermarkTarget) -> Watermark:

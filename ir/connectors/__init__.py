@@ -13,6 +13,7 @@ from ir.config_schema import check_config
 from ir.connectors import (
     azure_blob,
     bigquery,
+    delta,
     duckdb,
     gcs,
     http_api,
@@ -62,7 +63,7 @@ CONNECTOR_KINDS = (
 )
 CONNECTORS: KindTable[Connector] = KindTable("source connector", ((kind.name, kind) for kind in CONNECTOR_KINDS))
 
-TARGET_CONNECTOR_KINDS = (postgres.TARGET,)
+TARGET_CONNECTOR_KINDS = (postgres.TARGET, delta.TARGET)
 TARGET_CONNECTORS: KindTable[TargetConnector] = KindTable(
     "target connector", ((kind.name, kind) for kind in TARGET_CONNECTOR_KINDS)
 )
@@ -77,8 +78,12 @@ NODE_CONNECTORS: dict[object, KindTable[Connector] | KindTable[TargetConnector]]
 
 def connection_kinds() -> frozenset[str]:
     """Return the kinds of stored connections that sources and targets can name."""
-    of_sources = frozenset(connector.connection_kind for connector in CONNECTORS.values() if connector.connection_kind)
-    return of_sources | loadable_kinds()
+    return source_kinds() | loadable_kinds()
+
+
+def source_kinds() -> frozenset[str]:
+    """Return the kinds of stored connections that sources can name."""
+    return frozenset(connector.connection_kind for connector in CONNECTORS.values() if connector.connection_kind)
 
 
 def loadable_kinds() -> frozenset[str]:

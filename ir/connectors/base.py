@@ -111,7 +111,8 @@ class TargetConnector:
     `title` names one of its tables for users, `tables` several of them. `load_modes` are the load modes that it
     supports, and `lacks` the features that it does not support, each with the nearest alternative in one sentence. A
     test compares both with the capabilities of the engine's handler. `no_types` are the kinds of types that no column
-    of a new table can have, and `max_precision` is the highest precision of its decimals.
+    of a new table can have, and `max_precision` is the highest precision of its decimals. `runs_sql` means that loads
+    run the statements that the load modes describe, which may block readers.
     """
 
     name: str
@@ -123,6 +124,7 @@ class TargetConnector:
     lacks: Mapping[Feature, str] = field(default_factory=dict)
     no_types: frozenset[str] = frozenset()
     max_precision: int = 1000
+    runs_sql: bool = True
 
     def has_type(self, kind: ColumnType) -> bool:
         """Return whether a column of a new table can have this type."""

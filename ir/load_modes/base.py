@@ -24,7 +24,7 @@ class TargetView:
     `projected` are the columns of the incoming rows. `destination` is the table in the database, None if it does not
     exist; `looked` says whether the database was queried. `sources` and `targets` count the pipeline's nodes.
     `streaming` says whether the installation allows streams, `follows_changes` whether `cdcSource` names a source that
-    reads changes.
+    reads changes, `runs_sql` whether the destination runs the statements of load modes.
     """
 
     target: Target
@@ -36,6 +36,7 @@ class TargetView:
     targets: int
     streaming: bool = False
     follows_changes: bool = False
+    runs_sql: bool = True
 
     def table_columns(self) -> tuple[str, ...] | None:
         """The current or future columns of the table, None if unknown."""
@@ -62,7 +63,8 @@ class LoadMode:
     """A load mode.
 
     `runs` describes the statements in the database, `needs` the requirements of a target; both are shown to users.
-    `fields` are attributes of the target that not every mode uses. `adds_rows` means that all rows are added to those
+    `fields` are attributes of the target that not every mode uses. `nearest` is the mode with the most similar result,
+    for destinations that do not support this one. `adds_rows` means that all rows are added to those
     of the table.
     """
 
@@ -71,6 +73,7 @@ class LoadMode:
     runs: str
     needs: str
     fields: frozenset[str] = field(default_factory=frozenset)
+    nearest: str = ""
     needs_key: bool = False
     adds_rows: bool = False
     replaces_all_rows: bool = False

@@ -9,6 +9,8 @@ from ir.load_modes.base import Findings, LoadMode, TargetView
 def check(view: TargetView) -> Findings:
     """Check whether the dependencies of the table allow its rows to be replaced, and in which way."""
     at, found = view.at / "loadMode", view.destination
+    if not view.runs_sql:
+        return
     if not view.looked or (found is not None and found.replacing is None):
         yield Skipped("blue_green.not_possible", at, "what depends on the table is unknown without access to it")
     elif found is not None and found.replacing is not None and found.replacing.strategy != "swap":

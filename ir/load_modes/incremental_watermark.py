@@ -94,6 +94,7 @@ MODE = LoadMode(
     runs="INSERT of the staged rows above the watermark, and the new watermark, in one transaction",
     needs="A column whose values grow and are never NULL, in watermarkColumn.",
     fields=frozenset({"watermark_column", "watermark_lag", "watermark_lead"}),
+    nearest="upsert",
     adds_rows=True,
     keeps_watermark=True,
     check=check,

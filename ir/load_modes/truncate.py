@@ -9,7 +9,7 @@ from ir.load_modes.base import Findings, LoadMode, TargetView
 def check(view: TargetView) -> Findings:
     at, found = view.at / "loadMode", view.destination
     would_do = found is None or found.replacing is None or found.replacing.strategy is not None
-    if view.sources == view.targets == 1 and would_do:
+    if view.runs_sql and view.sources == view.targets == 1 and would_do:
         yield diagnose(
             "truncate.prefer_blue_green",
             at,

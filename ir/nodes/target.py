@@ -89,12 +89,14 @@ class Target(InnerNode):
     )
 
     kind: Literal["target"]
-    connector: str = Field(description="The kind of database to load into.", json_schema_extra=LOCATION)
-    connection: Id = Field(description="The stored connection to the database.", json_schema_extra=LOCATION)
+    connector: str = Field(description="The kind of system to load into.", json_schema_extra=LOCATION)
+    connection: Id = Field(
+        description="The stored connection to the database, folder or bucket.", json_schema_extra=LOCATION
+    )
     schema_: str = Field(
         alias="schema",
         title="Schema",
-        description="The schema of the table.",
+        description="The schema of the table. Of a Delta table, the folder above it.",
         examples=["public"],
         json_schema_extra=LOCATION | {"suggests": "schemas"},
     )

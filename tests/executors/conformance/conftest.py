@@ -5,15 +5,11 @@ from pathlib import Path
 import pytest
 
 from executors.model import Connection
-from ir.connectors import CONNECTORS, TARGET_CONNECTORS
-from ir.connectors.base import TargetConnector
-from ir.load_modes import LOAD_MODES
+from ir.connectors import CONNECTORS
 from tests.connectors.storages import STORAGES, Storage
 from tests.destinations.jsonl.world import folder_of, register
 from tests.executors.conformance.destinations import WORLDS
 from tests.executors.conformance.world import World
-
-_DELTA = TargetConnector("delta", "Delta table", "Delta tables", "A table.", ("folder",), frozenset(LOAD_MODES))
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -40,8 +36,6 @@ def destination(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch)
     name = str(getattr(request, "param", "postgres"))
     if name == "jsonl":
         register(monkeypatch)
-    if name.startswith("delta") and "delta" not in TARGET_CONNECTORS:
-        monkeypatch.setitem(TARGET_CONNECTORS._kinds, "delta", _DELTA)
     return name
 
 

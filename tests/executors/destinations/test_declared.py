@@ -8,12 +8,18 @@ from typing import get_args
 
 import pytest
 
+from executors.delta.roots import _ROOTS as ROOTS
 from executors.destinations import DESTINATIONS
 from executors.destinations.base import Capabilities, DestinationHandler
 from ir.connectors import TARGET_CONNECTORS
 from ir.connectors.base import Feature
 
 FEATURES = {field.name for field in fields(Capabilities)} - {"load_modes"}
+
+
+@pytest.mark.parametrize("kind", TARGET_CONNECTORS["delta"].connection_kinds)
+def test_delta_tables_are_in_each_kind_of_connection_that_they_can_name(kind: str) -> None:
+    assert kind in ROOTS
 
 
 def handler_of(connector: str) -> type[DestinationHandler]:

@@ -1,0 +1,29 @@
+"""The target connector `delta`: Delta tables in a folder or bucket."""
+
+from __future__ import annotations
+
+from ir.connectors.base import TargetConnector
+
+TARGET = TargetConnector(
+    "delta",
+    "Delta table",
+    "Delta tables",
+    "A table of Parquet files with a transaction log, in a folder or bucket.",
+    connection_kinds=("folder", "s3"),
+    load_modes=frozenset({"append", "truncate", "upsert", "blue_green"}),
+    lacks={
+        "checks": "Use rules of rows (rowLevel), or load a PostgreSQL table.",
+        "hooks": "Remove the hooks, or load a PostgreSQL table.",
+        "previews": "Preview the rows of a node in the editor.",
+        "holds": "Use failAtRejectedPct, which fails a load, or expectedRowCountDelta, which raises an alert.",
+        "quarantine": "Remove quarantine: rejected rows are then only counted.",
+        "rejected_rows": "Correct the rows in their source, and load them again.",
+        "samples": "Use a target in a PostgreSQL database.",
+        "undo": "Remove backupBeforeLoad: a Delta table has its earlier versions until they are vacuumed.",
+        "unions": "Load each source into a table of its own, or load a PostgreSQL table.",
+        "backfills": "Remove backfill: the first run loads everything at once.",
+    },
+    no_types=frozenset({"json", "uuid", "time", "pg"}),
+    max_precision=38,
+    runs_sql=False,
+)

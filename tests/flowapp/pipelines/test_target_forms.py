@@ -1,0 +1,100 @@
+"""What the form of a target offers depends on its connector."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+from django.urls import reverse
+
+from flowapp.connections.services import add_connection
+from flowapp.connections.store_fields import StoreFields
+from flowapp.pipelines.drafts import open_draft, replace_text
+from tests.flowapp.reading import words
+
+pytestmark = pytest.mark.django_db
+S3 = StoreFields("s3", {"bucket": "tables", "accessKey": "AKIA1"}, {"secretKey": "x"})
+
+
+@pytest.fixture
+def stored(workspace):
+    """Connections that Delta tables can use, and one that they cannot."""
+    add_connection(workspace, "lake", StoreFields("folder", {"path": "sales"}))
+    add_connection(workspace, "bucket", S3)
+    add_connection(workspace, "web", StoreFields("http", {"url": "https://shop.example.com/"}))
+
+
+@pytest.fixture
+def page(web, pipeline, editor, document, stored):
+    """Shows the form of a node of a draft whose target has these fields."""
+
+    def show(node: str = "load", nodes=(), **fields):
+        made = document()
+        made["nodes"][-1] |= {"connector": "delta", "connection": "lake", **fields}
+        made["nodes"][1:1] = nodes
+        replace_text(open_draft(pipeline, editor), json.dumps(made))
+        panel = reverse("pipelines:panel", args=[pipeline.workspace.slug, pipeline.slug])
+        return web.get(panel, {"tab": "visual", "node": node})
+
+    return show
+
+
+def radios(answer):
+    """Return the load modes of a form, each with whether it can be chosen."""
+    found = re.findall(r'<input[^>]*type="radio"[^>]*id="mode-(\w+)"([^>]*)>', answer.content.decode())
+    return {name: "disabled" not in rest for name, rest in found}
+
+
+def test_only_load_modes_of_the_connector_can_be_chosen(page):
+    answer = page()
+    able = {"append", "truncate", "upsert", "blue_green"}
+    assert {name for name, is_able in radios(answer).items() if is_able} == able
+    assert "Not available: Delta tables do not support it yet." in words(answer)
+    assert radios(page(connector="postgres", connection="warehouse"))["incremental_watermark"]
+
+
+def test_only_connections_of_fitting_kinds_can_be_chosen(page):
+    options = re.findall(r'<option value="(\w+)"', page().content.decode())
+    assert {"lake", "bucket"} <= set(options)
+    assert not {"warehouse", "web"} & set(options)
+
+
+def test_fields_that_the_destination_does_not_support_are_absent_and_named(page):
+    shown = words(page())
+    assert (
+        "Not available for Delta tables: Approval, Back up before each load, Before the load, After the load." in shown
+    )
+    assert "Require approval" not in shown
+    assert "Alert on unusual row counts" in shown
+
+
+def test_a_set_field_is_shown_with_its_error_so_that_it_can_be_removed(page):
+    assert "Delta tables do not support" in words(page(backupBeforeLoad=True))
+    assert "Stores a copy of the table for 7 days" in words(page(backupBeforeLoad=True))
+
+
+def test_a_validate_node_before_a_delta_table_offers_neither_checks_nor_quarantine(page):
+    check = {"id": "check", "kind": "validate", "inputs": ["files"], "rowLevel": []}
+    shown = words(page("check", [check], inputs=["check"]))
+    assert "Rules" in shown
+    assert "Quarantine" not in shown
+    assert "Dataset checks" not in shown
+    assert "Quarantine" in words(page("check", [check], inputs=["check"], connector="postgres", connection="warehouse"))
+
+
+def test_a_load_mode_does_not_describe_statements_that_are_not_run(page):
+    assert "TRUNCATE and INSERT" not in words(page(loadMode="truncate"))
+
+
+def test_the_columns_of_a_delta_table_are_unknown_without_an_error(web, page, pipeline):
+    from flowapp.pipelines.destinations import find_destinations
+
+    document = {"nodes": [{"kind": "target", "connector": "delta", "connection": "lake", "schema": "a", "table": "b"}]}
+    found = find_destinations(pipeline.workspace, document)
+    assert (found.tables, found.silent) == ({}, {})
+    assert "did not answer" not in words(page())
+
+
+def test_a_connection_of_another_kind_is_refused(page):
+    assert "which cannot be used here" in words(page(connection="warehouse"))
