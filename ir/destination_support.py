@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from ir.connectors import TARGET_CONNECTORS
 from ir.connectors.base import Feature, TargetConnector
-from ir.diagnostics import Diagnostic, diagnose, listed
+from ir.diagnostics import Diagnostic, diagnose, listed, shown
 from ir.graph import Graph, unites
 from ir.load_modes import load_mode
 from ir.nodes import Target, Validate
@@ -34,6 +35,7 @@ def check_support(draft: Draft, graph: Graph) -> Iterator[Diagnostic]:
             yield from view.check_mode()
             yield from view.check_features()
             yield from view.check_types()
+            yield from view.check_names()
 
 
 @dataclass(frozen=True)
@@ -83,6 +85,14 @@ class _View:
             message = f"{self.connector.tables} have no columns of the type {column.type}."
             fix = [{"op": "replace", "path": str(at), "value": "string"}]
             yield diagnose("type.not_supported", at, message, fixes=[fix])
+
+    def check_names(self) -> Iterator[Diagnostic]:
+        """Report names that the destination cannot use for a table."""
+        names = {"schema": self.target.schema_, "table": self.target.table}
+        for field, name in names.items():
+            if name and self.connector.names and not re.fullmatch(self.connector.names, name):
+                hint = "Use letters, digits, blanks, '_', '-' and '.', and begin with a letter or digit."
+                yield self._unsupported(f"the name {shown(name)}", self.node.at / field, hint)
 
     def _unsupported(self, words: str, at: Pointer, hint: str, *, is_removable: bool = False) -> Diagnostic:
         fixes = [[{"op": "remove", "path": str(at)}]] if is_removable else []

@@ -112,7 +112,8 @@ class TargetConnector:
     supports, and `lacks` the features that it does not support, each with the nearest alternative in one sentence. A
     test compares both with the capabilities of the engine's handler. `no_types` are the kinds of types that no column
     of a new table can have, and `max_precision` is the highest precision of its decimals. `runs_sql` means that loads
-    run the statements that the load modes describe, which may block readers.
+    run the statements that the load modes describe, which may block readers. `names` is the pattern of the names of
+    schemas and tables, "" for those of databases.
     """
 
     name: str
@@ -125,6 +126,7 @@ class TargetConnector:
     no_types: frozenset[str] = frozenset()
     max_precision: int = 1000
     runs_sql: bool = True
+    names: str = ""
 
     def has_type(self, kind: ColumnType) -> bool:
         """Return whether a column of a new table can have this type."""

@@ -26,4 +26,5 @@ TARGET = TargetConnector(
     no_types=frozenset({"json", "uuid", "time", "pg"}),
     max_precision=38,
     runs_sql=False,
+    names=r"[^\W_][\w .-]*(?<![ .])",
 )

@@ -8,6 +8,7 @@ from typing import get_args
 
 import pytest
 
+from executors.delta.folders import _NAME as NAMES
 from executors.delta.roots import _ROOTS as ROOTS
 from executors.destinations import DESTINATIONS
 from executors.destinations.base import Capabilities, DestinationHandler
@@ -20,6 +21,10 @@ FEATURES = {field.name for field in fields(Capabilities)} - {"load_modes"}
 @pytest.mark.parametrize("kind", TARGET_CONNECTORS["delta"].connection_kinds)
 def test_delta_tables_are_in_each_kind_of_connection_that_they_can_name(kind: str) -> None:
     assert kind in ROOTS
+
+
+def test_names_of_delta_tables_are_those_that_the_engine_uses_for_folders() -> None:
+    assert TARGET_CONNECTORS["delta"].names == NAMES.pattern
 
 
 def handler_of(connector: str) -> type[DestinationHandler]:

@@ -52,6 +52,19 @@ def test_everything_of_a_new_project_is_new(project: ProjectFiles) -> None:
     assert project.change("shop-orders").never_ran
 
 
+def test_a_plan_reads_no_delta_table(project: ProjectFiles) -> None:
+    project.files["flow.toml"] += '\n[connections.lake]\nkind = "folder"\npath = "sales"\n'
+    project.files["pipelines/events.json"] = numbers("events", "shop", connector="delta", connection="lake")
+    change, actions = project.change("events"), project.actions()
+    assert (actions["lake"], actions["events"]) == ("new", "new")
+    assert [table.notes for table in change.tables] == [
+        ["Plans do not read this Delta table. The first load creates it if it does not exist."]
+    ]
+    assert not change.problems
+    project.apply()
+    assert "lake" not in project.actions()
+
+
 def test_the_plan_has_the_published_schema(project: ProjectFiles) -> None:
     jsonschema.validate(json.loads(json.dumps(project.plan().to_document())), plan_schema())
 
