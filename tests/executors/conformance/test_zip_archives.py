@@ -11,6 +11,7 @@ import pytest
 
 from executors.discarding import ClaimedFile, archive_discarded
 from executors.errors import InvalidContent, Terminal, Transient
+from executors.formats.small_files import SMALL_BYTES
 from executors.runs.sample import sample_pipeline
 from ir.nodes import Source
 from tests.executors.conformance.test_node_previews import preview
@@ -131,8 +132,11 @@ def test_files_outside_a_pattern_of_members_are_only_logged(world: World) -> Non
 
 
 @pytest.mark.every_connector
-def test_an_archive_that_is_replaced_during_a_run_loads_nothing(world: World, document: dict[str, Any]) -> None:
-    world.write("a.zip", packed({"1.csv": ANN}))
+def test_an_archive_that_is_replaced_during_a_run_loads_nothing(world: World) -> None:
+    world.sql("create table t (id int, name text)")
+    document = world.document(source=ZIPS)
+    # A small file of a store is loaded as it was scanned, so a large one must be replaced.
+    world.write("a.zip", packed({"1.csv": ANN + b"5,%s\n" % bytes(SMALL_BYTES).replace(b"\0", b"x")}))
     replaced: list[str] = []
 
     def replace(step: str, node: str | None) -> None:
