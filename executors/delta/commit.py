@@ -15,7 +15,7 @@ from executors.delta.load_modes import LOAD_MODES
 from executors.delta.markers import Marker
 from executors.delta.plan import Change, DeltaPlan
 from executors.delta.tables import require_schema
-from executors.errors import Failure, TargetBusy, Transient
+from executors.errors import Failure, TargetBusy
 from executors.load_record import LoadCommit, LoadCounts
 
 MOST_TRIES, PAUSE_SECONDS = 10, 0.2
@@ -59,7 +59,7 @@ def _try(plan: DeltaPlan, describe: Describe) -> LoadCommit | None:
     except CommitFailedError:
         return None
     except Failure as failure:
-        return _require_committed(plan, failure)
+        return _require_committed(plan, failure, creates=table is None)
     return commit
 
 
@@ -96,9 +96,9 @@ def _commit(plan: DeltaPlan, table: DeltaTable | None, change: Change) -> None:
         )
 
 
-def _require_committed(plan: DeltaPlan, failure: Failure) -> LoadCommit | None:
+def _require_committed(plan: DeltaPlan, failure: Failure, *, creates: bool) -> LoadCommit | None:
     """Return the commit if the log has it, although its answer was lost. Raises the failure if the log has not; return
-    None if another session has created the table."""
+    None if another session has created the table that this load `creates`."""
     try:
         table = plan.log.folder.open()
     except Failure:
@@ -107,7 +107,7 @@ def _require_committed(plan: DeltaPlan, failure: Failure) -> LoadCommit | None:
         plan.log.require_fence(table, plan.run)
         if done := find_commit(plan, table):
             return done
-        if isinstance(failure, Transient) and plan.log.last_token(table) is None:
+        if creates:
             return None
     raise failure
 

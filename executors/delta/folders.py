@@ -49,7 +49,11 @@ class Folder:
     def list(self, folder: str) -> dict[str, int]:
         """Return the sizes of the files of a folder by their paths; empty if it does not exist."""
         with translate(self.name):
-            found = self._objects.get_file_info(fs.FileSelector(folder, allow_not_found=True, recursive=True))
+            try:
+                files = self._objects
+            except TableNotFoundError:  # the folder itself does not exist yet
+                return {}
+            found = files.get_file_info(fs.FileSelector(folder, allow_not_found=True, recursive=True))
         # Some servers list folders as empty objects; no file of ours is empty.
         return {info.path.lstrip("/"): info.size for info in found if info.type == fs.FileType.File and info.size}
 
