@@ -15,9 +15,18 @@ from executors.delta.load_modes import LOAD_MODES, READS_STAGED
 from executors.delta.plan import DeltaPlan
 from executors.delta.staging import DeltaStagingArea, StagedFiles
 from executors.destinations.base import Access, Capabilities, DestinationHandler, Prepared, Reevaluation
-from executors.destinations.delta.opening import DeltaTarget, open_delta
-from executors.load_record import InputCounts, LoadCommit, LoadCounts, Loaded, LoadedSource, LoadRecord, TableIdentity
-from executors.model import Destination, RunJob, SourceField, SourceState
+from executors.destinations.delta.opening import DeltaTarget, fence_and_find_commits, open_delta
+from executors.load_record import (
+    InputCounts,
+    LoadCommit,
+    LoadCounts,
+    Loaded,
+    LoadedSource,
+    LoadRecord,
+    RunRef,
+    TableIdentity,
+)
+from executors.model import Connection, Destination, RunJob, SourceField, SourceState, StoreConnection
 from executors.reading import Reading
 from executors.runs.state import Load, LoadState, RunContext
 from executors.runs.target_run import TargetRun
@@ -25,6 +34,7 @@ from executors.secrets import encrypt_store
 from executors.stage_plan import FILLED, plan_stage_columns
 from executors.target_hooks import TargetHooks
 from ir.load_modes import load_mode
+from ir.nodes import Target
 from ir.pipeline import Path
 
 if TYPE_CHECKING:
@@ -50,6 +60,15 @@ class DeltaDestination(DestinationHandler):
     def find_table(self, target: TargetRun) -> Destination | None:
         opened: DeltaTarget = target.connection
         return tables.describe(opened.table, target.path.target) if opened.table is not None else None
+
+    def fence_and_find_commits(
+        self,
+        target: Target,
+        run: RunRef,
+        connections: Mapping[str, Connection],
+        stores: Mapping[str, StoreConnection],
+    ) -> list[LoadCommit]:
+        return fence_and_find_commits(stores[target.connection], target, run)
 
     # --- prepare ----------------------------------------------------------------------------------------------
 

@@ -59,6 +59,14 @@ def open_delta(context: RunContext, target: Target, *, fences: bool) -> DeltaTar
     return DeltaTarget(store, log, table, markers)
 
 
+def fence_and_find_commits(store: StoreConnection, target: Target, run: RunRef) -> list[LoadCommit]:
+    """Raise the fence of a target, so that no older load can commit to its table, and return the commits of the run."""
+    log = TargetLog.of(folder_of(store, target.schema_, target.table), run.tenant, run.pipeline, run.node)
+    table = _fenced(log, run)
+    markers = log.markers(table) if table is not None else ()
+    return [marker.commit for marker in markers if marker.commit.run_id == run.run_id]
+
+
 def _has_load(log: TargetLog, markers: tuple[Marker, ...], run_id: str) -> bool:
     """Return whether the table has the load of a run, or a former table of the target may have it."""
     if run_id in {marker.commit.run_id for marker in markers}:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from executors.delta.folders import folder_of
+from executors.errors import Terminal
 from flowapp.cleanup.services import describe_deletion, note_pending
 from flowapp.connections.destinations import find_destinations
 from flowapp.connections.fields import InvalidConnection
@@ -17,7 +18,9 @@ from flowapp.connections.stores import resolve_store
 from flowapp.pipelines.documents import read_document
 from flowapp.runs.dispatch import run_inline
 from flowapp.runs.loaded_tables import first_rows_of, list_loaded_tables
+from flowapp.runs.models import State
 from flowapp.runs.selectors import run_document
+from flowapp.runs.targets import fence_and_find
 from flowapp.state.exporting import export_state
 from flowapp.suggestions.selectors import list_samples
 from flowapp.tracing.selectors import trace_row
@@ -72,9 +75,29 @@ def test_a_file_is_loaded_into_a_delta_table(save_delta, settings, connected):
     table = folder_of(resolve_store(get_connection(connected, "lake")), "shop", "numbers").open()
     assert table is not None
     assert sorted(table.to_pyarrow_table(columns=["id"])["id"].to_pylist()) == [1, 2, 3]
+    assert [commit.node for commit in fence_and_find(run)] == ["load"]
     (loaded,) = list_loaded_tables(run)
     assert not loaded.can_be_read
     assert refused(first_rows_of, run, loaded) == "target.not_available"
+
+
+@pytest.mark.spark
+@pytest.mark.usefixtures("sent")
+@pytest.mark.parametrize("has_table", [False, True])
+def test_a_run_that_fails_in_its_load_ends(save_delta, settings, connected, has_table):
+    pipeline = save_delta().pipeline
+    folder = settings.FILES_ROOT / connected.slug / "in"
+    if has_table:
+        (folder / "a.csv").write_text("id\n1\n")
+        assert run_inline(pipeline).state == State.SUCCEEDED
+    (folder / "b.csv").write_text("id\n2\n")
+
+    def fail(job: Any, ports: Any) -> Any:
+        ports.events.step("load")
+        raise Terminal("load.broken", "Broken.")
+
+    run = run_inline(pipeline, engine=fail)
+    assert (run.state, run.error_code) == (State.FAILED, "load.broken")
 
 
 def test_what_needs_a_database_is_refused_clearly(save_delta, connected, tmp_path):
