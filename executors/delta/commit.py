@@ -7,8 +7,6 @@ from collections.abc import Callable
 
 from deltalake import CommitProperties, DeltaTable
 from deltalake.exceptions import CommitFailedError
-from deltalake.schema import Schema
-from deltalake.transaction import create_table_with_add_actions
 
 from executors.delta.failures import translate
 from executors.delta.load_modes import LOAD_MODES
@@ -44,23 +42,29 @@ def commit_load(plan: DeltaPlan, describe: Describe) -> LoadCommit:
 
 
 def _try(plan: DeltaPlan, describe: Describe) -> LoadCommit | None:
-    log, table = plan.log, plan.log.folder.open()
-    if table is not None:
-        log.require_fence(table, plan.run)
-        if done := find_commit(plan, table):
-            return done
-        require_schema(table, plan.schema, plan.run.node)
+    log, table = plan.log, plan.log.folder.open() or _create(plan)
+    log.require_fence(table, plan.run)
+    if done := find_commit(plan, table):
+        return done
+    require_schema(table, plan.schema, plan.run.node)
     change = LOAD_MODES[plan.load_mode](plan, table)
     commit = describe(_counts(plan, change))
-    added = tuple(action.path for action in change.added)
-    log.write(Marker(commit, added, log.last_token(table) if table is not None else None))
+    log.write(Marker(commit, tuple(action.path for action in change.added), log.last_token(table)))
     try:
         _commit(plan, table, change)
     except CommitFailedError:
         return None
     except Failure as failure:
-        return _require_committed(plan, failure, creates=table is None)
+        return _require_committed(plan, failure)
     return commit
+
+
+def _create(plan: DeltaPlan) -> DeltaTable:
+    """Create the table, empty, unless another session has done so since. Raises LeaseLost if a newer attempt has found
+    no table that it could fence."""
+    table = plan.log.folder.create(plan.schema)
+    plan.log.require_newest(plan.run)
+    return table
 
 
 def find_commit(plan: DeltaPlan, table: DeltaTable) -> LoadCommit | None:
@@ -69,25 +73,14 @@ def find_commit(plan: DeltaPlan, table: DeltaTable) -> LoadCommit | None:
     return next((one for one in commits if (one.run_id, one.node) == (plan.run.run_id, plan.run.node)), None)
 
 
-def _commit(plan: DeltaPlan, table: DeltaTable | None, change: Change) -> None:
+def _commit(plan: DeltaPlan, table: DeltaTable, change: Change) -> None:
     """Raises CommitFailedError if another commit was faster: a retry of the library would not make the change again."""
-    folder = plan.log.folder
     properties = CommitProperties(
         custom_metadata={"flow.run": plan.run.run_id, "flow.node": plan.run.node},
         max_commit_retries=0,
         app_transactions=plan.log.transactions(plan.run, loads=True),
     )
-    with translate(folder.name, plan.run.node):
-        if table is None:
-            create_table_with_add_actions(
-                folder.uri,
-                Schema.from_arrow(plan.schema),
-                list(change.added),
-                mode="error",
-                storage_options=dict(folder.root.options),
-                commit_properties=properties,
-            )
-            return
+    with translate(plan.log.folder.name, plan.run.node):
         table.create_write_transaction(
             [*change.added, *change.removed],
             mode="overwrite" if change.replaces_all else "append",
@@ -96,19 +89,14 @@ def _commit(plan: DeltaPlan, table: DeltaTable | None, change: Change) -> None:
         )
 
 
-def _require_committed(plan: DeltaPlan, failure: Failure, *, creates: bool) -> LoadCommit | None:
-    """Return the commit if the log has it, although its answer was lost. Raises the failure if the log has not; return
-    None if another session has created the table that this load `creates`."""
+def _require_committed(plan: DeltaPlan, failure: Failure) -> LoadCommit:
+    """Return the commit if the log has it, although its answer was lost. Raises the failure if the log has not."""
     try:
         table = plan.log.folder.open()
     except Failure:
         raise failure from None
-    if table is not None:
-        plan.log.require_fence(table, plan.run)
-        if done := find_commit(plan, table):
-            return done
-        if creates:
-            return None
+    if table is not None and (done := find_commit(plan, table)):
+        return done
     raise failure
 
 

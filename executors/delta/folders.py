@@ -103,6 +103,12 @@ class TableFolder(Folder):
             except TableNotFoundError:
                 return None
 
+    def create(self, schema: pa.Schema) -> DeltaTable:
+        """Create the table, empty; return the existing one if another session was faster."""
+        with translate(self.name):
+            options = dict(self.root.options)
+            return DeltaTable.create(self.uri, schema, mode="ignore", storage_options=options)
+
     @property
     def lake(self) -> Folder:
         """The root of the connection."""

@@ -57,9 +57,17 @@ class TargetLog:
     def require_fence(self, table: DeltaTable, run: RunRef) -> None:
         """Raise LeaseLost if a newer attempt has raised the fence."""
         if self.fence_of(table) > run.token:
-            raise LeaseLost(
-                "run.lease_lost", "Another worker has taken over this run; nothing was loaded.", node=run.node
-            )
+            raise _lease_lost(run)
+
+    def note_fence(self, run: RunRef) -> None:
+        """Record a fence for a table that does not exist yet, and so has no log. Look for the table again after it:
+        either this attempt finds it, or the one that creates it finds the record."""
+        self.folder.lake.write(f"{self._fences}/{run.token:020}", run.run_id.encode())
+
+    def require_newest(self, run: RunRef) -> None:
+        """Raise LeaseLost if a newer attempt has recorded a fence. Call it after the table is created."""
+        if any(_token_of(path) > run.token for path in self.folder.lake.list(self._fences)):
+            raise _lease_lost(run)
 
     def transactions(self, run: RunRef, *, loads: bool) -> list[Transaction]:
         """Return the application transactions of a commit: the library refuses it if another one has moved the fence
@@ -115,6 +123,10 @@ class TargetLog:
         return [commit for commit in commits if f"{commit.table.schema}.{commit.table.table}" != self.folder.name]
 
     @property
+    def _fences(self) -> str:
+        return f"_flow/fences/{self.key}"
+
+    @property
     def _markers(self) -> str:
         return f"{FOLDER}/{self.key}"
 
@@ -128,6 +140,10 @@ class TargetLog:
 
     def _path(self, token: int) -> str:
         return f"{self._markers}/{token:020}.json"
+
+
+def _lease_lost(run: RunRef) -> LeaseLost:
+    return LeaseLost("run.lease_lost", "Another worker has taken over this run. Nothing was written.", node=run.node)
 
 
 def _token_of(path: str) -> int:

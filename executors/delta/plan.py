@@ -56,6 +56,6 @@ class Change:
     older: int = 0
 
 
-LoadMode = Callable[[DeltaPlan, DeltaTable | None], Change]
-"""Writes the files of a load beside the table, which is None if it does not exist yet, and returns the change. It may
-be called again if another commit was faster."""
+LoadMode = Callable[[DeltaPlan, DeltaTable], Change]
+"""Writes the files of a load beside those of the table, and returns the change. It is called again if another commit
+was faster."""

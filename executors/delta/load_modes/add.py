@@ -13,11 +13,11 @@ from executors.delta.plan import Change, DeltaPlan
 from executors.delta.staged import require_all
 
 
-def append(plan: DeltaPlan, table: DeltaTable | None) -> Change:
+def append(plan: DeltaPlan, table: DeltaTable) -> Change:
     return _add(plan, replaces_all=False)
 
 
-def replace_all(plan: DeltaPlan, table: DeltaTable | None) -> Change:
+def replace_all(plan: DeltaPlan, table: DeltaTable) -> Change:
     return _add(plan, replaces_all=True)
 
 

@@ -28,13 +28,13 @@ from executors.stage_plan import FILE, FILLED, RECORD
 MOST_REFS = 10
 
 
-def upsert(plan: DeltaPlan, table: DeltaTable | None) -> Change:
+def upsert(plan: DeltaPlan, table: DeltaTable) -> Change:
     """Raises InvalidContent `upsert.key_repeated`, and Terminal `upsert.key_not_unique` for keys that the table has
     twice."""
     with open_engine(plan) as engine:
         _read_newest(engine, plan)
         newest = engine.number(sql.SQL("SELECT count(*) FROM newest"))
-        files = files_of(table, plan.log.folder) if table is not None else {}
+        files = files_of(table, plan.log.folder)
         paths = sorted(files)
         _match(engine, plan, paths)
         writer = _Writer(plan)

@@ -85,8 +85,9 @@ def _sweep(log: TargetLog, run: RunRef, markers: tuple[Marker, ...]) -> None:
 
 
 def _fenced(log: TargetLog, run: RunRef) -> DeltaTable | None:
-    """Raise the fence of the target, and return the table after that. A table that does not exist yet needs none: only
-    one attempt can create it."""
+    """Raise the fence of the target, and return the table after that; None if it does not exist yet."""
+    if log.folder.open() is None:
+        log.note_fence(run)
     for _ in range(MOST_TRIES):
         table = log.folder.open()
         if table is None:

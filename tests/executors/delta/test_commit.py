@@ -16,10 +16,25 @@ from tests.executors.delta.conftest import ROWS, SCHEMA, Loads, commit
 MORE = ({"id": 3, "name": "Cid"},)
 
 
-def test_a_load_creates_a_missing_table_in_the_entry_that_loads_it(loads: Loads) -> None:
+def test_a_load_creates_a_missing_table(loads: Loads) -> None:
     loads.load(ROWS)
     assert loads.rows() == list(ROWS)
-    assert loads.table().version() == 0
+
+
+def test_an_attempt_that_was_overtaken_before_there_was_a_table_cannot_commit(loads: Loads) -> None:
+    older, newer = loads.run(), loads.run()
+    plan = loads.staged(ROWS, run=older)
+    loads.log.note_fence(newer)
+    with pytest.raises(LeaseLost):
+        commit(plan)
+    assert loads.rows() == []
+
+
+def test_a_newer_attempt_creates_the_table_behind_its_own_fence(loads: Loads) -> None:
+    run = loads.run()
+    loads.log.note_fence(run)
+    commit(loads.staged(ROWS, run=run))
+    assert loads.rows() == list(ROWS)
 
 
 def test_a_load_without_rows_creates_an_empty_table(loads: Loads) -> None:
