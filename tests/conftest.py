@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import secrets
 import shutil
@@ -116,6 +117,18 @@ def _order(items: list[pytest.Item]) -> None:
         kinds[item.get_closest_marker("long") is not None].append(item)
     processes = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", 1))
     items[:] = in_pieces(kinds[True], kinds[False], lambda item: item.path, processes)
+
+
+@pytest.fixture(autouse=True)
+def no_running_loop(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Hide the event loop that Playwright leaves in the main thread from tests without a browser."""
+    loop = asyncio._get_running_loop()
+    if loop is None or request.node.get_closest_marker("browser"):
+        yield
+        return
+    asyncio._set_running_loop(None)
+    yield
+    asyncio._set_running_loop(loop)
 
 
 def _claim(name: str) -> Iterator[ServiceAddresses]:

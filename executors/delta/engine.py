@@ -82,7 +82,7 @@ def open_engine(plan: DeltaPlan) -> Iterator[Engine]:
             )
             yield Engine(connection)
         except duckdb.InterruptException:
-            raise Cancelled("run.cancelled", "The load was interrupted.", node=plan.run.node) from None
+            raise Cancelled("target.cancelled", "The load was interrupted.", node=plan.run.node) from None
         except duckdb.OutOfMemoryException:
             raise Terminal(
                 "target.merge_too_large",

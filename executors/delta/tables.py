@@ -80,10 +80,10 @@ def schema_of(table: DeltaTable) -> pa.Schema:
 
 
 def require_schema(table: DeltaTable, schema: pa.Schema, node: str) -> None:
-    """Raise Transient `target.table_changed` if the columns of the table are not those for which rows were staged."""
+    """Raise Transient `target.columns_changed` if the columns of the table are not those for which rows were staged."""
     if schema_of(table) != schema:
         raise Transient(
-            "target.table_changed",
+            "target.columns_changed",
             "The columns of the table changed while the load ran.",
             node=node,
             hint="The next attempt uses the new columns.",

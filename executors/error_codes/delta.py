@@ -6,6 +6,12 @@ from ir.error_codes import ErrorCode
 
 CODES = (
     ErrorCode(
+        "target.columns_changed",
+        "The columns of a Delta table changed while a load ran.",
+        "Try again. The next attempt uses the new columns.",
+        status=503,
+    ),
+    ErrorCode(
         "target.delta_unsupported",
         "A Delta table has a feature that Flow does not support.",
         "Load another table, or remove the feature from this one.",

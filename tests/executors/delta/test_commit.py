@@ -152,7 +152,7 @@ def test_columns_that_changed_since_the_rows_were_staged_fail_the_load(loads: Lo
     write_deltalake(
         loads.folder.uri, pa.table({"id": pa.array([9], pa.int32()), "more": [1]}), mode="append", schema_mode="merge"
     )
-    with pytest.raises(Transient, match=r"^target\.table_changed"):
+    with pytest.raises(Transient, match=r"^target\.columns_changed"):
         commit(plan)
 
 
