@@ -10,10 +10,10 @@ from deltalake.exceptions import CommitFailedError
 
 from executors.delta.failures import translate
 from executors.delta.load_modes import LOAD_MODES
-from executors.delta.markers import Marker
+from executors.delta.markers import Marker, commit_of
 from executors.delta.plan import Change, DeltaPlan
 from executors.delta.tables import require_schema
-from executors.errors import Failure, TargetBusy
+from executors.errors import Failure
 from executors.load_record import LoadCommit, LoadCounts
 
 MOST_TRIES, PAUSE_SECONDS = 10, 0.2
@@ -33,18 +33,13 @@ def commit_load(plan: DeltaPlan, describe: Describe) -> LoadCommit:
         if done := _try(plan, describe):
             return done
         time.sleep(PAUSE_SECONDS * (attempt + 1))
-    raise TargetBusy(
-        "target.busy",
-        f"Other writers have committed to {plan.log.folder.name} faster, {MOST_TRIES} times.",
-        node=plan.run.node,
-        hint="The run waits in the queue. Load the table at another time than its other writers.",
-    )
+    raise plan.log.busy(plan.run, MOST_TRIES)
 
 
 def _try(plan: DeltaPlan, describe: Describe) -> LoadCommit | None:
     log, table = plan.log, plan.log.folder.open() or _create(plan)
     log.require_fence(table, plan.run)
-    if done := find_commit(plan, table):
+    if done := commit_of(plan.log.markers(table), plan.run):
         return done
     require_schema(table, plan.schema, plan.run.node)
     change = LOAD_MODES[plan.load_mode](plan, table)
@@ -65,12 +60,6 @@ def _create(plan: DeltaPlan) -> DeltaTable:
     table = plan.log.folder.create(plan.schema)
     plan.log.require_newest(plan.run)
     return table
-
-
-def find_commit(plan: DeltaPlan, table: DeltaTable) -> LoadCommit | None:
-    """Return the commit of this run and node."""
-    commits = (marker.commit for marker in plan.log.markers(table))
-    return next((one for one in commits if (one.run_id, one.node) == (plan.run.run_id, plan.run.node)), None)
 
 
 def _commit(plan: DeltaPlan, table: DeltaTable, change: Change) -> None:
@@ -95,7 +84,7 @@ def _require_committed(plan: DeltaPlan, failure: Failure) -> LoadCommit:
         table = plan.log.folder.open()
     except Failure:
         raise failure from None
-    if table is not None and (done := find_commit(plan, table)):
+    if table is not None and (done := commit_of(plan.log.markers(table), plan.run)):
         return done
     raise failure
 

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from deltalake import DeltaTable, Transaction
 
 from executors.delta.folders import TableFolder
-from executors.errors import LeaseLost, Terminal
+from executors.errors import LeaseLost, TargetBusy, Terminal
 from executors.load_record import LoadCommit, RunRef
 from ir.stored_json import StoredJson
 
@@ -112,6 +112,15 @@ class TargetLog:
         with ThreadPoolExecutor(READ_AT_ONCE) as pool:
             return dict(zip(tokens, pool.map(self.read, tokens), strict=True))
 
+    def busy(self, run: RunRef, tries: int) -> TargetBusy:
+        """Return the failure of a writer that others have overtaken so many times."""
+        return TargetBusy(
+            "target.busy",
+            f"Other writers have committed to {self.folder.name} faster, {tries} times.",
+            node=run.node,
+            hint="The run waits in the queue. Load the table at another time than its other writers.",
+        )
+
     def is_attempted(self, run: RunRef) -> bool:
         """Return whether this attempt has begun to commit."""
         return self._path(run.token) in self.folder.lake.list(self._markers)
@@ -140,6 +149,12 @@ class TargetLog:
 
     def _path(self, token: int) -> str:
         return f"{self._markers}/{token:020}.json"
+
+
+def commit_of(markers: Sequence[Marker], run: RunRef) -> LoadCommit | None:
+    """Return the commit of a run and node among markers."""
+    commits = (marker.commit for marker in markers)
+    return next((one for one in commits if (one.run_id, one.node) == (run.run_id, run.node)), None)
 
 
 def _lease_lost(run: RunRef) -> LeaseLost:

@@ -12,6 +12,7 @@ from executors import accounting
 from executors.delta import tables
 from executors.delta.commit import commit_load
 from executors.delta.load_modes import LOAD_MODES, READS_STAGED
+from executors.delta.markers import commit_of
 from executors.delta.plan import DeltaPlan
 from executors.delta.staging import DeltaStagingArea, StagedFiles
 from executors.destinations.base import Access, Capabilities, DestinationHandler, Prepared, Reevaluation
@@ -54,7 +55,7 @@ class DeltaDestination(DestinationHandler):
         target = paths[0].target
         hooks = TargetHooks(context.job, context.ports, context.report, target)
         opened = open_delta(context, target, fences=access == "load")
-        run = TargetRun(self, paths, opened, hooks, opened.find_commit(context.run_ref(target)))
+        run = TargetRun(self, paths, opened, hooks, commit_of(opened.markers, context.run_ref(target)))
         return replace(run, table_exists=self.find_table(run) is not None)
 
     def find_table(self, target: TargetRun) -> Destination | None:

@@ -12,7 +12,7 @@ from executors.delta.failures import translate
 from executors.delta.folders import folder_of
 from executors.delta.markers import Marker, TargetLog
 from executors.delta.staging import StagedFiles
-from executors.errors import TargetBusy, Terminal
+from executors.errors import Terminal
 from executors.load_record import LoadCommit, RunRef
 from executors.model import StoreConnection
 
@@ -32,10 +32,6 @@ class DeltaTarget:
     log: TargetLog
     table: DeltaTable | None
     markers: tuple[Marker, ...] = ()
-
-    def find_commit(self, run: RunRef) -> LoadCommit | None:
-        commits = (marker.commit for marker in self.markers)
-        return next((one for one in commits if (one.run_id, one.node) == (run.run_id, run.node)), None)
 
 
 def open_delta(context: RunContext, target: Target, *, fences: bool) -> DeltaTarget:
@@ -101,9 +97,4 @@ def _fenced(log: TargetLog, run: RunRef) -> DeltaTable | None:
                 table.create_write_transaction([], mode="append", schema=table.schema(), commit_properties=properties)
         except CommitFailedError:
             continue
-    raise TargetBusy(
-        "target.busy",
-        f"Other writers have committed to {log.folder.name} faster, {MOST_TRIES} times.",
-        node=run.node,
-        hint="The run waits in the queue. Load the table at another time than its other writers.",
-    )
+    raise log.busy(run, MOST_TRIES)
