@@ -119,16 +119,16 @@ def _order(items: list[pytest.Item]) -> None:
     items[:] = in_pieces(kinds[True], kinds[False], lambda item: item.path, processes)
 
 
-@pytest.fixture(autouse=True)
-def no_running_loop(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Hide the event loop that Playwright leaves in the main thread from tests without a browser."""
-    loop = asyncio._get_running_loop()
-    if loop is None or request.node.get_closest_marker("browser"):
-        yield
-        return
-    asyncio._set_running_loop(None)
-    yield
-    asyncio._set_running_loop(loop)
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    """Hide the event loop that Playwright leaves in the main thread from a test without a browser.
+
+    Before its fixtures are set up: Django has one connection for code in a loop and one for other code, so a fixture
+    that begins a transaction must see what the test and the rollback see. Each call of Playwright shows the loop again.
+    """
+    if item.get_closest_marker("browser") is None:
+        asyncio._set_running_loop(None)
+    return (yield)
 
 
 def _claim(name: str) -> Iterator[ServiceAddresses]:
