@@ -211,6 +211,11 @@ _VALIDATION = (
     _error("json_schema.malformed", "Write a JSON Schema of draft 2020-12."),
     _error("json_schema.not_allowed", "Write the whole schema here. References must begin with #."),
     _error("quarantine.table_required", "Set the table, for example dlq.orders."),
+    _error(
+        "quarantine.connection_required",
+        "Name the connection of a PostgreSQL database, or disable the quarantine: rejected rows are then only counted.",
+    ),
+    _error("quarantine.connection_differs", "Remove connection, or name that of the target."),
     _error("quarantine.is_target", "Use a separate table for rejected rows."),
 )
 

@@ -13,9 +13,8 @@ from ir.graph import Graph, known_columns
 from ir.holds import check_hold
 from ir.load_modes import MODE_FIELDS, TargetView, load_mode
 from ir.load_modes.base import Findings
-from ir.names import parse_table_name
-from ir.nodes import Source, Target, Validate
-from ir.pointers import Pointer
+from ir.nodes import Source, Target
+from ir.quarantines import check_quarantines
 
 
 class _Table(NamedTuple):
@@ -34,7 +33,7 @@ def check_targets(graph: Graph, destinations: Destinations | None, streaming: bo
         yield from _check_loadable(view)
         yield from _check_new_table(view)
     yield from _check_loaded_twice(views)
-    yield from _check_quarantines(graph, views)
+    yield from check_quarantines(graph)
 
 
 def _views(graph: Graph, destinations: Destinations, streaming: bool) -> Iterator[TargetView]:
@@ -125,21 +124,3 @@ def _check_loaded_twice(views: Sequence[TargetView]) -> Iterator[Diagnostic]:
         elif other is not view and any(mode.keeps_watermark for mode in modes):
             message = f"{other.target.id} also loads this table, so the watermark would include its rows."
             yield diagnose("target.loaded_twice", view.at / "table", message)
-
-
-def _check_quarantines(graph: Graph, views: Sequence[TargetView]) -> Iterator[Diagnostic]:
-    """Check quarantine tables: each is in the database of the targets that it serves, and must not be one of their
-    tables."""
-    tables = {table[1:] for view in views for table in [_table_of(view.target)]}
-    for node in graph.nodes:
-        quarantine = node.spec.quarantine if isinstance(node.spec, Validate) else None
-        if quarantine is not None and quarantine.table is not None and _parsed(quarantine.table) in tables:
-            pointer: Pointer = node.at / "quarantine" / "table"
-            yield diagnose("quarantine.is_target", pointer, "A target of the pipeline loads this table.")
-
-
-def _parsed(text: str) -> tuple[str, str] | None:
-    try:
-        return parse_table_name(text)
-    except ValueError:
-        return None  # reported by the quarantine's own check

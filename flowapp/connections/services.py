@@ -27,10 +27,10 @@ from flowapp.connections.stores import fill_store, probe, replace_store_secret, 
 from flowapp.connections.usage import before_removal
 from flowapp.connections.webhook_fields import WEBHOOK, WebhookFields
 from flowapp.connections.webhooks import fill_webhook, replace_signing_secret, resolve_webhook
-from ir.connectors import connection_kinds_of, loadable_kinds, source_kinds
+from ir.connection_references import HOOK_KINDS, connection_references
+from ir.connectors import loadable_kinds, source_kinds
 from ir.kinds import KindTable
 from ir.manifests.stores import STORE_KINDS
-from ir.nodes import Source, Target
 from ir.pipeline import Pipeline
 
 AnyFields = ConnectionFields | WebhookFields | StoreFields
@@ -129,8 +129,8 @@ def probe_connection(workspace: Workspace, name: str) -> Connection:
 
 
 def resolve_connections(workspace: Workspace, pipeline: Pipeline) -> Mapping[str, Resolved]:
-    """Return all databases that a pipeline's nodes name, with their passwords. Raises UnknownConnection, also for the
-    stores that they name."""
+    """Return all databases that a pipeline's nodes and quarantines name, with their passwords. Raises
+    UnknownConnection, also for the stores that they name."""
     for name, kinds in _named(pipeline, of_stores=True):
         _get_of_kind(workspace, name, *kinds)
     return {name: resolve(_get_of_kind(workspace, name, *kinds)) for name, kinds in _named(pipeline, of_stores=False)}
@@ -144,15 +144,10 @@ def resolve_stores(workspace: Workspace, pipeline: Pipeline) -> Mapping[str, Sto
 
 
 def _named(pipeline: Pipeline, *, of_stores: bool) -> list[tuple[str, tuple[str, ...]]]:
-    """Return the connections that nodes name, each with the kinds that it may have. Nodes may name a connection
-    several times and need different kinds."""
-    nodes = [node for node in pipeline.nodes if isinstance(node, Source | Target) and node.connection]
-    named = {(str(node.connection), _kinds_for(node)) for node in nodes}
+    """Return the databases or stores that a pipeline names, each with the kinds that it may have. A pipeline may name a
+    connection several times and need different kinds."""
+    named = {(name, kinds) for _, name, kinds in connection_references(pipeline.to_document()) if kinds != HOOK_KINDS}
     return sorted((name, kinds) for name, kinds in named if kinds and (kinds[0] in STORE_KINDS) == of_stores)
-
-
-def _kinds_for(node: Source | Target) -> tuple[str, ...]:
-    return connection_kinds_of(node.model_dump(include={"kind", "connector"}))
 
 
 def refuse_control_databases(connections: Iterable[Resolved]) -> None:
@@ -165,8 +160,7 @@ def refuse_control_databases(connections: Iterable[Resolved]) -> None:
 
 def resolve_webhooks(workspace: Workspace, pipeline: Pipeline) -> Mapping[str, WebhookConnection]:
     """Return all connections that a pipeline's hooks name, with their secrets. Raises UnknownConnection."""
-    hooks = [placed.hook for target in pipeline.targets() for placed in target.hooks()]
-    names = {name for hook in hooks if (name := getattr(hook, "connection", None))}
+    names = {name for _, name, kinds in connection_references(pipeline.to_document()) if kinds == HOOK_KINDS}
     return {name: resolve_webhook(_get_of_kind(workspace, name, WEBHOOK)) for name in sorted(names)}
 
 

@@ -30,7 +30,8 @@ from flowapp.connections.target_databases import is_in_database
 from flowapp.pipelines.destinations import Found, find_destinations
 from flowapp.pipelines.summaries import QuarantineTable, find_quarantines
 from ir.columns import Columns
-from ir.connectors import TARGET_CONNECTORS, config_of, connection_kinds_of
+from ir.connection_references import connection_references
+from ir.connectors import TARGET_CONNECTORS, config_of
 from ir.connectors.postgres import PostgresConfig
 from ir.destinations import Destination
 from ir.diagnostics import InvalidPipeline
@@ -239,16 +240,14 @@ def _change(target: Target, statements: list[Statement], notes: list[str]) -> Ta
 
 
 def _connection_problems(pipeline: ProjectPipeline, databases: Databases) -> Iterator[Problem]:
-    for i, node in enumerate(pipeline.document["nodes"]):
-        needed = connection_kinds_of(node) if node["kind"] in ("source", "target") else ()
-        name = node.get("connection")
-        if needed and name is not None and databases.kind_of(name) not in needed:
+    for at, name, kinds in connection_references(pipeline.document):
+        if kinds and databases.kind_of(name) not in kinds:
             yield Problem(
                 code="connection.unknown",
                 severity="error",
-                message=f"There is no {' or '.join(needed)} connection {name!r}, neither stored nor in flow.toml.",
+                message=f"There is no {' or '.join(kinds)} connection {name!r}, neither stored nor in flow.toml.",
                 hint="Declare it in flow.toml, or add it in the workspace.",
-                path=f"/nodes/{i}/connection",
+                path=str(at),
             )
 
 

@@ -15,6 +15,7 @@ from flowapp.pipelines.destinations import Found, find_destinations
 from flowapp.pipelines.documents import parse
 from flowapp.pipelines.headers import newest_header
 from flowapp.pipelines.module_use import check_modules, customs_in
+from ir.connection_references import connection_references
 from ir.diagnostics import Diagnostic, InvalidPipeline, Skipped, listed, shown
 from ir.documents import Syntax, read_document
 from ir.json_text import JsonReader, JsonSyntaxError
@@ -107,18 +108,17 @@ def nodes_of(value: Any) -> Iterator[tuple[Pointer, dict[str, Any]]]:
 
 def _unknown_connections(value: Any, found: Found) -> Iterator[Diagnostic]:
     """Report unknown connections. The parser knows no workspace, so it cannot do this."""
-    for at, holder, names in _holders(value, found):
-        name = holder.get("connection")
-        if isinstance(name, str) and name and name not in names:
+    for at, name, kinds in connection_references(value):
+        names = found.names_of(kinds)
+        if name not in names:
             near = guess(name, names)
-            pointer = at / "connection"
             yield Diagnostic(
-                pointer,
+                at,
                 "connection.unknown",
                 "error",
                 _why_unknown(name, names, found),
                 "Choose one of them, or add it on the Connections page.",
-                fixes=([{"op": "replace", "path": str(pointer), "value": near}],) if near else (),
+                fixes=([{"op": "replace", "path": str(at), "value": near}],) if near else (),
             )
 
 
@@ -129,18 +129,6 @@ def _why_unknown(name: str, names: Sequence[str], found: Found) -> str:
             f"Connection {shown(name)} is of kind {found.kinds[name]}, which cannot be used here. These can: {known}."
         )
     return f"Unknown connection {shown(name)}. Connections that can be used here: {known}."
-
-
-def _holders(value: Any, found: Found) -> Iterator[tuple[Pointer, dict[str, Any], tuple[str, ...]]]:
-    """Yield what may name a connection, with the allowed names: nodes use connections of their connector's kind, hooks
-    use webhooks."""
-    for at, node in nodes_of(value):
-        yield at, node, found.names_for(node)
-        for stage in ("preHook", "postHook"):
-            hooks = node.get(stage)
-            for i, hook in enumerate(hooks if isinstance(hooks, list) else [hooks]):
-                if isinstance(hook, dict):
-                    yield at / stage / i if isinstance(hooks, list) else at / stage, hook, found.webhooks
 
 
 def _with_reasons(value: Any, skipped: tuple[Skipped, ...], found: Found) -> Iterator[Skipped]:

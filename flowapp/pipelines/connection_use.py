@@ -11,6 +11,7 @@ from django.db.models import F
 from flowapp.accounts.models import Workspace
 from flowapp.pipelines.documents import syntax_of
 from flowapp.pipelines.models import PipelineVersion
+from ir.connection_references import connection_references
 
 
 def pipelines_naming(workspace: Workspace, name: str) -> list[str]:
@@ -27,12 +28,5 @@ def connections_in(text: str) -> set[str]:
 
 
 def connections_of(document: Any) -> set[str]:
-    """Return the connections that the nodes and hooks of a document name."""
-    nodes = _dicts(document.get("nodes")) if isinstance(document, dict) else []
-    holders = [*nodes, *(hook for node in nodes for name in ("preHook", "postHook") for hook in _dicts(node.get(name)))]
-    return {holder["connection"] for holder in holders if isinstance(holder.get("connection"), str)}
-
-
-def _dicts(value: Any) -> list[dict[str, Any]]:
-    """Return the objects of a list, or the single object in its place."""
-    return [item for item in (value if isinstance(value, list) else [value]) if isinstance(item, dict)]
+    """Return the connections that the nodes, hooks and quarantines of a document name."""
+    return {reference.name for reference in connection_references(document)}

@@ -20,6 +20,7 @@ from flowapp.connections.models import Connection
 from flowapp.connections.services import KINDS, POSTGRES, resolve
 from flowapp.connections.webhook_fields import WEBHOOK
 from ir.allowances import Allowance
+from ir.connection_references import kinds_for
 from ir.connectors import connection_kinds, connection_kinds_of, loadable_kinds
 from ir.destinations import Destination
 from ir.errors import FlowError
@@ -64,10 +65,10 @@ class Found:
 
     def names_for(self, node: Mapping[str, Any]) -> tuple[str, ...]:
         """Return the connections that a node can use; those of every kind if its connector is unknown or needs none."""
-        try:
-            kinds = connection_kinds_of(node)
-        except KeyError:
-            kinds = ()
+        return self.names_of(kinds_for(node))
+
+    def names_of(self, kinds: Collection[str]) -> tuple[str, ...]:
+        """Return the connections of these kinds; without kinds, those that any node can use."""
         return self._of_kinds(kinds) if kinds else self.known
 
     def _of_kinds(self, kinds: Collection[str]) -> tuple[str, ...]:

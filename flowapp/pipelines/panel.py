@@ -10,7 +10,14 @@ from flowapp.pipelines.checking import nodes_of
 from flowapp.pipelines.drafts import DraftView
 from flowapp.pipelines.edits import find_node
 from flowapp.pipelines.neighbours import readers_of, unites
-from flowapp.pipelines.target_forms import ModeCard, cards_of, missing_features, unsupported_fields
+from flowapp.pipelines.target_forms import (
+    ModeCard,
+    cards_of,
+    describe_quarantine,
+    missing_features,
+    needs_connection,
+    unsupported_fields,
+)
 from flowapp.taps.folder import tap_folder
 from flowapp.web.document_form import document_tree
 from flowapp.web.schema_form import Field, FormMaker, FormRules, Option
@@ -165,6 +172,7 @@ def node_panel(view: DraftView, slug: str) -> NodePanel:
     ids = maker.take(at / "id", below=False)
     reader = _reader(document, at, node, maker.take(at / "inputs", below=True)) if _reads(node) else None
     groups = _groups(maker, node, at)
+    describe_quarantine([made for group in groups for made in group.fields], _fed(view, node))
     return NodePanel(at, node, groups, reader, ids, maker.left)
 
 
@@ -206,10 +214,15 @@ def _rules(view: DraftView, node: dict[str, Any]) -> FormRules:
 
     suggestions = _source_suggestions if node.get("kind") == "source" else _suggestions
     settled = {"connector"} if offered == [node.get("connector")] else set()
-    below = _readers_below(view.last_good, str(node.get("id")))
-    fed = [other for _, other in nodes_of(view.last_good) if other.get("id") in below]
-    hidden = HIDDEN | _unused(node) | unsupported_fields(node, fed) | settled
+    fed = _fed(view, node)
+    hidden = HIDDEN | _unused(node, fed) | unsupported_fields(node, fed) | settled
     return FormRules(options, suggestions, is_available, hidden, ALWAYS_SHOWN)
+
+
+def _fed(view: DraftView, node: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the node and all nodes that get rows from it."""
+    below = _readers_below(view.last_good, str(node.get("id")))
+    return [other for _, other in nodes_of(view.last_good) if other.get("id") in below]
 
 
 def _taps(node: dict[str, Any]) -> dict[str, Sequence[Option]]:
@@ -251,21 +264,23 @@ def _source_suggestions(name: str, schema: Schema) -> str:
     return "known-folders" if name == "path" else _suggestions(name, schema)
 
 
-def _unused(node: dict[str, Any]) -> frozenset[str]:
-    """Return the fields to hide: those of other load modes, and unsupported fields that the document does not set."""
+def _unused(node: dict[str, Any], fed: Iterable[dict[str, Any]]) -> frozenset[str]:
+    """Return the fields to hide: those of other load modes, connections that are not needed, and unsupported fields,
+    all unless the document sets them."""
     mode = next((mode for mode in LOAD_MODE_KINDS if mode.name == node.get("loadMode")), None)
     used = {str(Target.model_fields[name].alias) for name in mode.fields} if mode else MODE_ALIASES
     not_yet = {name for family, name in NOT_YET if family in ("target field", "check")}
-    needless = {"connection"} if node.get("kind") == "source" and not _takes_connection(node) else set()
+    needless = set() if _takes_connection(node, fed) else {"connection"}
     return frozenset((MODE_ALIASES - used) | not_yet | needless) - _written(node)
 
 
-def _takes_connection(node: dict[str, Any]) -> bool:
-    """Return whether the source can use a stored connection; true for an unknown connector."""
+def _takes_connection(node: dict[str, Any], fed: Iterable[dict[str, Any]]) -> bool:
+    """Return whether the node can use a stored connection: a validate node if it needs one for its quarantine, a source
+    according to its connector; true for an unknown connector."""
+    if node.get("kind") == "validate":
+        return needs_connection(fed)
     connector = _connector_of(node)
-    if connector is None:
-        return node.get("kind") == "source"
-    return connector.connection_kind is not None or connector.config is None
+    return connector is None or connector.connection_kind is not None or connector.config is None
 
 
 def _connector_of(node: dict[str, Any]) -> Connector | None:
@@ -274,8 +289,8 @@ def _connector_of(node: dict[str, Any]) -> Connector | None:
 
 
 def _written(node: dict[str, Any]) -> set[str]:
-    checks = node.get("datasetLevel")
-    return node.keys() | (checks.keys() if isinstance(checks, dict) else set())
+    below = [value for name in ("datasetLevel", "quarantine") if isinstance(value := node.get(name), dict)]
+    return set(node).union(*below)
 
 
 def _groups(maker: FormMaker, node: dict[str, Any], at: Pointer) -> list[Group]:

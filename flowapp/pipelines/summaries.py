@@ -45,7 +45,7 @@ def find_quarantines(document: Document) -> Iterator[QuarantineTable]:
         for validate in document.path_to(target).validates:
             quarantine = validate.quarantine
             if quarantine and quarantine.enabled and quarantine.table:
-                yield QuarantineTable(validate.id, target.connection, quarantine.table)
+                yield QuarantineTable(validate.id, quarantine.connection or target.connection, quarantine.table)
 
 
 def join_tags(tags: Iterable[str]) -> str:

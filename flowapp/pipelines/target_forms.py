@@ -10,6 +10,7 @@ from typing import Any
 from django.conf import settings
 
 from flowapp.web.document_form import field_labels
+from flowapp.web.schema_form import Field
 from ir.connectors import TARGET_CONNECTORS
 from ir.connectors.base import TargetConnector
 from ir.destination_support import TARGET_FIELDS, VALIDATE_FIELDS
@@ -79,6 +80,21 @@ def unsupported_fields(node: Node, fed: Iterable[Node]) -> frozenset[str]:
     below = [target for other in fed if (target := _target_of(other)) is not None]
     lacking = [{name for name, feature in VALIDATE_FIELDS.items() if feature in target.lacks} for target in below]
     return frozenset(set.intersection(*lacking) if lacking else ()) - node.keys()
+
+
+def needs_connection(fed: Iterable[Node]) -> bool:
+    """Return whether the quarantine of a validate node needs a connection, because one of the destinations is in no
+    database. `fed` are the nodes that get rows from it."""
+    return any(target.quarantine_elsewhere for other in fed if (target := _target_of(other)) is not None)
+
+
+def describe_quarantine(fields: Iterable[Field], fed: Iterable[Node]) -> None:
+    """Mark the connection of a quarantine as required, or say what it is by default."""
+    below = [child for made in fields if made.name == "quarantine" for child in made.children]
+    for made in (child for child in below if child.name == "connection"):
+        made.required = needs_connection(fed)
+        if not made.required:
+            made.options[0].label = "Default: that of the target"
 
 
 def _target_of(node: Node) -> TargetConnector | None:

@@ -113,7 +113,8 @@ class TargetConnector:
     test compares both with the capabilities of the engine's handler. `no_types` are the kinds of types that no column
     of a new table can have, and `max_precision` is the highest precision of its decimals. `runs_sql` means that loads
     run the statements that the load modes describe, which may block readers. `names` is the pattern of the names of
-    schemas and tables, "" for those of databases.
+    schemas and tables, "" for those of databases. `quarantine_elsewhere` means that the target is in no database that
+    could store its rejected rows, so that a quarantine names the connection of one.
     """
 
     name: str
@@ -127,6 +128,7 @@ class TargetConnector:
     max_precision: int = 1000
     runs_sql: bool = True
     names: str = ""
+    quarantine_elsewhere: bool = False
 
     def has_type(self, kind: ColumnType) -> bool:
         """Return whether a column of a new table can have this type."""

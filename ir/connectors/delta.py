@@ -16,7 +16,6 @@ TARGET = TargetConnector(
         "hooks": "Remove the hooks, or load a PostgreSQL table.",
         "previews": "Preview the rows of a node in the editor.",
         "holds": "Use failAtRejectedPct, which fails a load, or expectedRowCountDelta, which raises an alert.",
-        "quarantine": "Remove quarantine: rejected rows are then only counted.",
         "rejected_rows": "Correct the rows in their source, and load them again.",
         "samples": "Use a target in a PostgreSQL database.",
         "undo": "Remove backupBeforeLoad: a Delta table has its earlier versions until they are vacuumed.",
@@ -26,5 +25,6 @@ TARGET = TargetConnector(
     no_types=frozenset({"json", "uuid", "time", "pg"}),
     max_precision=38,
     runs_sql=False,
+    quarantine_elsewhere=True,
     names=r"[^\W_][\w .-]*(?<![ .])",
 )

@@ -7,7 +7,7 @@ from typing import Literal
 
 from pydantic import ConfigDict, Field
 
-from ir.base import Spec
+from ir.base import Id, Spec
 from ir.checks import Check, DatasetLevel
 from ir.columns import Columns
 from ir.diagnostics import Diagnostic, diagnose, shown
@@ -19,13 +19,18 @@ from ir.rules.base import RowRule
 
 
 class Quarantine(Spec):
-    """Stores rejected rows in a table of the target's database."""
+    """Stores rejected rows in a table of a PostgreSQL database."""
 
     enabled: bool = Field(description="Whether rejected rows are stored. Without it they are only counted.")
     table: str | None = Field(
         None,
         description="The table, as schema.name. Flow creates it if it does not exist.",
         examples=["dlq.orders"],
+    )
+    connection: Id | None = Field(
+        None,
+        description="The connection of the PostgreSQL database with the table. By default that of the target.",
+        examples=["warehouse"],
     )
 
     def check(self, at: Pointer) -> Iterator[Diagnostic]:
@@ -56,7 +61,7 @@ class Validate(InnerNode):
     quarantine: Quarantine | None = Field(
         None,
         title="Quarantine",
-        description="Stores rejected rows in a table of the target's database.",
+        description="Stores rejected rows in a table of a PostgreSQL database.",
         json_schema_extra={"group": "Rejected rows"},
     )
 

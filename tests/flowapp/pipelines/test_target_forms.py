@@ -74,13 +74,36 @@ def test_a_set_field_is_shown_with_its_error_so_that_it_can_be_removed(page):
     assert "Stores a copy of the table for 7 days" in words(page(backupBeforeLoad=True))
 
 
-def test_a_validate_node_before_a_delta_table_offers_neither_checks_nor_quarantine(page):
-    check = {"id": "check", "kind": "validate", "inputs": ["files"], "rowLevel": []}
-    shown = words(page("check", [check], inputs=["check"]))
+CHECK = {"id": "check", "kind": "validate", "inputs": ["files"], "rowLevel": []}
+POSTGRES = {"connector": "postgres", "connection": "warehouse"}
+QUARANTINE_CONNECTION = re.compile(r'<select[^>]*id="f\w*quarantine\w*connection_?".*?</select>', re.DOTALL)
+
+
+def test_a_validate_node_before_a_delta_table_offers_no_checks(page):
+    shown = words(page("check", [CHECK], inputs=["check"]))
     assert "Rules" in shown
-    assert "Quarantine" not in shown
     assert "Dataset checks" not in shown
-    assert "Quarantine" in words(page("check", [check], inputs=["check"], connector="postgres", connection="warehouse"))
+    assert "Dataset checks" in words(page("check", [CHECK], inputs=["check"], **POSTGRES))
+
+
+def test_the_quarantine_of_a_delta_table_is_in_one_of_the_postgresql_databases(page):
+    answer = page("check", [CHECK], inputs=["check"])
+    (select,) = QUARANTINE_CONNECTION.findall(answer.content.decode())
+    assert re.findall(r'<option value="(\w+)"', select) == ["warehouse"]
+
+
+def test_the_quarantine_of_a_postgresql_table_has_no_connection_to_choose(page):
+    answer = page("check", [CHECK], inputs=["check"], **POSTGRES)
+    assert "Quarantine" in words(answer)
+    assert not QUARANTINE_CONNECTION.search(answer.content.decode())
+
+
+def test_a_connection_that_a_postgresql_table_does_not_need_is_shown_so_that_it_can_be_removed(page):
+    quarantine = {"enabled": True, "table": "dlq.numbers", "connection": "other"}
+    answer = page("check", [CHECK | {"quarantine": quarantine}], inputs=["check"], **POSTGRES)
+    (select,) = QUARANTINE_CONNECTION.findall(answer.content.decode())
+    assert "Default: that of the target" in select
+    assert "so that one transaction commits both" in words(answer)
 
 
 def test_a_load_mode_does_not_describe_statements_that_are_not_run(page):
