@@ -33,6 +33,20 @@ class RunRef:
     is_window: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class LoadFile:
+    """A file of this load: its position in the source's order, its displayed name, and its SHA-256. The snapshot of a
+    database is represented like a file but is not a load unit. `source` is its source node; `head` is the same if the
+    load unites several sources, else ""."""
+
+    seq: int
+    name: str
+    sha256: str
+    is_unit: bool = True
+    source: str = ""
+    head: str = ""
+
+
 class Loaded(NamedTuple):
     """The newest commit that includes a file: its token and its node, and whether it has deleted the file's rows."""
 

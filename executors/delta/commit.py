@@ -10,7 +10,7 @@ from deltalake.exceptions import CommitFailedError
 
 from executors.delta.failures import translate
 from executors.delta.load_modes import LOAD_MODES
-from executors.delta.markers import Marker, commit_of
+from executors.delta.markers import Marker, marker_of
 from executors.delta.plan import Change, DeltaPlan
 from executors.delta.tables import require_schema
 from executors.errors import Failure
@@ -22,8 +22,8 @@ Describe = Callable[[LoadCounts], LoadCommit]
 """Returns the commit of a load with these numbers of rows."""
 
 
-def commit_load(plan: DeltaPlan, describe: Describe) -> LoadCommit:
-    """Load the staged rows and write the marker of the load. It happens at most once.
+def commit_load(plan: DeltaPlan, describe: Describe) -> Marker:
+    """Load the staged rows, and write and return the marker of the load. It happens at most once.
 
     If another commit was faster, the change is made again on the new version of the table. Raises LeaseLost if the
     fence is newer, TargetBusy if other commits are always faster, and Transient `staging.lost`. If the answer to a
@@ -36,22 +36,24 @@ def commit_load(plan: DeltaPlan, describe: Describe) -> LoadCommit:
     raise plan.log.busy(plan.run, MOST_TRIES)
 
 
-def _try(plan: DeltaPlan, describe: Describe) -> LoadCommit | None:
+def _try(plan: DeltaPlan, describe: Describe) -> Marker | None:
     log, table = plan.log, plan.log.folder.open() or _create(plan)
     log.require_fence(table, plan.run)
-    if done := commit_of(plan.log.markers(table), plan.run):
+    if done := marker_of(log.markers(table), plan.run):
         return done
     require_schema(table, plan.schema, plan.run.node)
     change = LOAD_MODES[plan.load_mode](plan, table)
     commit = describe(_counts(plan, change))
-    log.write(Marker(commit, tuple(action.path for action in change.added), log.last_token(table)))
+    added = tuple(action.path for action in change.added)
+    marker = Marker(commit, added, log.last_token(table), plan.rejects, tuple(plan.read))
+    log.write(marker)
     try:
         _commit(plan, table, change)
     except CommitFailedError:
         return None
     except Failure as failure:
         return _require_committed(plan, failure)
-    return commit
+    return marker
 
 
 def _create(plan: DeltaPlan) -> DeltaTable:
@@ -78,13 +80,13 @@ def _commit(plan: DeltaPlan, table: DeltaTable, change: Change) -> None:
         )
 
 
-def _require_committed(plan: DeltaPlan, failure: Failure) -> LoadCommit:
-    """Return the commit if the log has it, although its answer was lost. Raises the failure if the log has not."""
+def _require_committed(plan: DeltaPlan, failure: Failure) -> Marker:
+    """Return the marker if the log has it, although its answer was lost. Raises the failure if the log has not."""
     try:
         table = plan.log.folder.open()
     except Failure:
         raise failure from None
-    if table is not None and (done := commit_of(plan.log.markers(table), plan.run)):
+    if table is not None and (done := marker_of(plan.log.markers(table), plan.run)):
         return done
     raise failure
 

@@ -19,7 +19,7 @@ from deltalake import DeltaTable, Transaction
 
 from executors.delta.folders import TableFolder
 from executors.errors import LeaseLost, TargetBusy, Terminal
-from executors.load_record import LoadCommit, RunRef
+from executors.load_record import LoadCommit, LoadFile, RunRef
 from ir.stored_json import StoredJson
 
 FOLDER = "_flow/loads"
@@ -28,11 +28,14 @@ READ_AT_ONCE = 16
 
 @dataclass(frozen=True, slots=True)
 class Marker:
-    """What is stored of a load: its commit, the files that it added, and the token of the load before it."""
+    """What is stored of a load: its commit, the files that it added, and the token of the load before it. `rejects` is
+    the connection of the database with its rejected rows, None without one; `files` are those that it has read."""
 
     commit: LoadCommit
     added: tuple[str, ...] = ()
     previous: int | None = None
+    rejects: str | None = None
+    files: tuple[LoadFile, ...] = ()
 
 
 _FORMAT = StoredJson("marker of a load of a Delta table", Marker, 1, error=Terminal)
@@ -151,10 +154,9 @@ class TargetLog:
         return f"{self._markers}/{token:020}.json"
 
 
-def commit_of(markers: Sequence[Marker], run: RunRef) -> LoadCommit | None:
-    """Return the commit of a run and node among markers."""
-    commits = (marker.commit for marker in markers)
-    return next((one for one in commits if (one.run_id, one.node) == (run.run_id, run.node)), None)
+def marker_of(markers: Sequence[Marker], run: RunRef) -> Marker | None:
+    """Return the marker of a run and node among markers."""
+    return next((m for m in markers if (m.commit.run_id, m.commit.node) == (run.run_id, run.node)), None)
 
 
 def _lease_lost(run: RunRef) -> LeaseLost:

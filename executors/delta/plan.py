@@ -11,7 +11,7 @@ from deltalake.transaction import AddAction, RemoveAction
 
 from executors.delta.markers import TargetLog
 from executors.delta.staging import StagedFiles
-from executors.load_record import RunRef
+from executors.load_record import LoadFile, RunRef
 from executors.model import StageColumn
 
 
@@ -22,7 +22,8 @@ class DeltaPlan:
     `schema` is that of the table; `columns` are those of the rows. `staged` is the number of rows that the winning
     tasks report. Of rows with the same `key`, the last by `order_by` is loaded, else the last in source order if the
     source `keeps_order`. `is_exploded` means that a record can have several rows, which have no order. `names` are the
-    files by their positions. `on_cancel` takes a call that interrupts work.
+    files by their positions. `on_cancel` takes a call that interrupts work. `rejects` is the connection of the database
+    that stores the rejected rows, of which `read` are the files.
     """
 
     run: RunRef
@@ -38,6 +39,8 @@ class DeltaPlan:
     keeps_order: bool = True
     is_exploded: bool = False
     names: Mapping[int, str] | None = None
+    rejects: str | None = None
+    read: Sequence[LoadFile] = ()
     on_cancel: Callable[[Callable[[], None]], None] = lambda call: None
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -17,6 +17,9 @@ import pyarrow.parquet as pq
 from executors.delta.folders import TableFolder, folder_of
 from executors.secrets import decrypt_store
 from executors.stage_plan import FILE, FLOW_RUN, RECORD, SOURCE_FILE_HASH, SOURCE_RECORD
+
+if TYPE_CHECKING:
+    from executors.destinations.base import StageWriter, StagingArea
 
 GROUP_BYTES = 64 << 20
 """The size in memory of the rows that are written as one row group."""
@@ -55,7 +58,7 @@ class StagedFiles:
 class DeltaStagingArea:
     """`encrypted` is the connection of the store, from `executors.secrets.encrypt_store`; `schema` is that of the
     table. `hashes` are the SHA-256 of the files by their positions, where they are files. `is_read_again` means that
-    the load reads the staged rows."""
+    the load reads the staged rows. `rejects` stages rejected rows, which are only counted without it."""
 
     encrypted: str = field(repr=False)
     table: tuple[str, str]
@@ -63,24 +66,30 @@ class DeltaStagingArea:
     schema: pa.Schema
     hashes: Mapping[int, str]
     is_read_again: bool
+    rejects: StagingArea | None = None
 
     def open(self, schema: pa.Schema, task: int) -> DeltaStageWriter:
         folder = folder_of(decrypt_store(self.encrypted), *self.table)
         path = self.files.read_again(task) if self.is_read_again else self.files.added(task)
-        return DeltaStageWriter(folder, path, self)
+        rejects = self.rejects.open(schema, task) if self.rejects else None
+        return DeltaStageWriter(folder, path, self, rejects)
 
 
 class DeltaStageWriter:
     """Writes the rows of one task. The file exists once `commit` has returned, and only if there are rows."""
 
-    def __init__(self, folder: TableFolder, path: str, area: DeltaStagingArea) -> None:
-        self._folder, self._path, self._area = folder, path, area
+    def __init__(
+        self, folder: TableFolder, path: str, area: DeltaStagingArea, rejects: StageWriter | None = None
+    ) -> None:
+        self._folder, self._path, self._area, self._rejects = folder, path, area, rejects
         self._writer: ParquetFile | None = None
 
     def __enter__(self) -> DeltaStageWriter:
         return self
 
     def __exit__(self, kind: Any, value: Any, traceback: Any) -> None:
+        if self._rejects is not None:
+            self._rejects.__exit__(kind, value, traceback)
         if self._writer is not None:
             self._writer.abandon()
 
@@ -91,9 +100,13 @@ class DeltaStageWriter:
         self._writer.write(rows)
 
     def write_rejects(self, batch: pa.RecordBatch) -> None:
-        """Rejected rows are counted by their task. A document that stores them is refused for this destination."""
+        if self._rejects is not None:
+            self._rejects.write_rejects(batch)
 
     def commit(self) -> None:
+        """The file is named only by tasks that have committed, so the rejected rows come first."""
+        if self._rejects is not None:
+            self._rejects.commit()
         if self._writer is not None:
             self._writer.close()
             self._writer = None

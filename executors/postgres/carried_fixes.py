@@ -6,9 +6,8 @@ from collections.abc import Iterable, Sequence
 
 from psycopg import sql
 
-from executors.load_record import RunRef
+from executors.load_record import LoadFile, RunRef
 from executors.postgres.ddl import Conn
-from executors.postgres.load_plan import LoadFile
 from executors.postgres.names import identifier_of
 from executors.postgres.read_again import files_read_again, joins_by_hash, units_of
 from executors.postgres.superseding import Superseded, can_update

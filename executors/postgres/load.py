@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from executors.errors import Terminal
-from executors.load_record import LoadCommit, LoadCounts, LoadKind, LoadRecord, RunRef
+from executors.load_record import LoadCommit, LoadCounts, LoadFile, LoadKind, LoadRecord, RunRef
 from executors.model import Backup
 from executors.postgres.backups import take_backup
 from executors.postgres.carried_fixes import carry_fixes
@@ -15,7 +15,7 @@ from executors.postgres.ddl import Conn
 from executors.postgres.explain import explain
 from executors.postgres.fences import require_fence
 from executors.postgres.load_modes import load_handler
-from executors.postgres.load_plan import LoadFile, LoadPlan, ModeCounts, RejectCounts
+from executors.postgres.load_plan import LoadPlan, ModeCounts, RejectCounts
 from executors.postgres.meta import find_commit, table_identity, write_commit
 from executors.postgres.newer_versions import supersede_newer
 from executors.postgres.quarantine import close_not_loaded, write_rejects
@@ -89,7 +89,7 @@ class _Done:
 
 def _keep_rejects(conn: Conn, plan: LoadPlan, counts: LoadCounts) -> RejectCounts:
     rows, entries = write_rejects(conn, plan.run, plan.tables, plan.winners, plan.quarantine)
-    close_not_loaded(conn, plan.run, plan.quarantine, [(f.name, f.head) for f in plan.files])
+    close_not_loaded(conn, plan.run, plan.quarantine.values(), [(f.name, f.head) for f in plan.files])
     return RejectCounts(rows, entries)
 
 

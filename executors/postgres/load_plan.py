@@ -12,6 +12,7 @@ from executors.load_record import (
     NONE_SKIPPED,
     InputCounts,
     LoadCounts,
+    LoadFile,
     LoadFindings,
     RunRef,
     SkippedRows,
@@ -29,20 +30,6 @@ from executors.schema_changes import SchemaChange
 from executors.stage_plan import FILE, FILLED, FLOW_RUN, RECORD, SOURCE_FILE_HASH, SOURCE_RECORD
 from executors.table_name import TableName
 from executors.types import wire_type
-
-
-@dataclass(frozen=True, slots=True)
-class LoadFile:
-    """A file of this load: its position in the source's order, its displayed name, and its SHA-256. The snapshot of a
-    database is represented like a file but is not a load unit. `source` is its source node; `head` is the same if the
-    load unites several sources, else ""."""
-
-    seq: int
-    name: str
-    sha256: str
-    is_unit: bool = True
-    source: str = ""
-    head: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -124,12 +124,10 @@ def _json_row(conn: Conn) -> sql.Composed:
     )
 
 
-def close_not_loaded(
-    conn: Conn, run: RunRef, table_of_node: Mapping[str, str], files: Sequence[tuple[str, str]]
-) -> None:
+def close_not_loaded(conn: Conn, run: RunRef, tables: Iterable[str], files: Sequence[tuple[str, str]]) -> None:
     """Close the entries of earlier runs that loaded nothing, because their files are loaded now; in the caller's
     transaction. `files` are names of files, each with the head that read it."""
-    for table in dict.fromkeys(table_of_node.values()):
+    for table in dict.fromkeys(tables):
         if _is_missing(conn, table):
             continue
         conn.execute(

@@ -8,9 +8,8 @@ from contextlib import contextmanager
 
 from psycopg import sql
 
-from executors.load_record import RunRef
+from executors.load_record import LoadFile, RunRef
 from executors.postgres.ddl import Conn
-from executors.postgres.load_plan import LoadFile
 from executors.postgres.names import identifier_of
 from executors.table_name import TableName
 

@@ -8,9 +8,8 @@ from dataclasses import dataclass
 
 from psycopg import sql
 
-from executors.load_record import RunRef
+from executors.load_record import LoadFile, RunRef
 from executors.postgres.ddl import Conn
-from executors.postgres.load_plan import LoadFile
 from executors.postgres.names import identifier_of
 from executors.postgres.quarantined import Change, Owner, change_rows
 from executors.postgres.read_again import files_read_again, joins_by_hash, tables_read_before, units_of

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -10,15 +12,18 @@ from deltalake.exceptions import CommitFailedError
 
 from executors.delta.failures import translate
 from executors.delta.folders import folder_of
-from executors.delta.markers import Marker, TargetLog
+from executors.delta.markers import Marker, TargetLog, marker_of
 from executors.delta.staging import StagedFiles
+from executors.destinations.delta.rejects import RejectStore, open_rejects, rejects_connection
 from executors.errors import Terminal
 from executors.load_record import LoadCommit, RunRef
-from executors.model import StoreConnection
+from executors.model import Connection, StoreConnection
+from executors.postgres.client import interrupt
 
 if TYPE_CHECKING:
     from executors.runs.state import RunContext
     from ir.nodes import Target
+    from ir.pipeline import Path
 
 MOST_TRIES = 10
 
@@ -26,19 +31,24 @@ MOST_TRIES = 10
 @dataclass(frozen=True, slots=True)
 class DeltaTarget:
     """The table of a target when its run began, None if it did not exist, and the loads that it had, the newest
-    first."""
+    first. `rejects` stores the rejected rows, if they are not only counted."""
 
     store: StoreConnection
     log: TargetLog
     table: DeltaTable | None
     markers: tuple[Marker, ...] = ()
+    rejects: RejectStore | None = None
 
 
-def open_delta(context: RunContext, target: Target, *, fences: bool) -> DeltaTarget:
+def open_delta(context: RunContext, paths: Sequence[Path], *, fences: bool) -> DeltaTarget:
     """Open the table, with `fences` so that older attempts cannot commit to it. Raises Terminal
     `target.went_back` if it no longer has the last known load."""
+    target = paths[0].target
     run, store = context.run_ref(target), context.job.stores[target.connection]
     log = TargetLog.of(folder_of(store, target.schema_, target.table), run.tenant, run.pipeline, run.node)
+    rejects = _open_rejects(context, paths, run)
+    if rejects and fences:
+        rejects.raise_fence(run)
     table = _fenced(log, run) if fences else log.folder.open()
     markers = tuple(log.markers(table)) if table is not None else ()
     if fences:
@@ -52,15 +62,48 @@ def open_delta(context: RunContext, target: Target, *, fences: bool) -> DeltaTar
             node=target.id,
             hint="Compare the table with its source, then load what is missing again, with a reason.",
         )
-    return DeltaTarget(store, log, table, markers)
+    return DeltaTarget(store, log, table, markers, rejects)
 
 
-def fence_and_find_commits(store: StoreConnection, target: Target, run: RunRef) -> list[LoadCommit]:
-    """Raise the fence of a target, so that no older load can commit to its table, and return the commits of the run."""
+def fence_and_find_commits(
+    store: StoreConnection, connections: Mapping[str, Connection], target: Target, run: RunRef
+) -> list[LoadCommit]:
+    """Raise the fence of a target, so that no older load can commit to its table, and settle and return the commits of
+    the run."""
     log = TargetLog.of(folder_of(store, target.schema_, target.table), run.tenant, run.pipeline, run.node)
     table = _fenced(log, run)
     markers = log.markers(table) if table is not None else ()
-    return [marker.commit for marker in markers if marker.commit.run_id == run.run_id]
+    return [_settled(connections, target, run, one) for one in markers if one.commit.run_id == run.run_id]
+
+
+def _settled(connections: Mapping[str, Connection], target: Target, run: RunRef, marker: Marker) -> LoadCommit:
+    if marker.rejects is None:
+        return marker.commit
+    with ExitStack() as stack:
+        rejects = open_rejects(stack, connections, marker.rejects, run)
+        rejects.raise_fence(run)
+        return rejects.settle(run, marker, target.connection)
+
+
+def settle_last(opened: DeltaTarget, target: Target, run: RunRef) -> LoadCommit | None:
+    """Settle the last load of the target, in case its worker ended before it could, and return the commit of this run
+    if it has one."""
+    mine, rejects = marker_of(opened.markers, run), opened.rejects
+    for last in opened.markers[:1]:
+        if rejects is not None and last.rejects == rejects.name:
+            settled = rejects.settle(run, last, target.connection)
+            if last is mine:
+                return settled
+    return mine.commit if mine else None
+
+
+def _open_rejects(context: RunContext, paths: Sequence[Path], run: RunRef) -> RejectStore | None:
+    name = rejects_connection(paths)
+    if name is None:
+        return None
+    rejects = open_rejects(context.stack, context.job.connections, name, run)
+    context.interrupts.add(lambda: interrupt(rejects.session))
+    return rejects
 
 
 def _has_load(log: TargetLog, markers: tuple[Marker, ...], run_id: str) -> bool:

@@ -8,10 +8,10 @@ from dataclasses import replace
 from executors import accounting
 from executors.destinations.postgres.staging import tables_of
 from executors.errors import Terminal
-from executors.load_record import InputCounts, LoadedSource, LoadFindings
+from executors.load_record import InputCounts, LoadedSource, LoadFile, LoadFindings
 from executors.model import ChunkJob
 from executors.postgres.client import charset_of
-from executors.postgres.load import LoadFile, LoadPlan
+from executors.postgres.load import LoadPlan
 from executors.postgres.replacing import ReplacedRange
 from executors.pushdown import source_column
 from executors.rejects import GROUP, INPUT

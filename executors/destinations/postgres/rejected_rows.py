@@ -12,14 +12,14 @@ from typing import Any
 from executors.destinations.postgres.plan import load_plan
 from executors.destinations.rejected_rows import RejectedRowsHandler
 from executors.errors import Terminal
-from executors.load_record import LoadCommit, RunRef
+from executors.load_record import LoadCommit, LoadFile, RunRef
 from executors.model import RowsRef, RunJob, TaskCount
 from executors.postgres.choosing import choose_rows, fields_of, parts_of
 from executors.postgres.client import translate
 from executors.postgres.ddl import Conn
 from executors.postgres.former_names import former_names, under_present_names
 from executors.postgres.incremental_range import IncrementalRange, open_range
-from executors.postgres.load import LoadFile, commit_load
+from executors.postgres.load import commit_load
 from executors.postgres.meta import marker_of
 from executors.postgres.quarantined import Owner, change_of, change_rows, fixed_in, texts_of
 from executors.postgres.read_later import bounds_by_position, read_later

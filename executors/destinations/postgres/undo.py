@@ -13,6 +13,7 @@ from executors.load_record import (
     InputCounts,
     LoadCommit,
     LoadCounts,
+    LoadFile,
     LoadKind,
     LoadRecord,
     RestoreRecord,
@@ -29,7 +30,6 @@ from executors.postgres.client import connect, interrupt, translate
 from executors.postgres.ddl import Conn
 from executors.postgres.fences import raise_fence, require_fence
 from executors.postgres.file_rows import FileRows, count_file_rows, delete_file_rows
-from executors.postgres.load_plan import LoadFile
 from executors.postgres.names import identifier_of
 from executors.postgres.quarantined import Owner
 from executors.postgres.superseding import Superseded, supersede_read_again

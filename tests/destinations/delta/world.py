@@ -62,13 +62,18 @@ class DeltaWorld(World):
         return sorted((tuple(row.values()) for row in rows), key=lambda row: [(value is None, value) for value in row])
 
     def document(self, **about: Any) -> dict[str, Any]:
-        document = super().document(**{"quarantine": False, **about})
-        document["nodes"][-1]["connector"] = "delta"
+        document = super().document(**about)
+        for node in document["nodes"]:
+            if node["kind"] == "target":
+                node["connector"] = "delta"
+            if "quarantine" in node:
+                node["quarantine"]["connection"] = "rejects"
         return document
 
     def job(self, document: Mapping[str, Any], *args: Any, **more: Any) -> RunJob:
         assert self.lake
-        return super().job(document, *args, **more)
+        job = super().job(document, *args, **more)
+        return replace(job, connections={"rejects": self.warehouse})
 
 
 class DeltaS3World(DeltaWorld):

@@ -29,12 +29,16 @@ def _modes_of(handler: type[DestinationHandler]) -> list[str]:
     return sorted(handler.capabilities.load_modes.intersection(ROW_MODES))
 
 
-every_destination = pytest.mark.parametrize(
+_CASES = [(name, mode) for name, one in _HANDLERS.items() for mode in _modes_of(one)]
+every_destination = pytest.mark.parametrize(("destination", "mode"), _CASES, indirect=["destination"])
+"""A case of every load mode of every destination."""
+
+every_quarantine = pytest.mark.parametrize(
     ("destination", "mode"),
-    [(name, mode) for name, one in _HANDLERS.items() for mode in _modes_of(one)],
+    [(name, mode) for name, mode in _CASES if _HANDLERS[name].capabilities.quarantine],
     indirect=["destination"],
 )
-"""A case of every load mode of every destination."""
+"""The same for the destinations that store rejected rows."""
 
 
 every_destination_and_format = pytest.mark.parametrize(

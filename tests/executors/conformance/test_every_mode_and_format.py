@@ -9,7 +9,7 @@ from decimal import Decimal
 import pytest
 
 from executors.errors import Failure, LeaseLost, Terminal
-from tests.executors.conformance.destinations import every_destination, every_destination_and_format
+from tests.executors.conformance.destinations import every_destination, every_destination_and_format, every_quarantine
 from tests.executors.conformance.world import FORMATS, World, reconciles, target_of
 from tests.tiers import pair
 
@@ -109,8 +109,21 @@ def test_rejected_rows_are_kept_with_their_place(world: World, mode: str, format
     assert (record, field, disposition, name) == (3, "name", "dropped", None)
 
 
+@every_quarantine
+def test_a_skipped_row_is_in_quarantine_and_its_values_are_as_in_the_file(world: World, mode: str) -> None:
+    world.create_table(TABLE)
+    world.write("a", FORMATS["csv"](ROWS))
+    report = world.run(world.document(mode=mode, rules=[{"type": "notNull", "field": "name", "onFail": "skip"}]))
+    assert world.rows("id") == [(1,), (2,)]
+    assert (target_of(report).rows_rejected, report.quarantine_rows, report.quarantine_entries) == (1, 1, 1)
+    assert reconciles(report)
+    found = world.sql('select "sourceRecord", disposition, status, "row"->>\'amount\' from rejected')
+    assert found == [(3, "dropped", "open", "-10.5")]
+
+
+@every_quarantine
 def test_a_warned_row_is_loaded_and_kept_in_quarantine_as_loaded(world: World, mode: str) -> None:
-    world.sql(TABLE)
+    world.create_table(TABLE)
     world.write("a", FORMATS["csv"](ROWS))
     report = world.run(world.document(mode=mode, rules=[{"type": "notNull", "field": "name", "onFail": "warn"}]))
     assert world.rows() == LOADED
@@ -119,9 +132,12 @@ def test_a_warned_row_is_loaded_and_kept_in_quarantine_as_loaded(world: World, m
     assert [warning.code for warning in report.warnings] == ["rows.warned"]
 
 
+@every_quarantine
 def test_an_abort_rule_loads_nothing_and_keeps_all_rejects(world: World, mode: str) -> None:
-    world.sql(TABLE)
-    world.sql("insert into t values (0, 'old')")
+    world.create_table(TABLE)
+    world.write("old", FORMATS["csv"]([{**ROWS[0], "id": 0}]))
+    world.run(world.document(mode=mode))
+    world.storage.remove("old")
     world.write("a", FORMATS["csv"](ROWS))
     rules = [
         {"type": "notNull", "field": "name", "onFail": "skip"},

@@ -99,7 +99,7 @@ def commit(plan: DeltaPlan) -> LoadCommit:
         run, table = plan.run, TableIdentity("lake", "t", None)
         return LoadCommit(run.run_id, run.node, run.attempt, table, token=run.token, counts=counts)
 
-    return commit_load(plan, describe)
+    return commit_load(plan, describe).commit
 
 
 @pytest.fixture

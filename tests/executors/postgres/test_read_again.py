@@ -11,9 +11,8 @@ import psycopg
 import pytest
 from psycopg import sql
 
-from executors.load_record import LoadCommit, RunRef, TableIdentity
+from executors.load_record import LoadCommit, LoadFile, RunRef, TableIdentity
 from executors.postgres.client import connect
-from executors.postgres.load_plan import LoadFile
 from executors.postgres.meta import write_commit
 from executors.postgres.quarantine import ensure_quarantine
 from executors.postgres.read_again import files_read_again, tables_read_before, units_of
