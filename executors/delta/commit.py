@@ -45,7 +45,8 @@ def _try(plan: DeltaPlan, describe: Describe) -> Marker | None:
     change = LOAD_MODES[plan.load_mode](plan, table)
     commit = describe(_counts(plan, change))
     added = tuple(action.path for action in change.added)
-    marker = Marker(commit, added, log.last_token(table), plan.rejects, tuple(plan.read))
+    previous = log.last_token(table)
+    marker = Marker(commit, added, previous, plan.rejects, tuple(plan.read), plan.by, plan.reason)
     log.write(marker)
     try:
         _commit(plan, table, change)

@@ -29,13 +29,16 @@ READ_AT_ONCE = 16
 @dataclass(frozen=True, slots=True)
 class Marker:
     """What is stored of a load: its commit, the files that it added, and the token of the load before it. `rejects` is
-    the connection of the database with its rejected rows, None without one; `files` are those that it has read."""
+    the connection of the database with its rejected rows, None without one; `files` are those that it has read. `by`
+    is the user who requested a replay, for a `reason`."""
 
     commit: LoadCommit
     added: tuple[str, ...] = ()
     previous: int | None = None
     rejects: str | None = None
     files: tuple[LoadFile, ...] = ()
+    by: str = ""
+    reason: str = ""
 
 
 _FORMAT = StoredJson("marker of a load of a Delta table", Marker, 1, error=Terminal)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -13,6 +13,7 @@ from executors.delta.markers import TargetLog
 from executors.delta.staging import StagedFiles
 from executors.load_record import LoadFile, RunRef
 from executors.model import StageColumn
+from executors.rejected_rows import RowPosition
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +24,9 @@ class DeltaPlan:
     tasks report. Of rows with the same `key`, the last by `order_by` is loaded, else the last in source order if the
     source `keeps_order`. `is_exploded` means that a record can have several rows, which have no order. `names` are the
     files by their positions. `on_cancel` takes a call that interrupts work. `rejects` is the connection of the database
-    that stores the rejected rows, of which `read` are the files.
+    that stores the rejected rows, of which `read` are the files. `rewrites` means that the staged rows are not files of
+    the table. Staged rows at `excluded` positions are not loaded. `may_replace` lists the only staged rows that may
+    update rows of the table; None means all. `by` is the user who requested a replay, for a `reason`.
     """
 
     run: RunRef
@@ -41,6 +44,11 @@ class DeltaPlan:
     names: Mapping[int, str] | None = None
     rejects: str | None = None
     read: Sequence[LoadFile] = ()
+    rewrites: bool = False
+    excluded: Collection[RowPosition] = ()
+    may_replace: Collection[RowPosition] | None = None
+    by: str = ""
+    reason: str = ""
     on_cancel: Callable[[Callable[[], None]], None] = lambda call: None
 
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import chain
+
 import pyarrow as pa
 from pyarrow import dataset as ds
 
 from executors.delta.failures import translate
 from executors.delta.plan import DeltaPlan
 from executors.errors import Transient
+from executors.rejected_rows import RowPosition
 from executors.stage_plan import FILE, RECORD
 
 
@@ -21,7 +25,29 @@ def read_staged(plan: DeltaPlan) -> pa.RecordBatchReader:
         return pa.RecordBatchReader.from_batches(schema, iter(()))
     with translate(folder.name):
         found = ds.dataset(paths, schema=schema, format="parquet", filesystem=folder.files)
-        return found.scanner(use_threads=False).to_reader()
+        reader = found.scanner(use_threads=False).to_reader()
+        return _without(plan, reader) if plan.excluded else reader
+
+
+def _without(plan: DeltaPlan, reader: pa.RecordBatchReader) -> pa.RecordBatchReader:
+    """Return the rows that are not excluded."""
+    excluded = frozenset(plan.excluded)
+
+    def batches() -> Iterator[pa.RecordBatch]:
+        for batch in reader:
+            positions = zip(batch.column(FILE).to_pylist(), batch.column(RECORD).to_pylist(), strict=True)
+            yield batch.filter(pa.array([at not in excluded for at in positions], pa.bool_()))
+
+    return pa.RecordBatchReader.from_batches(reader.schema, batches())
+
+
+def read_positions(plan: DeltaPlan) -> set[RowPosition]:
+    """Return the positions of the staged rows. Only for rows that people have chosen, because it holds all of them."""
+    positions = (
+        zip(batch.column(FILE).to_pylist(), batch.column(RECORD).to_pylist(), strict=True)
+        for batch in read_staged(plan)
+    )
+    return set(chain.from_iterable(positions))
 
 
 def staged_schema(plan: DeltaPlan) -> pa.Schema:

@@ -38,6 +38,11 @@ CODES = (
         status=503,
     ),
     ErrorCode(
+        "replay.no_quarantine",
+        "The pipeline no longer names the database with the rejected rows.",
+        "Enable the quarantine of the validate node again, with the connection of that database.",
+    ),
+    ErrorCode(
         "replay.no_watermark",
         "The target has no watermark yet.",
         "Set the watermark of this target first, then replay the rows.",

@@ -23,7 +23,7 @@ from executors.postgres.quarantined import Change, Owner, change_rows
 from executors.postgres.read_later import READ
 from executors.postgres.refusals import Refusal
 from executors.postgres.replay_results import write_results
-from executors.postgres.staging import is_winner
+from executors.postgres.staging import StagingTables, is_winner
 from executors.postgres.superseding import supersede_rows
 from executors.postgres.unique_keys import find_unique_key
 from executors.rejected_rows import RejectedRow, RowOutcome, RowPosition, RowResult, StandIns
@@ -36,6 +36,8 @@ TAKEN = "exists:key"
 NEWER = "exists:newer"
 """The rule of a row that is older than the existing row, which it can never replace."""
 _NOT_LOADED: Mapping[tuple[str, ...], str] = {(TAKEN,): "exists", (NEWER,): "older", (READ,): "read_again"}
+OUTCOMES = ("loaded", "filtered", "fails", *_NOT_LOADED.values())
+"""The results of rows that a replay has read."""
 
 MOST_CONFLICTS = 500
 """The maximum number of rows shown with the existing rows that they would replace."""
@@ -52,10 +54,21 @@ def evaluate_rows(conn: Conn, plan: LoadPlan, positions: Iterable[RowPosition]) 
             )
         ).fetchall()
     )
+    return outcomes_of(conn, plan.tables, plan.winners, positions, good)
+
+
+def outcomes_of(
+    conn: Conn,
+    tables: StagingTables,
+    winners: Sequence[int],
+    positions: Iterable[RowPosition],
+    good: Collection[RowPosition],
+) -> dict[RowPosition, RowOutcome]:
+    """Return the result of every row, of which those at `good` positions can be loaded."""
     query = sql.SQL(
         "SELECT r.file, r.record, array_agg(DISTINCT r.rule_id ORDER BY r.rule_id) FROM {} AS r"
         " WHERE {} AND r.disposition = 'dropped' AND r.severity <> 'warn' GROUP BY 1, 2"
-    ).format(plan.tables.rejects_identifier, is_winner(plan.winners, "r"))
+    ).format(tables.rejects_identifier, is_winner(winners, "r"))
     bad = {(file, record): tuple(rules) for file, record, rules in conn.execute(query).fetchall()}
     return {position: _outcome(position, good, bad) for position in positions}
 
@@ -157,7 +170,7 @@ class ReplayCommit:
         evaluated = [RowResult.of(self.rows[position], v.result, v.rules) for position, v in outcomes.items()]
         results = [*evaluated, *self.excluded]
         write_results(conn, plan.run, results)
-        rows, entries = _count_rejects(conn, plan)
+        rows, entries = count_rejects(conn, plan.tables, plan.winners)
         return RejectCounts(rows, entries, Counter(one.result for one in results))
 
     def _claim(self, conn: Conn, plan: LoadPlan, rows: list[RejectedRow]) -> None:
@@ -173,14 +186,7 @@ class ReplayCommit:
         }
         change = Change(("open", "fixed"), sets, only_dropped=True)
         claimed = change_rows(conn, self.owner, self.tables, rows, change)
-        if missing := len(rows) - len(claimed):
-            raise Transient(
-                "replay.rows_changed",
-                f"{counted(missing, 'row')} of {len(rows):,} were changed, replayed or purged by somebody else "
-                "meanwhile.",
-                node=plan.run.node,
-                hint="The target was not loaded. Replay the rows again. The rows that are still open are replayed.",
-            )
+        require_all_claimed(rows, claimed, plan.run.node)
 
     def _note(self, conn: Conn, plan: LoadPlan, outcomes: Mapping[RowPosition, RowOutcome]) -> None:
         """Record the results of the rows that were not loaded."""
@@ -195,6 +201,17 @@ class ReplayCommit:
                 "replayRules": sql.Literal(list(outcome.rules)),
             }
             change_rows(conn, self.owner, self.tables, rows, Change(("open", "fixed"), sets, is_note=True))
+
+
+def require_all_claimed(rows: Collection[RejectedRow], claimed: Collection[tuple[str, str]], node: str) -> None:
+    """Raise Transient `replay.rows_changed` unless all rows are unchanged since they were read."""
+    if missing := len(rows) - len(claimed):
+        raise Transient(
+            "replay.rows_changed",
+            f"{counted(missing, 'row')} of {len(rows):,} were changed, replayed or purged by somebody else meanwhile.",
+            node=node,
+            hint="The target was not loaded. Replay the rows again. The rows that are still open are replayed.",
+        )
 
 
 def close_repeats(
@@ -215,11 +232,11 @@ def close_repeats(
         supersede_rows(conn, owner, by, tables, rows)
 
 
-def _count_rejects(conn: Conn, plan: LoadPlan) -> tuple[int, int]:
+def count_rejects(conn: Conn, tables: StagingTables, winners: Sequence[int]) -> tuple[int, int]:
     """Return the numbers of rows and entries that stay rejected, here or in their previous tables."""
     row = conn.execute(
         sql.SQL("SELECT count(DISTINCT r.row_id), count(*) FROM {} AS r WHERE {}").format(
-            plan.tables.rejects_identifier, is_winner(plan.winners, "r")
+            tables.rejects_identifier, is_winner(winners, "r")
         )
     ).fetchone()
     return row or (0, 0)

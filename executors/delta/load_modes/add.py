@@ -10,7 +10,8 @@ from deltalake import DeltaTable
 
 from executors.delta.added import added_file
 from executors.delta.plan import Change, DeltaPlan
-from executors.delta.staged import require_all
+from executors.delta.staged import read_staged, require_all
+from executors.delta.written import TableWriter
 
 
 def append(plan: DeltaPlan, table: DeltaTable) -> Change:
@@ -22,8 +23,18 @@ def replace_all(plan: DeltaPlan, table: DeltaTable) -> Change:
 
 
 def _add(plan: DeltaPlan, *, replaces_all: bool) -> Change:
+    if plan.rewrites:
+        return _copy(plan, replaces_all=replaces_all)
     folder = plan.log.folder
     sizes, wanted = folder.list(plan.run.run_id), {plan.files.added(task) for task in plan.winners}
     found = [added_file(folder, path, size) for path, size in sorted(sizes.items()) if path in wanted]
     require_all(plan, sum(rows for _, rows in found))
     return Change([action for action, _ in found], replaces_all=replaces_all, inserted=plan.staged)
+
+
+def _copy(plan: DeltaPlan, *, replaces_all: bool) -> Change:
+    """Write the staged rows without their positions."""
+    writer = TableWriter(plan)
+    written = writer.write(batch.select(plan.schema.names) for batch in read_staged(plan))
+    require_all(plan, written)
+    return Change(writer.added, replaces_all=replaces_all, inserted=written)

@@ -7,23 +7,24 @@ stay as they are.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import pyarrow as pa
 from deltalake import DeltaTable
-from deltalake.transaction import AddAction, RemoveAction
+from deltalake.transaction import RemoveAction
 from psycopg import sql
 
 from executors.accounting import describe_positions
-from executors.delta.added import added_file
 from executors.delta.engine import Engine, open_engine
 from executors.delta.plan import Change, DeltaPlan
 from executors.delta.rows import NUMBER, files_of, read_file, read_numbered, removal
 from executors.delta.staged import read_staged, require_all
-from executors.delta.staging import ParquetFile
-from executors.errors import InvalidContent, Terminal
+from executors.delta.written import TableWriter
+from executors.errors import InvalidContent, Terminal, Transient
 from executors.model import RecordRef
+from executors.rejected_rows import RowPosition
 from executors.stage_plan import FILE, FILLED, RECORD
+from ir.words import counted
 
 MOST_REFS = 10
 
@@ -37,7 +38,8 @@ def upsert(plan: DeltaPlan, table: DeltaTable) -> Change:
         files = files_of(table, plan.log.folder)
         paths = sorted(files)
         _match(engine, plan, paths)
-        writer = _Writer(plan)
+        _require_allowed(engine, plan)
+        writer = TableWriter(plan)
         removed = [_rewrite(engine, plan, writer, paths, number, files) for number in _numbers_to_rewrite(engine)]
         inserted = writer.write(engine.batches(_inserts(plan), plan.schema))
         updated, older = _count(engine, "differs AND NOT newer"), _count(engine, "newer")
@@ -55,28 +57,6 @@ def upsert(plan: DeltaPlan, table: DeltaTable) -> Change:
             replaced=plan.staged - newest,
             older=older,
         )
-
-
-class _Writer:
-    """Writes files of the table, numbered."""
-
-    def __init__(self, plan: DeltaPlan) -> None:
-        self._plan, self.added = plan, list[AddAction]()
-
-    def write(self, batches: Iterable[pa.RecordBatch]) -> int:
-        """Write a file, unless there are no rows; return their number."""
-        plan, path, written = self._plan, self._plan.files.added(len(self.added)), 0
-        file: ParquetFile | None = None
-        for batch in batches:
-            if batch.num_rows:
-                file = file or ParquetFile(plan.log.folder, path, plan.schema)
-                file.write(batch)
-                written += batch.num_rows
-        if file is not None:
-            file.close()
-            action, _ = added_file(plan.log.folder, path, plan.log.folder.size(path))
-            self.added.append(action)
-        return written
 
 
 # --- the staged rows -----------------------------------------------------------------------------------------------
@@ -177,10 +157,12 @@ def _match(engine: Engine, plan: DeltaPlan, paths: list[str]) -> None:
     with engine.reading("stream", rows):
         engine.run(
             sql.SQL(
-                "CREATE TEMP TABLE matched AS SELECT x.{number}, {keys}, ({differs}) AS differs, ({newer}) AS newer"
-                " FROM stream AS x JOIN newest AS s ON {same}"
+                "CREATE TEMP TABLE matched AS SELECT x.{number}, {keys}, s.{file}, s.{record}, ({differs}) AS differs,"
+                " ({newer}) AS newer FROM stream AS x JOIN newest AS s ON {same}"
             ).format(
                 number=sql.Identifier(NUMBER),
+                file=sql.Identifier(FILE),
+                record=sql.Identifier(RECORD),
                 keys=_key(plan, "s"),
                 differs=_differs(plan),
                 newer=_newer(plan),
@@ -194,6 +176,37 @@ def _match(engine: Engine, plan: DeltaPlan, paths: list[str]) -> None:
             f"{plan.log.folder.name} has several rows for {found:,} of the keys ({', '.join(plan.key)}) to load.",
             node=plan.run.node,
             hint="Delete the repeated rows, or add a column to upsertKey that distinguishes them.",
+        )
+
+
+def find_taken(plan: DeltaPlan, table: DeltaTable) -> Mapping[RowPosition, bool]:
+    """Return the staged rows whose key exists in the table with other values, and whether the row of the table is
+    newer."""
+    with open_engine(plan) as engine:
+        _read_newest(engine, plan)
+        _match(engine, plan, sorted(files_of(table, plan.log.folder)))
+        return _taken(engine)
+
+
+def _taken(engine: Engine) -> Mapping[RowPosition, bool]:
+    query = sql.SQL("SELECT {}, {}, newer FROM matched WHERE differs").format(
+        sql.Identifier(FILE), sql.Identifier(RECORD)
+    )
+    return {(file, record): newer for file, record, newer in engine.rows(query)}
+
+
+def _require_allowed(engine: Engine, plan: DeltaPlan) -> None:
+    """Raise Transient `replay.keys_appeared` if the load would replace a row of the table that it may not replace."""
+    if plan.may_replace is None:
+        return
+    others = [at for at, newer in _taken(engine).items() if newer or at not in plan.may_replace]
+    if others:
+        raise Transient(
+            "replay.keys_appeared",
+            f"{counted(len(others), 'row')} of {plan.log.folder.name} with the keys of replayed rows appeared or "
+            "changed meanwhile.",
+            node=plan.run.node,
+            hint="Nothing was loaded. The next attempt compares the rows again.",
         )
 
 
@@ -219,7 +232,7 @@ def _numbers_to_rewrite(engine: Engine) -> list[int]:
 
 
 def _rewrite(
-    engine: Engine, plan: DeltaPlan, writer: _Writer, paths: list[str], number: int, files: Mapping[str, int]
+    engine: Engine, plan: DeltaPlan, writer: TableWriter, paths: list[str], number: int, files: Mapping[str, int]
 ) -> RemoveAction:
     """Write a file again with the new values of its rows."""
     path = paths[number]

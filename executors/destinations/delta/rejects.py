@@ -13,10 +13,12 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from psycopg import sql
+
 from executors.charsets import UTF8
 from executors.delta.markers import Marker
 from executors.errors import Terminal
-from executors.load_record import LoadCommit, RunRef, TableIdentity
+from executors.load_record import LoadCommit, LoadKind, RunRef, TableIdentity
 from executors.model import Connection
 from executors.postgres import quarantine, staging
 from executors.postgres.carried_fixes import carry_fixes
@@ -24,7 +26,12 @@ from executors.postgres.client import charset_of, connect, translate
 from executors.postgres.ddl import Conn
 from executors.postgres.fences import raise_fence, require_fence
 from executors.postgres.meta import ensure_meta, find_commit, write_commit
+from executors.postgres.pending_replays import record_pending, store_pending
+from executors.postgres.quarantined import Change, Owner, change_rows
+from executors.postgres.replay import count_rejects, require_all_claimed
 from executors.postgres.superseding import Superseded, supersede_read_again, supersede_replaced
+from executors.rejected_rows import RejectedRow, RowResult
+from executors.table_name import TableName
 from ir.load_modes import load_mode
 from ir.pipeline import Path
 
@@ -69,6 +76,21 @@ class RejectStore:
                 self.session, run, staged.tables, staged.winners, staged.table_of_node, disposition="not_loaded"
             )
 
+    def store_replay(self, run: RunRef, staged: StagedRejects, replayed: Replayed) -> tuple[int, int]:
+        """Store the results that the replay will have; returns the (rows, entries) that stay rejected. Raises
+        LeaseLost, and Transient `replay.rows_changed` and `staging.lost`."""
+        conn, winners = self.session, staged.winners
+        with translate(run.node), conn.transaction():
+            require_fence(conn, run)
+            staging.require_rejected(conn, staged.tables, winners, staged.rejected, run.node)
+            unchanged = Change(("open", "fixed"), {"status": sql.SQL("q.status")}, only_dropped=True, is_note=True)
+            claimed = change_rows(conn, replayed.owner, replayed.tables, replayed.loaded, unchanged)
+            require_all_claimed(replayed.loaded, claimed, run.node)
+            store_pending(conn, run, replayed.results)
+            places, as_yet = staged.table_of_node, "not_loaded"
+            quarantine.write_rejects(conn, run, staged.tables, winners, places, disposition=as_yet, only_loaded=True)
+            return count_rejects(conn, staged.tables, winners)
+
     def settle(self, run: RunRef, marker: Marker, lake: str) -> LoadCommit:
         """Record in the database that a load has committed to the table, unless that is done; returns its commit with
         the entries that it has superseded. `run` has the fence, `lake` is the connection of the table. Raises
@@ -79,12 +101,10 @@ class RejectStore:
             require_fence(conn, run)
             if done := find_commit(conn, of_load):
                 return _with_superseded(commit, Superseded(done.record.superseded_entries, done.superseded_tables))
-            superseded = _supersede(conn, of_load, marker)
             quarantine.count_as_loaded(conn, of_load, [commit.run_id], commit.reject_tables)
-            files = [(file.name, file.head) for file in marker.files]
-            quarantine.close_not_loaded(conn, of_load, commit.reject_tables, files)
-            carry_fixes(conn, of_load, superseded, commit.reject_tables, marker.files)
-            settled = _with_superseded(commit, superseded)
+            if commit.kind is LoadKind.REPLAY:
+                record_pending(conn, of_load, commit.reject_tables, marker.by, marker.reason)
+            settled = _with_superseded(commit, _close_earlier(conn, of_load, marker))
             write_commit(conn, of_load, replace(settled, table=_identity_of(commit.table, lake)))
         return settled
 
@@ -97,6 +117,16 @@ class StagedRejects:
     winners: Sequence[int]
     rejected: int
     table_of_node: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Replayed:
+    """The rows that a replay loads, the tables with their entries, and the results of all rows that were chosen."""
+
+    owner: Owner
+    loaded: Sequence[RejectedRow]
+    tables: Sequence[TableName]
+    results: Sequence[RowResult]
 
 
 def open_rejects(stack: ExitStack, connections: Mapping[str, Connection], name: str, run: RunRef) -> RejectStore:
@@ -114,10 +144,18 @@ def rejects_connection(paths: Sequence[Path]) -> str | None:
     return next(iter(names), None)
 
 
-def _supersede(conn: Conn, run: RunRef, marker: Marker) -> Superseded:
-    if load_mode(marker.commit.load_mode or "").replaces_all_rows:
-        return supersede_replaced(conn, run, marker.commit.reject_tables)
-    return supersede_read_again(conn, run, marker.files)
+def _close_earlier(conn: Conn, run: RunRef, marker: Marker) -> Superseded:
+    """Close the entries of earlier runs that need no decision any more; a replay leaves them."""
+    commit, files = marker.commit, marker.files
+    if commit.kind is LoadKind.REPLAY:
+        return Superseded()
+    if load_mode(commit.load_mode or "").replaces_all_rows:
+        superseded = supersede_replaced(conn, run, commit.reject_tables)
+    else:
+        superseded = supersede_read_again(conn, run, files)
+    quarantine.close_not_loaded(conn, run, commit.reject_tables, [(file.name, file.head) for file in files])
+    carry_fixes(conn, run, superseded, commit.reject_tables, files)
+    return superseded
 
 
 def _with_superseded(commit: LoadCommit, superseded: Superseded) -> LoadCommit:

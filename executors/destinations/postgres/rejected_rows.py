@@ -13,7 +13,7 @@ from executors.destinations.postgres.plan import load_plan
 from executors.destinations.rejected_rows import RejectedRowsHandler
 from executors.errors import Terminal
 from executors.load_record import LoadCommit, LoadFile, RunRef
-from executors.model import RowsRef, RunJob, TaskCount
+from executors.model import Connection, RowsRef, RunJob, TaskCount
 from executors.postgres.choosing import choose_rows, fields_of, parts_of
 from executors.postgres.client import translate
 from executors.postgres.ddl import Conn
@@ -38,14 +38,23 @@ from ir.load_modes import load_mode
 
 
 class PostgresRejectedRows(RejectedRowsHandler):
+    """`session` and `connection` are those of the database with the quarantine tables: here that of the target."""
+
+    def session(self, target: TargetRun) -> Conn:
+        conn: Conn = target.connection
+        return conn
+
+    def connection(self, job: RunJob, target: TargetRun) -> Connection:
+        return job.connections[target.path.target.connection]
+
     def choose(self, job: RunJob, target: TargetRun, ref: RowsRef) -> tuple[Choice, Inputs]:
-        conn, path = target.connection, target.path
+        conn, path = self.session(target), target.path
         modes = [load_mode(node.load_mode) for node in job.pipeline.targets() if node.id == ref.node]
         rereads = any(mode.keeps_watermark for mode in modes) and not ref.column
         rereads = rereads and not CONNECTORS[path.source.connector].keeps_order
         sources = [source.id for source in target.sources] if target.is_united else []
         choice = choose_rows(conn, owner_of(job), ref, job.run_id, rereads=rereads, sources=sources)
-        encrypted = encrypt(job.connections[path.target.connection])
+        encrypted = encrypt(self.connection(job, target))
         parts = ((path, choice.of(path.source.id) if sources else choice) for path in target.paths)
         inputs = []
         for path, part in parts:
@@ -109,7 +118,7 @@ class PostgresRejectedRows(RejectedRowsHandler):
             return evaluate_rows(state.load.connection, load_plan(state), state.load.rejected_rows.choice.rows)
 
     def keep_results(self, ref: RunRef, target: TargetRun, choice: Choice) -> None:
-        conn, owner = target.connection, Owner(ref.tenant, ref.pipeline)
+        conn, owner = self.session(target), Owner(ref.tenant, ref.pipeline)
         with translate(ref.node), conn.transaction():
             keep_results_of_nothing(conn, ref, choice.excluded)
             close_repeats(conn, owner, ref.run_id, choice.tables, choice.repeats)
@@ -118,13 +127,13 @@ class PostgresRejectedRows(RejectedRowsHandler):
 
     @contextmanager
     def fixing(self, target: TargetRun) -> Iterator[None]:
-        with translate(target.path.target.id), target.connection.transaction():
+        with translate(target.path.target.id), self.session(target).transaction():
             yield
 
     def find_fixed(self, target: TargetRun, choice: Choice, column: str) -> Collection[RowPosition]:
         found: set[RowPosition] = set()
         for table, rows in choice.by_table.items():
-            fixed = fixed_in(target.connection, table, [row.id for row in rows.values()], column)
+            fixed = fixed_in(self.session(target), table, [row.id for row in rows.values()], column)
             found |= {position for position, row in rows.items() if row.id in fixed}
         return found
 
@@ -137,7 +146,7 @@ class PostgresRejectedRows(RejectedRowsHandler):
             entries[chosen.table][chosen.row.id] = position
         found: dict[RowPosition, str | None] = {}
         for table, places in entries.items():
-            texts = texts_of(target.connection, table, list(places), column)
+            texts = texts_of(self.session(target), table, list(places), column)
             found |= {places[entry]: text for entry, text in texts.items()}
         return found
 
@@ -147,7 +156,7 @@ class PostgresRejectedRows(RejectedRowsHandler):
         change = change_of("fix", ref.by, ref.reason, job.run_id)
         rows = {position: choice.rows[position].row for position in values}
         cells = {row.key: {ref.column: values[position]} for position, row in rows.items()}
-        return len(change_rows(target.connection, owner_of(job), choice.tables, list(rows.values()), change, cells))
+        return len(change_rows(self.session(target), owner_of(job), choice.tables, list(rows.values()), change, cells))
 
 
 def _reading(conn: Conn, choice: Choice, ref: RowsRef, source: str, reader: RejectsReader) -> Reading:
