@@ -25,6 +25,8 @@ from tests.executors.conformance.world import World, reconciles, target_of
 
 pytestmark = [pytest.mark.spark, pytest.mark.postgres]
 
+in_both = pytest.mark.parametrize("destination", ["postgres", "delta"], indirect=True)
+"""For tables of a PostgreSQL database, and for Delta tables, whose rejected rows are in such a database."""
 NOT_NULL = {"id": "named", "type": "notNull", "field": "name", "onFail": "skip"}
 ROWS = "id,name\n1,Ann\n2,\n3,Cy\n4,\n"
 
@@ -32,7 +34,7 @@ ROWS = "id,name\n1,Ann\n2,\n3,Cy\n4,\n"
 @pytest.fixture
 def loaded(world: World) -> World:
     """A load with two rows in the table and two in quarantine."""
-    world.sql("create table t (id int, name text)")
+    world.create_table("create table t (id int, name text)")
     world.write("a.csv", ROWS)
     world.run(world.document(rules=[NOT_NULL]))
     return world
@@ -72,6 +74,7 @@ def states(world: World) -> list[tuple[Any, ...]]:
     return world.sql('select status, "replayResult", "replayRules" from rejected order by id')
 
 
+@in_both
 def test_rows_without_a_fix_still_fail(loaded: World) -> None:
     report = replay(loaded, loaded.document(rules=[NOT_NULL]))
     assert report.row_counts == {"fails": 2}
@@ -80,6 +83,7 @@ def test_rows_without_a_fix_still_fail(loaded: World) -> None:
     assert reconciles(report)
 
 
+@in_both
 def test_a_fixed_row_is_loaded_and_the_original_stays(loaded: World) -> None:
     fix(loaded, name="Bob")
     report = replay(loaded, loaded.document(rules=[NOT_NULL]))
@@ -93,6 +97,7 @@ def test_a_fixed_row_is_loaded_and_the_original_stays(loaded: World) -> None:
     assert (target_of(report).rows_read, target_of(report).rows_loaded) == (2, 1)
 
 
+@in_both
 def test_the_rules_are_those_of_now(loaded: World) -> None:
     report = replay(loaded, loaded.document(), by="ann", reason="100% sure")
     assert report.row_counts == {"loaded": 2}
@@ -100,6 +105,7 @@ def test_the_rules_are_those_of_now(loaded: World) -> None:
     assert loaded.rows("id") == [(1,), (2,), (3,), (4,)]
 
 
+@in_both
 def test_a_row_is_loaded_once_however_often_it_is_replayed(loaded: World) -> None:
     chosen = ids(loaded)
     replay(loaded, loaded.document(), chosen)
@@ -109,6 +115,7 @@ def test_a_row_is_loaded_once_however_often_it_is_replayed(loaded: World) -> Non
     assert loaded.rows("id") == [(1,), (2,), (3,), (4,)]
 
 
+@in_both
 def test_what_became_of_each_row_is_kept_whatever_becomes_of_it_later(loaded: World) -> None:
     loaded.write("b.csv", "id,name\n5,\n6,Six\n")
     loaded.run(loaded.document(rules=[NOT_NULL]))
@@ -136,6 +143,7 @@ def test_what_became_of_each_row_is_kept_whatever_becomes_of_it_later(loaded: Wo
         assert drop_old_results(conn) == 4
 
 
+@in_both
 def test_two_replays_at_once_load_each_row_once(loaded: World) -> None:
     chosen = ids(loaded)
 
@@ -150,6 +158,7 @@ def test_two_replays_at_once_load_each_row_once(loaded: World) -> None:
     assert loaded.rows("id") == [(1,), (2,), (3,), (4,)]
 
 
+@in_both
 def test_a_row_that_changes_while_it_is_loaded_stops_all_of_it(loaded: World) -> None:
     chosen = ids(loaded)
     loaded.memory.on_step = lambda step, node: fix(loaded, name="Bob") if step == "load" else None
@@ -160,12 +169,14 @@ def test_a_row_that_changes_while_it_is_loaded_stops_all_of_it(loaded: World) ->
     assert [state for state, *_ in states(loaded)] == ["fixed", "open"]
 
 
+@in_both
 def test_a_rule_with_abort_only_rejects_the_row_of_a_replay(loaded: World) -> None:
     fix(loaded, name="Bob")
     report = replay(loaded, loaded.document(rules=[{**NOT_NULL, "onFail": "abort"}]))
     assert report.row_counts == {"loaded": 1, "fails": 1}
 
 
+@in_both
 def test_an_attempt_that_takes_over_finds_the_commit(loaded: World) -> None:
     document, chosen = loaded.document(), ids(loaded)
     job = loaded.job(document, rows=rows_ref(loaded, chosen))
@@ -176,9 +187,10 @@ def test_an_attempt_that_takes_over_finds_the_commit(loaded: World) -> None:
     assert loaded.rows("id") == [(1,), (2,), (3,), (4,)]
 
 
+@in_both
 @pytest.mark.parametrize("mode", ["truncate", "blue_green"])
 def test_a_table_that_runs_replace_gets_the_rows_beside_what_it_holds(world: World, mode: str) -> None:
-    world.sql("create table t (id int, name text)")
+    world.create_table("create table t (id int, name text)")
     world.write("a.csv", ROWS)
     world.run(world.document(mode=mode, rules=[NOT_NULL]))
     replay(world, world.document(mode=mode))
@@ -268,8 +280,9 @@ def test_a_row_that_the_table_refused_goes_through_no_op_again(world: World) -> 
     assert world.rows() == [(50, "Ann")]
 
 
+@in_both
 def test_a_record_that_could_not_be_read_is_loaded_once_it_is_fixed(world: World) -> None:
-    world.sql("create table t (id int, name text)")
+    world.create_table("create table t (id int, name text)")
     world.write("a.csv", "id,name\n1,Ann\n2,Bob,more\n")
     world.run(world.document())
     assert replay(world, world.document()).row_counts == {"fails": 1}
@@ -278,8 +291,9 @@ def test_a_record_that_could_not_be_read_is_loaded_once_it_is_fixed(world: World
     assert world.rows() == [(1, "Ann"), (2, "Bob")]
 
 
+@in_both
 def test_rows_of_a_run_that_loaded_nothing_wait_for_the_next_one(world: World) -> None:
-    world.sql("create table t (id int, name text)")
+    world.create_table("create table t (id int, name text)")
     world.write("a.csv", "id,name\n1,Ann\n2,\nx,Cy\n")
     with pytest.raises(Failure):
         world.run(world.document(rules=[NOT_NULL]))
@@ -288,6 +302,7 @@ def test_rows_of_a_run_that_loaded_nothing_wait_for_the_next_one(world: World) -
     assert world.rows() == []
 
 
+@in_both
 def test_an_expression_fixes_all_rows_as_a_pipeline_would_compute_it(loaded: World) -> None:
     ref = rows_ref(loaded, ids(loaded), column="name", expression="concat('row ', id)", by="ann")
     report = fix_rows(loaded.job(loaded.document(), rows=ref), loaded.memory.ports())
@@ -335,11 +350,13 @@ def test_only_checks_that_evaluate_single_rows_run_in_a_replay(loaded: World) ->
     assert loaded.rows("id") == [(1,), (2,), (3,), (4,)]
 
 
+@in_both
 def test_limits_of_rules_do_not_stop_a_replay(loaded: World) -> None:
     report = replay(loaded, loaded.document(rules=[{**NOT_NULL, "maxViolations": 0}]))
     assert report.row_counts == {"fails": 2}
 
 
+@in_both
 def test_rows_taken_by_a_filter_stay_open(loaded: World) -> None:
     report = replay(loaded, loaded.document(ops=[{"op": "filter", "where": "id = '2'"}]))
     assert report.row_counts == {"loaded": 1, "filtered": 1}

@@ -1,0 +1,157 @@
+"""Replays into Delta tables, whose rejected rows are in a PostgreSQL database: a row is loaded once, and its entry says
+so in the end."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from deltalake import write_deltalake
+
+from executors.delta.markers import Marker
+from executors.destinations.delta import rejected_rows
+from executors.destinations.delta.rejects import RejectStore
+from executors.errors import Terminal, Transient
+from executors.model import RunJob
+from executors.postgres.client import connect
+from executors.postgres.replay_results import read_results
+from executors.runs.replay import replay_rows
+from tests.destinations.delta.world import DeltaWorld
+from tests.executors.conformance.test_replays import NOT_NULL, ROWS, fix, ids, replay, rows_ref, states
+from tests.executors.conformance.world import World, reconciles, target_of
+
+pytestmark = [
+    pytest.mark.spark,
+    pytest.mark.postgres,
+    pytest.mark.parametrize("destination", ["delta"], indirect=True),
+]
+
+
+class PowerCut(BaseException):
+    pass
+
+
+@pytest.fixture
+def lake(world: World) -> DeltaWorld:
+    assert isinstance(world, DeltaWorld)
+    world.create_table("create table t (id int, name text)")
+    world.write("a.csv", ROWS)
+    return world
+
+
+@pytest.fixture
+def loaded(lake: DeltaWorld) -> DeltaWorld:
+    """A load with two rows in the table and two in quarantine."""
+    lake.run(lake.document(rules=[NOT_NULL]))
+    return lake
+
+
+def replay_failing(lake: DeltaWorld, owner: object, name: str) -> RunJob:
+    """Make one attempt of a replay, which ends when it calls a function for its own load; return its job."""
+    job, called = lake.job(lake.document(), rows=rows_ref(lake, ids(lake))), getattr(owner, name)
+
+    def call(*args: Any) -> Any:
+        if any(isinstance(one, Marker) and one.commit.run_id != job.run_id for one in args):
+            return called(*args)
+        raise PowerCut
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(owner, name, call)
+        with pytest.raises(PowerCut):
+            replay_rows(job, lake.memory.ports())
+    return job
+
+
+def results(lake: DeltaWorld, job: RunJob) -> list[str]:
+    with connect(lake.warehouse, autocommit=True) as conn:
+        return [one.result for one in read_results(conn, job.run_id, "load")]
+
+
+def test_a_replay_that_was_not_settled_is_settled_by_its_next_attempt(loaded: DeltaWorld) -> None:
+    job = replay_failing(loaded, RejectStore, "settle")
+    assert loaded.rows("id") == [(1,), (2,), (3,), (4,)]
+    assert [state for state, *_ in states(loaded)] == ["open", "open"]
+    again = loaded.job(loaded.document(), job.run_id, attempt=2, rows=job.rows)
+    assert replay_rows(again, loaded.memory.ports()).row_counts == {"loaded": 2}
+    assert states(loaded) == [("replayed", "loaded", None)] * 2
+    assert results(loaded, job) == ["loaded", "loaded"]
+    assert loaded.rows("id") == [(1,), (2,), (3,), (4,)]
+
+
+def test_the_rows_of_a_replay_that_was_not_settled_are_not_loaded_by_another_one(loaded: DeltaWorld) -> None:
+    replay_failing(loaded, RejectStore, "settle")
+    assert replay(loaded, loaded.document()).row_counts == {"already": 2}
+    assert loaded.rows("id") == [(1,), (2,), (3,), (4,)]
+
+
+def test_a_replay_that_did_not_commit_shows_no_results_and_leaves_the_rows_open(loaded: DeltaWorld) -> None:
+    job = replay_failing(loaded, rejected_rows, "commit_load")
+    assert states(loaded) == [("open", None, None)] * 2
+    assert results(loaded, job) == []
+    assert replay(loaded, loaded.document()).row_counts == {"loaded": 2}
+    assert loaded.rows("id") == [(1,), (2,), (3,), (4,)]
+
+
+def test_a_replay_is_no_load_of_files(loaded: DeltaWorld) -> None:
+    replay(loaded, loaded.document())
+    assert loaded.run(loaded.document()).nothing_new
+    loaded.write("b.csv", "id,name\n5,Eve\n")
+    assert target_of(loaded.run(loaded.document())).rows_read == 1
+
+
+def with_taken_key(lake: DeltaWorld, **target: Any) -> dict[str, Any]:
+    """Load with upsert, reject the rows 2 and 4, then insert a row 2 into the table; return the document."""
+    document = lake.document(mode="upsert", rules=[NOT_NULL], **target)
+    lake.run(document)
+    other = pa.table({"id": pa.array([2], pa.int32()), "name": ["Newer"]})
+    write_deltalake(lake.table().uri, other, mode="append")
+    fix(lake, name="Fixed")
+    return document
+
+
+def test_a_row_whose_key_exists_is_not_loaded_unless_it_is_ticked(lake: DeltaWorld) -> None:
+    document = with_taken_key(lake)
+    report = replay(lake, document)
+    assert report.row_counts == {"exists": 1, "fails": 1}
+    assert reconciles(report)
+    assert lake.rows("id, name") == [(1, "Ann"), (2, "Newer"), (3, "Cy")]
+    names = [f"{run}:{row_id}" for run, row_id in lake.sql('select "runId", "rowId" from rejected')]
+    assert replay(lake, document, overwrite=frozenset(names)).row_counts == {"loaded": 1, "fails": 1}
+    assert lake.rows("id, name") == [(1, "Ann"), (2, "Fixed"), (3, "Cy")]
+
+
+def test_a_row_that_is_older_than_that_of_the_table_is_never_loaded(lake: DeltaWorld) -> None:
+    document = with_taken_key(lake, orderBy="name")
+    names = [f"{run}:{row_id}" for run, row_id in lake.sql('select "runId", "rowId" from rejected')]
+    assert replay(lake, document, overwrite=frozenset(names)).row_counts == {"older": 1, "fails": 1}
+    assert lake.rows("id, name") == [(1, "Ann"), (2, "Newer"), (3, "Cy")]
+
+
+def test_a_key_that_appears_while_rows_are_replayed_stops_all_of_it(
+    lake: DeltaWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    document = with_taken_key(lake)
+    monkeypatch.setattr(rejected_rows, "find_taken", lambda plan, table: {})
+    with pytest.raises(Transient) as caught:
+        replay(lake, document)
+    assert caught.value.code == "replay.keys_appeared"
+    assert lake.rows("id, name") == [(1, "Ann"), (2, "Newer"), (3, "Cy")]
+    assert [state for state, *_ in states(lake)] == ["fixed", "open"]
+
+
+def test_the_hash_of_the_file_and_the_record_come_along(world: World) -> None:
+    assert isinstance(world, DeltaWorld)
+    world.write("a.csv", ROWS)
+    world.run(world.document(rules=[NOT_NULL]))
+    ((run, name),) = world.sql('select distinct "runId", "sourceFile" from rejected')
+    ((sha256,),) = set(world.rows("_source_file_hash"))
+    replay(world, world.document(), hashes={(run, name): sha256})
+    assert set(world.rows("_source_file_hash")) == {(sha256,)}
+    assert world.rows("id, _source_record") == [("1", 1), ("2", 2), ("3", 3), ("4", 4)]
+
+
+def test_rows_cannot_be_replayed_once_the_pipeline_names_no_quarantine(loaded: DeltaWorld) -> None:
+    with pytest.raises(Terminal) as caught:
+        replay(loaded, loaded.document(quarantine=False))
+    assert caught.value.code == "replay.no_quarantine"
