@@ -16,7 +16,6 @@ TARGET = TargetConnector(
         "hooks": "Remove the hooks, or load a PostgreSQL table.",
         "previews": "Preview the rows of a node in the editor.",
         "holds": "Use failAtRejectedPct, which fails a load, or expectedRowCountDelta, which raises an alert.",
-        "rejected_rows": "Correct the rows in their source, and load them again.",
         "samples": "Use a target in a PostgreSQL database.",
         "undo": "Remove backupBeforeLoad: a Delta table has its earlier versions until they are vacuumed.",
         "unions": "Load each source into a table of its own, or load a PostgreSQL table.",

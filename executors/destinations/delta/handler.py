@@ -43,7 +43,7 @@ class DeltaDestination(DestinationHandler):
     """Loads Delta tables in a folder or bucket. A commit to the log of the table adds the files of a load together with
     its marker."""
 
-    capabilities = Capabilities(load_modes=frozenset(LOAD_MODES), quarantine=True)
+    capabilities = Capabilities(load_modes=frozenset(LOAD_MODES), quarantine=True, rejected_rows=True)
     filled_columns = frozenset(FILLED)
 
     # --- inspect ----------------------------------------------------------------------------------------------
