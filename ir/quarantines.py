@@ -11,6 +11,7 @@ from ir.graph import Graph
 from ir.names import parse_table_name
 from ir.nodes import Target, Validate
 from ir.nodes.validate import Quarantine
+from ir.pipeline import Pipeline
 from ir.pointers import Pointer
 
 
@@ -25,12 +26,22 @@ def check_quarantines(graph: Graph) -> Iterator[Diagnostic]:
             if quarantine.enabled:
                 yield from _check_connection(quarantine, targets, at / "connection")
             yield from _check_table(quarantine, targets, loaded, at / "table")
+    yield from {several.path: several for several in _several_databases(graph)}.values()
 
 
 def needs_connection(target: Target) -> bool:
     """Return whether rejected rows of a target can only be stored in another database than its own."""
     connector = TARGET_CONNECTORS.get(target.connector)
     return connector is not None and connector.quarantine_elsewhere
+
+
+def rejects_connection(document: Pipeline, target: Target) -> str | None:
+    """Return the connection of the database that stores the rejected rows of a target of a valid document; None if its
+    own connection leads to no database and its rejected rows are only counted."""
+    if not needs_connection(target):
+        return target.connection
+    stored = (node.quarantine for node in document.path_to(target).validates)
+    return next((quarantine.connection for quarantine in stored if quarantine and quarantine.enabled), None)
 
 
 def _served(graph: Graph) -> Mapping[Pointer, Sequence[Target]]:
@@ -60,6 +71,25 @@ def _check_connection(quarantine: Quarantine, targets: Sequence[Target], at: Poi
             "target's database, so that one transaction commits both."
         )
         yield diagnose("quarantine.connection_differs", at, message, fixes=_removal_of(at))
+
+
+def _several_databases(graph: Graph) -> Iterator[Diagnostic]:
+    """Report quarantines of a target that has another quarantine in another database, because one transaction records
+    what a load has rejected."""
+    for target in graph.nodes:
+        if not isinstance(target.spec, Target) or not needs_connection(target.spec):
+            continue
+        above = {node.at: node for chain in graph.chains_to(target) for node in chain}
+        stored = [(node, node.spec.quarantine) for node in above.values() if isinstance(node.spec, Validate)]
+        named = [(node, q.connection) for node, q in stored if q is not None and q.enabled and q.connection]
+        for node, connection in named[1:]:
+            first, wanted = named[0]
+            if connection != wanted:
+                at = node.at / "quarantine" / "connection"
+                message = f"The quarantine of {first.id}, through which the same rows come, names {shown(wanted)}."
+                fixes = [[{"op": "replace", "path": str(at), "value": wanted}]]
+                hint = "Name the same connection in all quarantines of a target."
+                yield diagnose("quarantine.connection_differs", at, message, hint=hint, fixes=fixes)
 
 
 def _removal_of(at: Pointer) -> list[Patch]:

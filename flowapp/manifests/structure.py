@@ -136,8 +136,10 @@ def find(pipeline: ProjectPipeline, databases: Databases, *, has_loaded: bool) -
     document = pipeline.parsed.pipeline
     paths = [document.path_to(target) for target in document.targets()]
     tables = [change for path in paths if (change := _table_change(path, databases)) is not None]
-    quarantines = {known.table: known for known in find_quarantines(document)}
-    tables += [change for known in quarantines.values() if (change := _quarantine_change(known, databases)) is not None]
+    quarantines = {(known.connection, known.table): known for known in find_quarantines(document)}
+    loaded = {path.target.connection for path in paths}
+    changes = (_quarantine_change(known, databases, loaded) for known in quarantines.values())
+    tables += [change for change in changes if change is not None]
     is_partial = has_loaded and any(load_mode(path.target.load_mode).keeps_watermark for path in paths)
     return Findings(
         tables,
@@ -181,21 +183,22 @@ def _table_change(path: Path, databases: Databases) -> TableChange | None:
     return _change(target, statements, notes) if statements or notes else None
 
 
-def _quarantine_change(quarantine: QuarantineTable, databases: Databases) -> TableChange | None:
-    """Return how the table of rejected rows is created; None if it exists or if that is unknown. For the latter, the
-    findings of the target's table give the reason."""
-    name = TableName.parse(quarantine.table)
-    if databases.found.tables.get((quarantine.connection, name.schema, name.table), ...) is not None:
-        return None
-    has_schema = (quarantine.connection, name.schema) not in databases.no_schemas
-    return TableChange(
-        node=quarantine.node,
-        rows="rejected",
-        connection=quarantine.connection,
-        table=str(name),
-        statements=[_statement(s) for s in plan_quarantine(name, has_schema=has_schema)],
-        notes=[],
+def _quarantine_change(quarantine: QuarantineTable, databases: Databases, loaded: Set[str]) -> TableChange | None:
+    """Return how the table of rejected rows is created, or why that is unknown; None if it exists. If targets load
+    tables over the same connection (`loaded`), the findings of their tables give the reason."""
+    name, connection = TableName.parse(quarantine.table), quarantine.connection
+    change = TableChange(
+        node=quarantine.node, rows="rejected", connection=connection, table=str(name), statements=[], notes=[]
     )
+    location = (connection, name.schema, name.table)
+    if location not in databases.found.tables:
+        note = _why_unknown(connection, databases)
+        return None if connection in loaded else change.model_copy(update={"notes": [note]})
+    if databases.found.tables[location] is not None:
+        return None
+    has_schema = (connection, name.schema) not in databases.no_schemas
+    statements = [_statement(s) for s in plan_quarantine(name, has_schema=has_schema)]
+    return change.model_copy(update={"statements": statements})
 
 
 def _statement(planned: StructureStatement) -> Statement:

@@ -42,7 +42,7 @@ class TableChange(PlanPart):
 
     node: str = Field(description="The id of the target node, or of the validate node that rejects rows.")
     rows: Literal["loaded", "rejected"] = Field(description="Which rows the table is for.")
-    connection: str = Field(description="The connection of the target.")
+    connection: str = Field(description="The connection over which the table is written.")
     table: str = Field(description="The table, with its schema.")
     statements: list[Statement] = Field(description="The statements, in order.")
     notes: list[str] = Field(description="What is unknown before a run, and how rows are replaced.")

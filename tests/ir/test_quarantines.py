@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from ir import InvalidPipeline, parsePipelineIR
+from ir.quarantines import rejects_connection
 from tests.ir.cases import document
 
 DELTA = {"connector": "delta", "connection": "lake"}
@@ -52,6 +53,40 @@ def test_rejected_rows_of_a_postgresql_table_cannot_be_in_another_database():
 def test_rejected_rows_of_both_kinds_of_tables_are_in_the_database_of_one():
     assert faults_of(orders({"connection": "warehouse"}, {}, DELTA)) == []
     assert [code for code, _ in faults_of(orders({}, {}, DELTA))] == ["quarantine.connection_required"]
+
+
+def chained(*connections: str, **last: Any) -> dict[str, Any]:
+    """Return a document with a Delta table behind validate nodes with these connections."""
+    made = orders({"connection": connections[0]}, DELTA)
+    check, load = made["nodes"][2:]
+    made["nodes"][3:] = [
+        check
+        | {"id": f"check{i}", "inputs": ["check"], "quarantine": check["quarantine"] | {"connection": name, **last}}
+        for i, name in enumerate(connections[1:])
+    ]
+    return made | {"nodes": [*made["nodes"], load | {"inputs": ["check0"]}]}
+
+
+def test_all_quarantines_of_a_delta_table_are_in_one_database():
+    differs = ("quarantine.connection_differs", "/nodes/3/quarantine/connection")
+    assert faults_of(chained("audit", "audit")) == []
+    assert faults_of(chained("audit", "other")) == [differs]
+    assert faults_of(chained("audit", "other", enabled=False)) == []
+
+
+@pytest.mark.parametrize(
+    ("quarantine", "target", "expected"),
+    [
+        ({"connection": "audit"}, DELTA, "audit"),
+        ({"enabled": False, "connection": "audit"}, DELTA, None),
+        ({}, {}, "warehouse"),
+        ({"enabled": False}, {}, "warehouse"),
+    ],
+)
+def test_the_database_of_rejected_rows_is_that_of_the_quarantine_or_of_the_target(quarantine, target, expected):
+    pipeline = parsePipelineIR(orders(quarantine, target)).pipeline
+    (loaded,) = pipeline.targets()
+    assert rejects_connection(pipeline, loaded) == expected
 
 
 def test_the_fix_of_a_missing_connection_removes_the_quarantine():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import jsonschema
@@ -159,6 +160,48 @@ def test_the_table_of_rejected_rows_is_shown_with_its_statements(project: Projec
     execute(warehouse, *(statement.sql for statement in change.statements))
     assert [table.rows for table in project.change("made").tables] == ["loaded"]
     execute(warehouse, f"DROP SCHEMA {project.schema}_dlq CASCADE")
+
+
+@pytest.fixture
+def add_delta(project: ProjectFiles) -> Callable[[str, str], None]:
+    """Add a pipeline into a Delta table whose rejected rows go to this table of a connection."""
+    project.files["flow.toml"] += '\n[connections.lake]\nkind = "folder"\npath = "sales"\n'
+
+    def call(connection: str, table: str) -> None:
+        document = json.loads(validated("made", project, table))
+        document["nodes"][1]["quarantine"]["connection"] = connection
+        document["nodes"][2] |= {"connector": "delta", "connection": "lake"}
+        project.files["pipelines/made.json"] = json.dumps(document)
+
+    return call
+
+
+def test_rejected_rows_of_a_delta_table_are_shown_in_their_database(
+    project: ProjectFiles, add_delta: Callable[[str, str], None]
+) -> None:
+    project.apply()
+    table = f"{project.schema}_dlq.made"
+    add_delta("warehouse", table)
+    loaded, rejected = project.change("made").tables
+    assert (loaded.connection, rejected.connection, rejected.table) == ("lake", "warehouse", table)
+    assert f'CREATE SCHEMA "{project.schema}_dlq"' in [s.sql for s in rejected.statements]
+
+
+def test_a_database_of_rejected_rows_that_is_not_stored_yet_is_named(
+    project: ProjectFiles, add_delta: Callable[[str, str], None]
+) -> None:
+    add_delta("warehouse", "dlq.made")
+    _, rejected = project.change("made").tables
+    assert (rejected.rows, rejected.statements) == ("rejected", [])
+    assert rejected.notes == ["Unknown until the connection warehouse is stored."]
+
+
+def test_an_unknown_connection_of_a_quarantine_is_a_problem(
+    project: ProjectFiles, add_delta: Callable[[str, str], None]
+) -> None:
+    add_delta("elsewhere", "dlq.made")
+    (problem,) = project.change("made").problems
+    assert (problem.code, problem.path) == ("connection.unknown", "/nodes/1/quarantine/connection")
 
 
 def test_a_schema_that_a_person_must_create_is_shown(project: ProjectFiles) -> None:
