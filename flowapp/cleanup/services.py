@@ -26,6 +26,7 @@ from flowapp.connections.services import resolve
 from flowapp.connections.target_databases import is_in_database
 from flowapp.pipelines.documents import read_document
 from flowapp.pipelines.models import Pipeline
+from flowapp.pipelines.summaries import find_quarantines
 from flowapp.runs.models import Run
 from ir.errors import FlowError
 from ir.pipeline import Pipeline as Document
@@ -175,9 +176,10 @@ def _tables_by_connection(pipeline: Pipeline) -> dict[str, _LoadedTables]:
             here = tables[target.connection]
             here.is_database |= is_in_database(target)
             here.tables[f"{target.schema_}.{target.table}"] = None
-            for validate in document.path_to(target).validates:
-                if validate.quarantine and validate.quarantine.enabled and validate.quarantine.table:
-                    here.quarantines[validate.quarantine.table] = None
+        for quarantine in find_quarantines(document):
+            there = tables[quarantine.connection]
+            there.is_database = True
+            there.quarantines[quarantine.table] = None
     return dict(tables)
 
 

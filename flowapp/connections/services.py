@@ -218,7 +218,7 @@ class ConnectionKind:
 _POSTGRES = ConnectionKind(
     "PostgreSQL",
     "password",
-    "a source or target node",
+    "a source, target or validate node",
     _fill_postgres,
     _replace_password,
     lambda c: probe_postgres(resolve(c)),

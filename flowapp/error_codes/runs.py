@@ -125,8 +125,8 @@ CODES = (
     ),
     ErrorCode(
         "replay.elsewhere",
-        "The newest version has no target for these rows.",
-        "Add that target to the pipeline again, or ignore the rows.",
+        "The newest version has no target for these rows, or stores its rejected rows elsewhere.",
+        "Add that target and its quarantine to the pipeline again, or ignore the rows.",
     ),
     ErrorCode(
         "run.ambiguous", "Several pipelines have a run of this number.", "Name the pipeline too, such as orders/12."

@@ -28,6 +28,7 @@ from flowapp.runs.services import queue_for
 from ir.errors import FlowError
 from ir.expressions import ExpressionError, parse_expression
 from ir.load_modes import load_mode
+from ir.quarantines import rejects_connection
 
 ALL = "all"
 """For `overwrite`: every row may replace the target row with its key."""
@@ -39,7 +40,7 @@ class _Group:
 
     tables: dict[tuple[str, str], list[RejectedRow]] = field(default_factory=lambda: defaultdict(list))
     rows: list[RejectedRow] = field(default_factory=list)
-    connection: str = ""
+    connections: set[str] = field(default_factory=set)
 
 
 def ask_for_runs(
@@ -142,18 +143,26 @@ def _require_targets(pipeline: Pipeline, groups: dict[tuple[str, str], _Group], 
     targets = {t.id: t for t in document.targets()}
     for (node, row_from), group in groups.items():
         target = targets.get(node)
-        if target is None or target.connection != group.connection:
-            raise FlowError(
-                "replay.elsewhere",
-                f"These rows were rejected on their way to {node!r} over {group.connection!r}; the newest version has "
-                f"{'no such target' if target is None else f'that target over {target.connection!r}'}.",
-                hint="Restore that target in the pipeline, or ignore the rows.",
-            )
+        if target is None:
+            raise _elsewhere(node, group.connections, "has no such target")
+        database = rejects_connection(document, target)
+        if others := group.connections - {database}:
+            now = f"stores them over {database!r}" if database else "does not store them"
+            raise _elsewhere(node, others, now)
         if loads:
             for path in document.paths_to(target):
                 require_replayable(path, row_from)
         else:
             require_single_rows([row_from])
+
+
+def _elsewhere(node: str, connections: Collection[str], now: str) -> FlowError:
+    names = ", ".join(map(repr, sorted(connections)))
+    return FlowError(
+        "replay.elsewhere",
+        f"These rows of {node!r} are stored over {names}; the newest version {now}.",
+        hint="Restore that target and its quarantine in the pipeline, or ignore the rows.",
+    )
 
 
 def _group(selection: Selection) -> dict[tuple[str, str], _Group]:
@@ -170,7 +179,7 @@ def _sort_in(part: Part, groups: dict[tuple[str, str], _Group]) -> None:
         group = groups[row.node, row.row_from]
         group.tables[part.table.schema, part.table.table].append(row)
         group.rows.append(row)
-        group.connection = part.connection
+        group.connections.add(part.connection)
 
 
 def _allowed(group: _Group, overwrite: Collection[str] | str) -> list[str]:

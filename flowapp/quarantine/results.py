@@ -1,4 +1,4 @@
-"""The result of each row of a replay, as stored by its target, page by page. It contains no row values."""
+"""The result of each row of a replay, as stored beside the rejected rows, page by page. It contains no row values."""
 
 from __future__ import annotations
 
@@ -7,13 +7,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
+from executors.model import Connection as Resolved
 from executors.target_database import StoredResult, read_replay_results
-from flowapp.connections.target_databases import database_of
+from flowapp.connections.selectors import get_connection
+from flowapp.connections.services import resolve
 from flowapp.pipelines.documents import read_document
 from flowapp.quarantine.selectors import find_entries_of_runs
 from flowapp.runs.models import Run
 from flowapp.runs.run_kinds import run_kind_of
 from ir.errors import FlowError
+from ir.quarantines import rejects_connection
 
 USUAL = 50
 
@@ -51,7 +54,7 @@ def page_results(run: Run, *, result: str | None = None, cursor: str = "", limit
     """Return a page of the results of a replay's rows, all or those with one result, in order of rejection, newest load
     last. An invalid cursor returns the first page.
 
-    Raises FlowError if the run is no replay, and Failure if the target's database does not respond.
+    Raises FlowError if the run is no replay, and Failure if the database of the rejected rows does not respond.
     """
     over_rows = run_kind_of(run).over_rows
     if over_rows is None or not over_rows.loads:
@@ -67,14 +70,20 @@ def page_results(run: Run, *, result: str | None = None, cursor: str = "", limit
             f"Run {run.number} has no row with the result {result!r}.",
             hint=f"It has: {', '.join(counted) or 'none at all'}.",
         )
-    target = next(t for t in read_document(run.document).targets() if t.id == run.row_job.node)
     after = int(cursor) if cursor.isdecimal() and len(cursor) < 10 else 0
-    connection = database_of(run.workspace, target, "Results of rows are")
-    found = read_replay_results(connection, str(run.pk), target.id, result=result, after=after, limit=limit + 1)
+    connection, node = _database_of(run), run.row_job.node
+    found = read_replay_results(connection, str(run.pk), node, result=result, after=after, limit=limit + 1)
     shown = found.rows[:limit]
     now = _standing(run, shown)
     rows = [RowResult(one, now.get((one.row_run, one.row_id))) for one in shown]
     return RowResults(rows, counted, found.counts, str(shown[-1].position) if len(found.rows) > limit else "")
+
+
+def _database_of(run: Run) -> Resolved:
+    """Return the database of the rows that a run replays, which also stores their results. Raises FlowError."""
+    document = read_document(run.document)
+    target = next(target for target in document.targets() if target.id == run.row_job.node)
+    return resolve(get_connection(run.workspace, rejects_connection(document, target) or target.connection))
 
 
 def _standing(run: Run, listed: Sequence[StoredResult]) -> dict[tuple[str | None, str | None], str]:
