@@ -30,6 +30,7 @@ from flowapp.quarantine.reject_tables import reject_tables_of
 from flowapp.runs.load_units.models import LoadUnit
 from flowapp.runs.models import SOURCE_LOADS, NodeRun, Run, RunKind
 from flowapp.runs.rule_names import names_of
+from ir.connectors import TARGET_CONNECTORS
 from ir.errors import FlowError
 from ir.lineage import Lineage, lineages_of
 from ir.nodes import Target
@@ -128,8 +129,11 @@ def trace_row(pipeline: Pipeline, key: Mapping[str, str], node: str = "") -> lis
             f"Pipeline {pipeline.slug} has no target {node!r} in its newest version.",
             hint=f"Targets: {', '.join(target.id for target in document.targets())}.",
         )
-    found = [target for target in wanted if node or is_in_database(target)]
-    return [_trace(pipeline, document, target, key) for target in found or wanted]
+    is_available = any(map(is_in_database, wanted))
+    return [
+        _trace(pipeline, document, target, key) if is_in_database(target) or not is_available else _untraced(target)
+        for target in wanted
+    ]
 
 
 def _document(pipeline: Pipeline) -> Document:
@@ -154,6 +158,14 @@ def _trace(pipeline: Pipeline, document: Document, target: Target, key: Mapping[
     what = f"samples of recent loads, stored {SAMPLES_RETENTION_DAYS} days"
     samples = describe.location(what, "samples", trace.samples, describe.sample)
     return TargetTrace(target.id, (rows, *rejects, samples), tuple(_excluded(pipeline, target)))
+
+
+def _untraced(target: Target) -> TargetTrace:
+    """Return the result for a target of which no rows can be found, beside others of which they can."""
+    tables = TARGET_CONNECTORS[target.connector].tables
+    trouble = f"Finding rows is not available for {tables} yet."
+    location = SearchedLocation(f"table {target.schema_}.{target.table}", "table", trouble=trouble)
+    return TargetTrace(target.id, (location,))
 
 
 def _grouped_by(document: Document, target: Target) -> list[str]:

@@ -26,6 +26,7 @@ from flowapp.suggestions.selectors import list_samples
 from flowapp.tracing.selectors import trace_row
 from ir.errors import FlowError
 from tests.flowapp.conftest import make_document
+from tests.flowapp.delta_documents import rejecting_nodes
 
 pytestmark = pytest.mark.django_db(transaction=True)
 TARGET = {"connector": "delta", "connection": "lake", "schema": "shop"}
@@ -116,3 +117,21 @@ def test_a_deletion_leaves_the_table_and_waits_for_no_database(save_delta):
     pipeline = save_delta().pipeline
     assert describe_deletion(pipeline).tables == ["shop.numbers"]
     assert note_pending(pipeline) == []
+
+
+def test_a_deletion_leaves_rejected_rows_in_their_database_until_their_retention_ends(save_delta, save):
+    save_delta()
+    pipeline = save("rejecting", nodes=rejecting_nodes({"table": "dlq.numbers", "connection": "warehouse"})).pipeline
+    assert describe_deletion(pipeline).quarantines == ["dlq.numbers"]
+    (pending,) = note_pending(pipeline)
+    assert (pending.connection, pending.quarantines) == ("warehouse", ["dlq.numbers"])
+
+
+def test_a_trace_names_the_delta_tables_that_it_cannot_search(save_delta, save, schema):
+    save_delta()
+    source, load = make_document(schema=schema)["nodes"]
+    pipeline = save("both", nodes=[source, load, {**load, **TARGET, "id": "lake"}]).pipeline
+    found, unknown = trace_row(pipeline, {"id": "1"})
+    assert (found.node, unknown.node, unknown.is_sure) == ("load", "lake", False)
+    (location,) = unknown.locations
+    assert location.trouble == "Finding rows is not available for Delta tables yet."
