@@ -1,7 +1,8 @@
 """A home of its own for the test session, with the product's embedded services, started when a test first needs them.
 
 `FLOW_TEST_POSTGRES_URL` names another server and a role that may create databases and roles there;
-`FLOW_TEST_DATABASE_URL` another control database, such as `sqlite:////tmp/control.db`.
+`FLOW_TEST_DATABASE_URL` another control database, such as `sqlite:////tmp/control.db`. `FLOW_TEST_PART` is a part of
+the tests, such as `1/6`.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import tempfile
 from collections.abc import Generator, Iterator
 from pathlib import Path
 from urllib.parse import quote, unquote, urlsplit
+from zlib import crc32
 
 import pytest
 from hypothesis import settings
@@ -31,6 +33,7 @@ from tests.roles import new_role
 
 POSTGRES_URL = os.environ.get("FLOW_TEST_POSTGRES_URL", "")
 CONTROL_URL = os.environ.get("FLOW_TEST_DATABASE_URL", "")
+PART = os.environ.get("FLOW_TEST_PART", "")
 SETTINGS = "DJANGO_SETTINGS_MODULE"
 """A test process that inherits this variable loads the settings of its parent, before it has a home of its own."""
 
@@ -93,10 +96,19 @@ def pytest_unconfigure() -> None:
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> Generator[None]:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> Generator[None]:
     _mark(items)
     yield
+    if PART:
+        _select_part(config, items, *map(int, PART.split("/")))
     _order(items)
+
+
+def _select_part(config: pytest.Config, items: list[pytest.Item], part: int, parts: int) -> None:
+    """Leave one part of the tests, by their names, so that each test is in one part."""
+    mine = [crc32(item.nodeid.encode()) % parts == part - 1 for item in items]
+    config.hook.pytest_deselected(items=[item for item, is_mine in zip(items, mine, strict=True) if not is_mine])
+    items[:] = [item for item, is_mine in zip(items, mine, strict=True) if is_mine]
 
 
 def _mark(items: list[pytest.Item]) -> None:

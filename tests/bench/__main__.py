@@ -346,6 +346,20 @@ def large_csv(bench: Bench) -> None:
         )
 
 
+def delta(bench: Bench) -> None:
+    """Delta tables in a folder: rows that are appended, and rows of which every one changes."""
+    from tests.bench import delta
+
+    path = bench.csv(bench.rows)
+    with tempfile.TemporaryDirectory(prefix="flow-bench-lake-") as name:
+        folder, load = Path(name), partial(delta.append, bench.warehouse, path)
+        alone, product = interleave(bench.runs, lambda: delta.append_alone(path, folder), lambda: load(folder))
+        say("append to a Delta table: CSV, five rules, quarantine", product, alone, "≤ 1.5 ×", "deltalake")
+        load = partial(delta.upsert, bench.warehouse, path)
+        alone, product = interleave(bench.runs, lambda: delta.merge_alone(path, folder), lambda: load(folder))
+        say("upsert to a Delta table: every row changed", product, alone, "≤ 1.2 ×", "its merge")
+
+
 def cdc(bench: Bench) -> None:
     """Changes of a followed table: a fifth as many as `--rows` in a backlog, all of them in one transaction."""
     from tests.bench import changes
@@ -406,6 +420,7 @@ CASES: dict[str, Callable[[Bench], None]] = {
         parquet_from_s3,
         small_files,
         large_csv,
+        delta,
         tools,
     )
 }

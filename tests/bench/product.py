@@ -66,11 +66,12 @@ def run_once(
     rules: Sequence[Mapping[str, Any]] = RULES,
     ops: Sequence[Mapping[str, Any]] = (),
     customers: Path | None = None,
+    world: World | None = None,
     **target: Any,
 ) -> tuple[float, NodeReport]:
-    """Return the seconds of one run that loads the file into `public.orders`, and its report of the target. With
-    `customers` the run joins with that file."""
-    world = World(csv.parent.parent, warehouse, "public")
+    """Return the seconds of one run that loads the file into `public.orders`, of PostgreSQL unless another `world` is
+    given, and its report of the target. With `customers` the run joins with that file."""
+    world = world or World(csv.parent.parent, warehouse, "public")
     upsert: dict[str, Any] = {"upsertKey": ["order_id"]} if mode == "upsert" else {}
     document = world.document(
         mode=mode,

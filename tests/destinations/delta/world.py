@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -31,7 +32,9 @@ _TYPES = {
 
 
 class DeltaWorld(World):
-    """The same documents into a table below `lake/`."""
+    """The same documents into a table below `lake/`, or below `lake_folder`."""
+
+    lake_folder: Path | None = None
 
     @property
     def lake(self) -> StoreConnection:
@@ -39,7 +42,7 @@ class DeltaWorld(World):
         return self.stores.setdefault("warehouse", self._new_lake())
 
     def _new_lake(self) -> StoreConnection:
-        return StoreConnection("warehouse", "folder", {"path": str(self.folder / "lake")})
+        return StoreConnection("warehouse", "folder", {"path": str(self.lake_folder or self.folder / "lake")})
 
     def table(self, name: str = "t") -> TableFolder:
         return folder_of(self.lake, self.schema, name)
