@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 import psycopg
 from psycopg import sql
@@ -20,13 +18,22 @@ from executors.postgres.inspect import inspect_target
 from executors.postgres.meta import META
 from executors.postgres.names import identifier_of
 from executors.postgres.quarantined import Owner, is_owned
+from executors.row_search import (
+    MOST_FOUND,
+    NO_TABLE,
+    SECONDS,
+    TOO_LONG,
+    UNREADABLE,
+    Origin,
+    SearchResult,
+    SourceKey,
+    unknown_columns,
+)
 from executors.stage_plan import FILLED
 from executors.table_name import TableName
 
-SECONDS, MOST_FOUND = 5, 20
 EXACT = partial(json.loads, parse_float=str)
 """Numbers with a point become texts as the database writes them, because a float would change their digits."""
-Row = Mapping[str, Any]
 
 _ENTRY = (
     "runId",
@@ -46,40 +53,15 @@ _ENTRY = (
 )
 
 
-SourceKey = tuple[str, Mapping[str, str]]
-"""A source node, or "" for all, and the values of some of its columns."""
-
-
-@dataclass(frozen=True, slots=True)
-class SearchResult:
-    """The result of a search. `trouble` says why the search was impossible or incomplete; then nothing is known.
-
-    `lacks` are columns for the origin of rows that the table was created without.
-    """
-
-    rows: tuple[Row, ...] = ()
-    has_more: bool = False
-    trouble: str = ""
-    lacks: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Origin:
-    """The recorded origin of a found row."""
-
-    run: str
-    record: int
-
-
 @translate()
 def look_in_table(conn: Conn, name: TableName, key: Mapping[str, str]) -> SearchResult:
     """Return the rows of a table with these values in some columns, in the form in which the database writes them."""
     dest = inspect_target(conn, name.schema, name.table)
     if dest is None:
-        return SearchResult(trouble="The table does not exist.")
+        return NO_TABLE
     known = {column.name: column for column in dest.columns}
     if missing := [name for name in key if name not in known]:
-        return SearchResult(trouble=f"It has no column {', '.join(missing)}; it has {', '.join(known)}.")
+        return unknown_columns(missing, known)
     wanted = [
         sql.SQL("t.{} = {}::{}").format(sql.Identifier(n), sql.Literal(value), sql.SQL(known[n].base or "text"))
         for n, value in key.items()
@@ -149,9 +131,9 @@ def _look(conn: Conn, query: sql.Composed) -> SearchResult:
             set_json_loads(EXACT, cursor)
             rows = cursor.execute(bounded).fetchall()
     except psycopg.errors.QueryCanceled:
-        return SearchResult(trouble=f"The search exceeded {SECONDS} s.")
+        return SearchResult(trouble=TOO_LONG)
     except psycopg.errors.DataError:
-        return SearchResult(trouble="A value cannot be read as its column's type.")
+        return UNREADABLE
     except psycopg.errors.InsufficientPrivilege:
         return SearchResult(trouble="The connection's user has no read permission.")
     return SearchResult(tuple(rows[:MOST_FOUND]), len(rows) > MOST_FOUND)

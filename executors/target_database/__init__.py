@@ -28,13 +28,13 @@ from executors.postgres.row_previews import Cut, RowPreview
 from executors.postgres.samples import RETENTION_DAYS as SAMPLES_RETENTION_DAYS
 from executors.postgres.samples import SampleRow
 from executors.postgres.superseding import SUPERSEDED
-from executors.postgres.tracing import SECONDS as SEARCH_SECONDS
-from executors.postgres.tracing import Row, SearchResult, SourceKey
 from executors.postgres.watermark_doubts import WatermarkDoubt
 from executors.postgres.watermark_moves import WatermarkMove
 from executors.postgres.watermarks import NO_WATERMARK, WatermarkChange, WatermarkKey
 from executors.rejected_rows import RejectedRow
 from executors.rejects import GROUP
+from executors.row_search import SECONDS as SEARCH_SECONDS
+from executors.row_search import Row, SearchResult, SourceKey
 from executors.stage_plan import FILLED
 from executors.table_name import TableName
 from executors.target_database.file_rows import preview_undo
@@ -61,7 +61,7 @@ from executors.target_database.structure import (
     plan_quarantine,
     plan_structure,
 )
-from executors.target_database.tracing import LoadedRow, RowSearch, trace_row
+from executors.target_database.tracing import LoadedRow, RowSearch, trace_row, trace_row_of_lake
 from executors.target_database.upkeep import (
     clear_pipeline,
     delete_watermarks,
@@ -158,5 +158,6 @@ __all__ = [
     "reset_watermark",
     "set_watermark",
     "trace_row",
+    "trace_row_of_lake",
     "write_moved_state",
 ]

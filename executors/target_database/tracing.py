@@ -7,19 +7,13 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from executors.delta.tracing import look_in_table as look_in_lake
 from executors.errors import Failure
-from executors.model import Connection
+from executors.model import Connection, StoreConnection
 from executors.postgres.client import Session
 from executors.postgres.quarantined import Owner
-from executors.postgres.tracing import (
-    Origin,
-    Row,
-    SearchResult,
-    SourceKey,
-    look_in_quarantine,
-    look_in_samples,
-    look_in_table,
-)
+from executors.postgres.tracing import look_in_quarantine, look_in_samples, look_in_table
+from executors.row_search import Origin, Row, SearchResult, SourceKey
 from executors.stage_plan import FLOW_RUN, SOURCE_FILE_HASH, SOURCE_RECORD
 from executors.table_name import TableName
 from executors.target_database.session import open_session
@@ -69,23 +63,36 @@ def trace_row(connection: Connection, search: RowSearch) -> RowTrace:
     """Search everywhere in one session. A failed search is a result that says why."""
     try:
         with open_session(connection) as session:
-            return _trace(session, search)
+            table = _look(partial(look_in_table, session, search.table, search.key))
+            rejects = _look_in_quarantines(session, search, table)
+            owner = search.owner
+            key = (owner.tenant, owner.pipeline, search.node, search.key)
+            return RowTrace(table, rejects, _look(partial(look_in_samples, session, *key)))
     except Failure as failure:
         nowhere = SearchResult(trouble=failure.message)
         return RowTrace(nowhere, (nowhere,) * len(search.quarantines), nowhere)
 
 
-def _trace(session: Session, search: RowSearch) -> RowTrace:
-    owner, node = search.owner, search.node
-    table = _look(partial(look_in_table, session, search.table, search.key))
-    loaded = map(LoadedRow.of, table.rows)
+def trace_row_of_lake(store: StoreConnection, quarantine: Connection | None, search: RowSearch) -> RowTrace:
+    """Search in a Delta table, and among its rejected rows in a database. Its loads have no samples."""
+    table = _look(partial(look_in_lake, store, search.table, search.key))
+    if quarantine is None:
+        return RowTrace(table, (), SearchResult())
+    try:
+        with open_session(quarantine) as session:
+            return RowTrace(table, _look_in_quarantines(session, search, table), SearchResult())
+    except Failure as failure:
+        nowhere = SearchResult(trouble=failure.message)
+        return RowTrace(table, (nowhere,) * len(search.quarantines), SearchResult())
+
+
+def _look_in_quarantines(session: Session, search: RowSearch, table: SearchResult) -> tuple[SearchResult, ...]:
+    owner, node, loaded = search.owner, search.node, map(LoadedRow.of, table.rows)
     origins = [Origin(row.run_id, row.record) for row in loaded if row.run_id and row.record is not None]
-    rejects = [
+    return tuple(
         _look(partial(look_in_quarantine, session, quarantine, owner, node, search.source_keys, origins))
         for quarantine in search.quarantines
-    ]
-    samples = _look(partial(look_in_samples, session, owner.tenant, owner.pipeline, node, search.key))
-    return RowTrace(table, tuple(rejects), samples)
+    )
 
 
 def _look(look: Callable[[], SearchResult]) -> SearchResult:
