@@ -11,7 +11,14 @@ from typing import Any
 from flowapp.pipelines.checking import check_text
 from flowapp.pipelines.drafts import DraftView
 from flowapp.pipelines.edits import find_node
-from flowapp.pipelines.neighbours import branch_ends, joining, nodes_above, nodes_below, with_references
+from flowapp.pipelines.neighbours import (
+    branch_ends,
+    joining,
+    nodes_above,
+    nodes_below,
+    with_references,
+    without_quarantine,
+)
 from ir.diagnostics import Diagnostic
 from ir.errors import FlowError
 
@@ -80,9 +87,10 @@ def _stand_in_named(name: str, above: str, real: Node) -> Node:
 
 
 def _checked(view: DraftView, nodes: Sequence[Node]) -> tuple[str, list[Diagnostic]]:
-    """Return the text of a pipeline of these nodes, and its errors, without those of stand-ins."""
+    """Return the text of a pipeline of these nodes, and its errors, without those of stand-ins. It has no quarantines,
+    because a preview stores no rejected rows, and a stand-in is in no database that could store them."""
     ends = [_end(name, branch, nodes[-1]) for branch, name in branch_ends(view.document, nodes)]
-    whole = [*with_references(view.document, nodes), *ends]
+    whole = [without_quarantine(node) for node in (*with_references(view.document, nodes), *ends)]
     pipeline = view.draft.pipeline
     text = json.dumps({"kind": "pipeline", "version": "1.0", "id": pipeline.slug, "nodes": whole})
     stand_ins = {("nodes", i) for i, node in enumerate(whole) if node.items() >= STAND_IN.items()}

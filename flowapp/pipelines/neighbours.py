@@ -86,6 +86,11 @@ def unites(node: Node) -> bool:
     return isinstance(ops, list) and any(isinstance(op, dict) and op.get("op") == "union" for op in ops)
 
 
+def without_quarantine(node: Node) -> Node:
+    """Return the node without the table of its rejected rows, for documents whose runs store none."""
+    return {name: value for name, value in node.items() if name != "quarantine"}
+
+
 def _inputs(node: Node) -> list[str]:
     inputs = node.get("inputs")
     return list(map(str, inputs)) if isinstance(inputs, list) else []

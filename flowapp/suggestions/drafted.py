@@ -11,7 +11,7 @@ from typing import Any
 from flowapp.pipelines.checking import check_text
 from flowapp.pipelines.drafts import DraftView
 from flowapp.pipelines.edits import find_node
-from flowapp.pipelines.neighbours import nodes_above, readers_of, with_references
+from flowapp.pipelines.neighbours import nodes_above, readers_of, with_references, without_quarantine
 from ir.diagnostics import InvalidPipeline
 from ir.errors import FlowError
 
@@ -35,7 +35,7 @@ def draft_to_sample(view: DraftView, slug: str) -> str:
     if not above or above[-1].get("kind") != "source":
         raise _not_ready(f"{slug} reads from no source yet.", "Choose a node in the field Reads from.")
     check = {"id": slug, "kind": "validate", "inputs": node["inputs"], "rowLevel": []}
-    path = _branches_as_filters([*reversed(above), node])
+    path = [without_quarantine(one) for one in _branches_as_filters([*reversed(above), node])]
     nodes = [*with_references(view.document, path), check, _target(view, node, above[-1])]
     text = json.dumps({"kind": "pipeline", "version": "1.0", "id": view.draft.pipeline.slug, "nodes": nodes})
     try:
@@ -68,11 +68,12 @@ def _filter(branch: Node, reader: str) -> Node:
 
 
 def _target(view: DraftView, node: Node, source: Node) -> Node:
-    """Return where the sample is stored: in the database of the target that the node feeds, else of the source, else in
-    the only database of the workspace."""
+    """Return where the sample is stored: in the database of the target that the node feeds, else of its rejected rows,
+    else of the source, else in the only database of the workspace."""
     slug, below = str(node["id"]), next(_targets_below(view.document, node), {})
     known = view.checked.found.names_for({"kind": "target", "connector": CONNECTOR})
-    named = [one["connection"] for one in (below, source) if one.get("connection") in known]
+    rejects = quarantine if isinstance(quarantine := node.get("quarantine"), dict) else {}
+    named = [one["connection"] for one in (below, rejects, source) if one.get("connection") in known]
     if not named and len(known) != 1:
         raise _not_ready(
             f"{slug} feeds no target with a connection yet, so there is no database to store a sample in.",

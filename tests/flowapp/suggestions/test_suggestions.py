@@ -8,6 +8,9 @@ import re
 
 import pytest
 
+from flowapp.connections.fields import ConnectionFields
+from flowapp.connections.services import add_connection
+from flowapp.connections.store_fields import StoreFields
 from flowapp.pipelines.checking import read_value
 from flowapp.pipelines.documents import read_document
 from flowapp.pipelines.drafts import base_text, open_draft, patch_draft, replace_text, view_draft
@@ -20,6 +23,7 @@ from ir.errors import FlowError
 from ir.json_edits import PatchRefused
 from tests.flowapp.cli.conftest import flow
 from tests.flowapp.conftest import make_document
+from tests.flowapp.delta_documents import rejecting_nodes
 from tests.flowapp.reading import HOSTILE, assert_harmless, words
 from tests.flowapp.suggestions.conftest import ROWS
 
@@ -47,6 +51,15 @@ def test_a_sample_suggests_rules_that_the_node_lacks(checked, sampled):
         found
     )
     assert ("notNull", "colour") not in found
+
+
+def test_a_sample_before_a_delta_table_is_stored_beside_its_rejected_rows(checked, person):
+    for name in ("audit", "other"):
+        add_connection(checked.workspace, name, ConnectionFields("postgres", "db.example", 5432, name, "etl", "s3cret"))
+    add_connection(checked.workspace, "lake", StoreFields("folder", {"path": "sales"}))
+    nodes = rejecting_nodes({"table": "dlq.numbers", "connection": "audit"})
+    draft = replace_text(open_draft(checked, person("editor")), json.dumps(make_document(nodes=nodes)))
+    assert target_of(view_draft(draft), "check").connection == "audit"
 
 
 def test_the_page_names_the_columns_that_a_sample_leaves_out(as_, checked, person, sampled):
