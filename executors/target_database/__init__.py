@@ -61,7 +61,7 @@ from executors.target_database.structure import (
     plan_quarantine,
     plan_structure,
 )
-from executors.target_database.tracing import LoadedRow, RowSearch, trace_row, trace_row_of_lake
+from executors.target_database.tracing import LoadedRow, RowSearch, RowTrace, trace_row, trace_row_of_lake
 from executors.target_database.upkeep import (
     clear_pipeline,
     delete_watermarks,
@@ -114,6 +114,7 @@ __all__ = [
     "Row",
     "RowPreview",
     "RowSearch",
+    "RowTrace",
     "RunRows",
     "SampleRow",
     "SearchResult",

@@ -15,13 +15,18 @@ from executors.target_database import (
     Owner,
     Row,
     RowSearch,
+    RowTrace,
     SearchResult,
     SourceKey,
     TableName,
+    trace_row_of_lake,
 )
 from executors.target_database import trace_row as search_row
 from flowapp.backfills.selectors import describe_chunk_of
-from flowapp.connections.target_databases import database_of, is_in_database
+from flowapp.connections.selectors import get_connection
+from flowapp.connections.services import resolve
+from flowapp.connections.stores import resolve_store
+from flowapp.connections.target_databases import is_in_database
 from flowapp.pipelines.documents import read_document
 from flowapp.pipelines.models import Pipeline
 from flowapp.pipelines.selectors import get_version
@@ -30,12 +35,12 @@ from flowapp.quarantine.reject_tables import reject_tables_of
 from flowapp.runs.load_units.models import LoadUnit
 from flowapp.runs.models import SOURCE_LOADS, NodeRun, Run, RunKind
 from flowapp.runs.rule_names import names_of
-from ir.connectors import TARGET_CONNECTORS
 from ir.errors import FlowError
 from ir.lineage import Lineage, lineages_of
 from ir.nodes import Target
 from ir.pipeline import Path
 from ir.pipeline import Pipeline as Document
+from ir.quarantines import rejects_connection
 
 MOST_COLUMNS = 10
 RECENT_LOADS = 10
@@ -129,11 +134,7 @@ def trace_row(pipeline: Pipeline, key: Mapping[str, str], node: str = "") -> lis
             f"Pipeline {pipeline.slug} has no target {node!r} in its newest version.",
             hint=f"Targets: {', '.join(target.id for target in document.targets())}.",
         )
-    is_available = any(map(is_in_database, wanted))
-    return [
-        _trace(pipeline, document, target, key) if is_in_database(target) or not is_available else _untraced(target)
-        for target in wanted
-    ]
+    return [_trace(pipeline, document, target, key) for target in wanted]
 
 
 def _document(pipeline: Pipeline) -> Document:
@@ -143,10 +144,10 @@ def _document(pipeline: Pipeline) -> Document:
 def _trace(pipeline: Pipeline, document: Document, target: Target, key: Mapping[str, str]) -> TargetTrace:
     table, reject_tables = TableName(target.schema_, target.table), _quarantines(pipeline, document, target)
     owner, at_source = Owner(str(pipeline.workspace_id), pipeline.slug), _source_keys(document, target, key)
-    connection = database_of(pipeline.workspace, target, "Finding rows is")
     grouped_by = _grouped_by(document, target)
     at_table = {name: value for name, value in key.items() if name in grouped_by} or key
-    trace = search_row(connection, RowSearch(owner, target.id, table, at_table, at_source, reject_tables))
+    search = RowSearch(owner, target.id, table, at_table, at_source, reject_tables)
+    trace = _search(pipeline, target, rejects_connection(document, target), search)
     describe = _Describing(pipeline)
     note = "" if at_source else "Only by file and record, because the pipeline computes the key."
     groups = f"The rows are groups by {', '.join(grouped_by)}; shown are those with these values." if grouped_by else ""
@@ -156,16 +157,17 @@ def _trace(pipeline: Pipeline, document: Document, target: Target, key: Mapping[
         for table_name, found in zip(reject_tables, trace.rejects, strict=True)
     ]
     what = f"samples of recent loads, stored {SAMPLES_RETENTION_DAYS} days"
-    samples = describe.location(what, "samples", trace.samples, describe.sample)
-    return TargetTrace(target.id, (rows, *rejects, samples), tuple(_excluded(pipeline, target)))
+    samples = [describe.location(what, "samples", trace.samples, describe.sample)] if is_in_database(target) else []
+    return TargetTrace(target.id, (rows, *rejects, *samples), tuple(_excluded(pipeline, target)))
 
 
-def _untraced(target: Target) -> TargetTrace:
-    """Return the result for a target of which no rows can be found, beside others of which they can."""
-    tables = TARGET_CONNECTORS[target.connector].tables
-    trouble = f"Finding rows is not available for {tables} yet."
-    location = SearchedLocation(f"table {target.schema_}.{target.table}", "table", trouble=trouble)
-    return TargetTrace(target.id, (location,))
+def _search(pipeline: Pipeline, target: Target, rejects: str | None, search: RowSearch) -> RowTrace:
+    """Search the table of a target, and its rejected rows over the connection `rejects`."""
+    workspace = pipeline.workspace
+    database = resolve(get_connection(workspace, rejects)) if rejects is not None else None
+    if database is not None and is_in_database(target):
+        return search_row(database, search)
+    return trace_row_of_lake(resolve_store(get_connection(workspace, target.connection)), database, search)
 
 
 def _grouped_by(document: Document, target: Target) -> list[str]:
@@ -206,14 +208,15 @@ def _source_key(document: Document, path: Path, key: Mapping[str, str]) -> dict[
 
 def _quarantines(pipeline: Pipeline, document: Document, target: Target) -> list[TableName]:
     """Return the quarantine tables on the path to the target, and those of older versions in the same database."""
+    database = rejects_connection(document, target)
     quarantines = (node.quarantine for node in document.path_to(target).validates)
     here = [TableName.parse(k.table) for k in quarantines if k and k.enabled and k.table]
     now = {(connection, TableName.parse(table)) for connection, table in quarantines_of(document)}
     locations = [
         (location.connection, location.table) for location in reject_tables_of(pipeline.workspace, pipeline, None)
     ]
-    older = [table for connection, table in locations if connection == target.connection]
-    return list(dict.fromkeys([*here, *(table for table in older if (target.connection, table) not in now)]))
+    older = [table for connection, table in locations if connection == database]
+    return list(dict.fromkeys([*here, *(table for table in older if (database, table) not in now)]))
 
 
 class _Describing:

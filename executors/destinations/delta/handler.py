@@ -51,7 +51,7 @@ class DeltaDestination(DestinationHandler):
     def open(self, context: RunContext, paths: tuple[Path, ...], access: Access) -> TargetRun:
         target = paths[0].target
         hooks = TargetHooks(context.job, context.ports, context.report, target)
-        opened = open_delta(context, paths, fences=access == "load")
+        opened = open_delta(context, target, fences=access == "load")
         commit = settle_last(opened, target, context.run_ref(target)) if access == "load" else None
         run = TargetRun(self, paths, opened, hooks, commit)
         return replace(run, table_exists=self.find_table(run) is not None)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -14,16 +14,16 @@ from executors.delta.failures import translate
 from executors.delta.folders import folder_of
 from executors.delta.markers import Marker, TargetLog, marker_of
 from executors.delta.staging import StagedFiles
-from executors.destinations.delta.rejects import RejectStore, open_rejects, rejects_connection
+from executors.destinations.delta.rejects import RejectStore, open_rejects
 from executors.errors import Terminal
 from executors.load_record import LoadCommit, RunRef
 from executors.model import Connection, StoreConnection
 from executors.postgres.client import interrupt
+from ir.quarantines import rejects_connection
 
 if TYPE_CHECKING:
     from executors.runs.state import RunContext
     from ir.nodes import Target
-    from ir.pipeline import Path
 
 MOST_TRIES = 10
 
@@ -40,13 +40,12 @@ class DeltaTarget:
     rejects: RejectStore | None = None
 
 
-def open_delta(context: RunContext, paths: Sequence[Path], *, fences: bool) -> DeltaTarget:
+def open_delta(context: RunContext, target: Target, *, fences: bool) -> DeltaTarget:
     """Open the table, with `fences` so that older attempts cannot commit to it. Raises Terminal
     `target.went_back` if it no longer has the last known load."""
-    target = paths[0].target
     run, store = context.run_ref(target), context.job.stores[target.connection]
     log = TargetLog.of(folder_of(store, target.schema_, target.table), run.tenant, run.pipeline, run.node)
-    rejects = _open_rejects(context, paths, run)
+    rejects = _open_rejects(context, target, run)
     if rejects and fences:
         rejects.raise_fence(run)
     table = _fenced(log, run) if fences else log.folder.open()
@@ -97,8 +96,8 @@ def settle_last(opened: DeltaTarget, target: Target, run: RunRef) -> LoadCommit 
     return mine.commit if mine else None
 
 
-def _open_rejects(context: RunContext, paths: Sequence[Path], run: RunRef) -> RejectStore | None:
-    name = rejects_connection(paths)
+def _open_rejects(context: RunContext, target: Target, run: RunRef) -> RejectStore | None:
+    name = rejects_connection(context.job.pipeline, target)
     if name is None:
         return None
     rejects = open_rejects(context.stack, context.job.connections, name, run)

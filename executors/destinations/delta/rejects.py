@@ -33,7 +33,6 @@ from executors.postgres.superseding import Superseded, supersede_read_again, sup
 from executors.rejected_rows import RejectedRow, RowResult
 from executors.table_name import TableName
 from ir.load_modes import load_mode
-from ir.pipeline import Path
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -136,12 +135,6 @@ def open_rejects(stack: ExitStack, connections: Mapping[str, Connection], name: 
     stack.enter_context(session)
     ensure_meta(session)
     return RejectStore(name, connection, session)
-
-
-def rejects_connection(paths: Sequence[Path]) -> str | None:
-    """Return the connection of the database that stores the rejected rows, None if they are only counted."""
-    names = [v.quarantine.connection for v in paths[0].validates if v.quarantine and v.quarantine.enabled]
-    return next(iter(names), None)
 
 
 def _close_earlier(conn: Conn, run: RunRef, marker: Marker) -> Superseded:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+import pyarrow as pa
 import pytest
+from deltalake import write_deltalake
 
 from executors.delta.folders import folder_of
 from executors.errors import Terminal
@@ -104,7 +106,6 @@ def test_a_run_that_fails_in_its_load_ends(save_delta, settings, connected, has_
 def test_what_needs_a_database_is_refused_clearly(save_delta, connected, tmp_path):
     version = save_delta()
     pipeline, (target,) = version.pipeline, read_document(version.document).targets()
-    assert refused(trace_row, pipeline, {"id": "1"}) == "target.not_available"
     assert refused(list_samples, pipeline, target) == "target.not_available"
     assert refused(export_state, connected, [pipeline], tmp_path / "state.jsonl") == "target.not_available"
 
@@ -127,11 +128,13 @@ def test_a_deletion_leaves_rejected_rows_in_their_database_until_their_retention
     assert (pending.connection, pending.quarantines) == ("warehouse", ["dlq.numbers"])
 
 
-def test_a_trace_names_the_delta_tables_that_it_cannot_search(save_delta, save, schema):
+def test_a_trace_searches_the_delta_table_and_its_rejected_rows(save_delta, save, connected, settings, schema):
     save_delta()
-    source, load = make_document(schema=schema)["nodes"]
-    pipeline = save("both", nodes=[source, load, {**load, **TARGET, "id": "lake"}]).pipeline
-    found, unknown = trace_row(pipeline, {"id": "1"})
-    assert (found.node, unknown.node, unknown.is_sure) == ("load", "lake", False)
-    (location,) = unknown.locations
-    assert location.trouble == "Finding rows is not available for Delta tables yet."
+    pipeline = save("both", nodes=rejecting_nodes({"table": f"{schema}.rejects", "connection": "warehouse"})).pipeline
+    lake = folder_of(resolve_store(get_connection(connected, "lake")), "shop", "numbers")
+    write_deltalake(lake.uri, pa.table({"id": [7], "_flow_run": ["r"], "_source_record": [3]}))
+    (trace,) = trace_row(pipeline, {"id": "7"})
+    table, rejects = trace.locations
+    assert (table.what, rejects.what) == ("table shop.numbers", f"rejected rows in {schema}.rejects")
+    (row,) = table.found
+    assert (row.values, row.record, trace.is_sure) == ({"id": 7}, 3, True)
