@@ -167,6 +167,7 @@ def _now(run: Run) -> datetime:
     return Run.objects.annotate(now=Now()).values_list("now", flat=True).get(pk=run.pk)
 
 
+@transaction.atomic
 def load_again(pipeline: Pipeline, reason: str, *, units: Sequence[LoadUnit] | None = None) -> None:
     """Forget the loads of some or all files, so that the next run loads them again. Raises FlowError.
 

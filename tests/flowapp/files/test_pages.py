@@ -336,3 +336,10 @@ def test_a_run_that_stored_no_rejected_rows_reports_none(as_, run):
     )
 
     assert "Run 1 of numbers 9 –" in words(as_("viewer").get(FILES))
+
+
+def test_a_reason_that_cannot_be_stored_is_refused_with_a_page(as_, save):
+    save()
+    response = as_("editor").post("/w/alices-team/files/again/numbers/", {"reason": "\0"})
+    assert response.status_code == 400
+    assert "NUL character" in response.content.decode()
