@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 
 from executors.delta.commit import commit_load
-from executors.delta.load_modes.merge import find_taken
+from executors.delta.matching import find_taken
 from executors.delta.plan import DeltaPlan
 from executors.delta.staged import read_positions
 from executors.destinations.delta.opening import DeltaTarget
