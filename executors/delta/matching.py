@@ -16,20 +16,27 @@ from executors.rejected_rows import RowPosition
 from executors.stage_plan import FILE, RECORD
 from ir.words import counted
 
+CHANGED, NEWER = "_flow_differs AND NOT _flow_newer", "_flow_newer"
+"""Conditions on rows of `matched`: the load changes the row of the table; that row is newer and stays."""
 
-def match(engine: Engine, plan: DeltaPlan, paths: list[str]) -> None:
-    """Make the table `matched` of the rows of the table whose key is staged: the number of their file and their key."""
+
+def match(engine: Engine, plan: DeltaPlan, paths: list[str], *, with_values: bool = False) -> None:
+    """Make the table `matched` of the rows of the table whose key is staged: the number of their file and their key,
+    and if asked, their values in the columns of `old_name`."""
+    existing = [sql.SQL(", x.{} AS {}").format(sql.Identifier(n), sql.Identifier(old_name(n))) for n in values_of(plan)]
     rows = read_numbered(plan.log.folder, paths, plan.schema)
     with engine.reading("stream", rows):
         engine.run(
             sql.SQL(
-                "CREATE TEMP TABLE matched AS SELECT x.{number}, {keys}, s.{file}, s.{record}, ({differs}) AS differs,"
-                " ({newer}) AS newer FROM stream AS x JOIN newest AS s ON {same}"
+                "CREATE TEMP TABLE matched AS SELECT x.{number}, {keys}, s.{file}, s.{record},"
+                " ({differs}) AS _flow_differs, ({newer}) AS _flow_newer{existing}"
+                " FROM stream AS x JOIN newest AS s ON {same}"
             ).format(
                 number=sql.Identifier(NUMBER),
                 file=sql.Identifier(FILE),
                 record=sql.Identifier(RECORD),
                 keys=key_of(plan, "s"),
+                existing=sql.SQL("").join(existing if with_values else ()),
                 differs=differs(plan),
                 newer=is_newer(plan),
                 same=same_key(plan, "x", "s"),
@@ -45,6 +52,11 @@ def match(engine: Engine, plan: DeltaPlan, paths: list[str]) -> None:
         )
 
 
+def old_name(column: str) -> str:
+    """Return the name of the column with the values of the table."""
+    return f"_flow_old_{column}"
+
+
 def find_taken(plan: DeltaPlan, table: DeltaTable) -> Mapping[RowPosition, bool]:
     """Return the staged rows whose key exists in the table with other values, and whether the row of the table is
     newer."""
@@ -55,7 +67,7 @@ def find_taken(plan: DeltaPlan, table: DeltaTable) -> Mapping[RowPosition, bool]
 
 
 def taken(engine: Engine) -> Mapping[RowPosition, bool]:
-    query = sql.SQL("SELECT {}, {}, newer FROM matched WHERE differs").format(
+    query = sql.SQL("SELECT {}, {}, _flow_newer FROM matched WHERE _flow_differs").format(
         sql.Identifier(FILE), sql.Identifier(RECORD)
     )
     return {(file, record): newer for file, record, newer in engine.rows(query)}

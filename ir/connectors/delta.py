@@ -14,7 +14,6 @@ TARGET = TargetConnector(
     lacks={
         "checks": "Use rules of rows (rowLevel), or load a PostgreSQL table.",
         "hooks": "Remove the hooks, or load a PostgreSQL table.",
-        "previews": "Preview the rows of a node in the editor.",
         "holds": "Use failAtRejectedPct, which fails a load, or expectedRowCountDelta, which raises an alert.",
         "samples": "Use a target in a PostgreSQL database.",
         "undo": "Remove backupBeforeLoad: a Delta table has its earlier versions until they are vacuumed.",

@@ -15,7 +15,7 @@ from deltalake.transaction import RemoveAction
 from psycopg import sql
 
 from executors.delta.engine import Engine, open_engine
-from executors.delta.matching import count_matched, match, require_allowed
+from executors.delta.matching import CHANGED, NEWER, count_matched, match, require_allowed
 from executors.delta.newest import count_newest, read_newest, same_key, values_of
 from executors.delta.plan import Change, DeltaPlan
 from executors.delta.rows import NUMBER, files_of, read_file, removal
@@ -37,7 +37,7 @@ def upsert(plan: DeltaPlan, table: DeltaTable) -> Change:
         writer = TableWriter(plan)
         removed = [_rewrite(engine, plan, writer, paths, number, files) for number in _numbers_to_rewrite(engine)]
         inserted = writer.write(engine.batches(_inserts(plan), plan.schema))
-        updated, older = count_matched(engine, "differs AND NOT newer"), count_matched(engine, "newer")
+        updated, older = count_matched(engine, CHANGED), count_matched(engine, NEWER)
         matched = count_matched(engine, "true")
         if inserted != newest - matched:
             raise Terminal(
@@ -55,8 +55,8 @@ def upsert(plan: DeltaPlan, table: DeltaTable) -> Change:
 
 
 def _numbers_to_rewrite(engine: Engine) -> list[int]:
-    query = sql.SQL("SELECT DISTINCT {0} FROM matched WHERE differs AND NOT newer ORDER BY 1")
-    return [number for (number,) in engine.rows(query.format(sql.Identifier(NUMBER)))]
+    query = sql.SQL("SELECT DISTINCT {} FROM matched WHERE {} ORDER BY 1")
+    return [number for (number,) in engine.rows(query.format(sql.Identifier(NUMBER), sql.SQL(CHANGED)))]
 
 
 def _rewrite(
@@ -72,8 +72,8 @@ def _rewrite(
         for name in plan.schema.names
     )
     query = sql.SQL(
-        "SELECT {chosen} FROM stream AS x LEFT JOIN (SELECT * FROM matched WHERE {number} = {value} AND differs"
-        " AND NOT newer) AS u ON {is_updated} LEFT JOIN newest AS s ON {same}"
+        "SELECT {chosen} FROM stream AS x LEFT JOIN (SELECT * FROM matched WHERE {number} = {value} AND _flow_differs"
+        " AND NOT _flow_newer) AS u ON {is_updated} LEFT JOIN newest AS s ON {same}"
     ).format(
         chosen=chosen,
         number=sql.Identifier(NUMBER),

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from functools import partial
 
 from executors.delta import tables
 from executors.delta.commit import commit_load
+from executors.delta.effects import count_effect
 from executors.delta.load_modes import LOAD_MODES
 from executors.delta.staging import DeltaStagingArea
-from executors.destinations.base import Access, Capabilities, DestinationHandler, Prepared, Reevaluation
+from executors.destinations.base import Access, Capabilities, DestinationHandler, Measures, Prepared, Reevaluation
 from executors.destinations.delta.opening import DeltaTarget, fence_and_find_commits, open_delta, settle_last
 from executors.destinations.delta.plan import (
     commit_of,
@@ -23,7 +24,7 @@ from executors.destinations.delta.plan import (
     schema_of,
     staged_rejects,
 )
-from executors.destinations.delta.rejected_rows import DeltaRejectedRows
+from executors.destinations.delta.rejected_rows import DeltaRejectedRows, replay_plan_of
 from executors.destinations.postgres.staging import PostgresStagingArea, tables_of
 from executors.destinations.rejected_rows import RejectedRowsHandler
 from executors.load_record import LoadCommit, Loaded, LoadKind, RunRef
@@ -43,7 +44,7 @@ class DeltaDestination(DestinationHandler):
     """Loads Delta tables in a folder or bucket. A commit to the log of the table adds the files of a load together with
     its marker."""
 
-    capabilities = Capabilities(load_modes=frozenset(LOAD_MODES), quarantine=True, rejected_rows=True)
+    capabilities = Capabilities(load_modes=frozenset(LOAD_MODES), previews=True, quarantine=True, rejected_rows=True)
     filled_columns = frozenset(FILLED)
 
     # --- inspect ----------------------------------------------------------------------------------------------
@@ -79,6 +80,12 @@ class DeltaDestination(DestinationHandler):
         table = dest or tables.describe_new(node, tables.schema_to_create(node, fields), fields)
         columns = plan_stage_columns(node, fields, table, is_new=dest is None)
         yield Prepared(table, columns, reading)
+
+    def prepare_read_only(
+        self, context: RunContext, target: TargetRun, reading: Reading, fields: tuple[SourceField, ...]
+    ) -> AbstractContextManager[Prepared]:
+        """Only a commit creates a table."""
+        return self.prepare(context, target, reading, fields)
 
     # --- stage ------------------------------------------------------------------------------------------------
 
@@ -116,6 +123,14 @@ class DeltaDestination(DestinationHandler):
         added = marker.added if marker else ()
         log.folder.delete(p for p in log.folder.list(load.ref.run_id) if files.is_added(p) and p not in added)
         log.folder.delete_folder(files.folder)
+
+    # --- check ------------------------------------------------------------------------------------------------
+
+    def measure(self, state: LoadState) -> Measures:
+        """Limits of NULL rates are part of holds, which this destination does not support."""
+        opened: DeltaTarget = state.load.connection
+        plan = plan_of(state) if state.load.rejected is None else replay_plan_of(state)
+        return count_effect(plan, opened.table), {}
 
     # --- commit -----------------------------------------------------------------------------------------------
 

@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any
 
 from executors.delta.commit import commit_load
+from executors.delta.effects import find_conflicts
 from executors.delta.matching import find_taken
 from executors.delta.plan import DeltaPlan
 from executors.delta.staged import read_positions
@@ -43,11 +44,10 @@ class DeltaRejectedRows(PostgresRejectedRows):
         raise _no_watermark(load.target.id)
 
     def find_conflicts(self, state: LoadState) -> Mapping[RowPosition, Mapping[str, Any]]:
-        """Only a preview of a replay needs them, which this destination does not support."""
-        return {}
+        return find_conflicts(replay_plan_of(state), _opened(state).table)
 
     def refuse_taken_keys(self, state: LoadState) -> TaskCount:
-        plan, opened, order = _plan_of(state), _opened(state), state.target.order_by
+        plan, opened, order = replay_plan_of(state), _opened(state), state.target.order_by
         taken = find_taken(plan, opened.table) if opened.table is not None else {}
         ticked = state.load.rejected_rows.may_replace
         refused = {
@@ -62,12 +62,12 @@ class DeltaRejectedRows(PostgresRejectedRows):
         return refuse_positions(session, tables_of(state.load), plan.winners, plan.run.node, field, refused)
 
     def evaluate(self, state: LoadState) -> Mapping[RowPosition, RowOutcome]:
-        rows, good = state.load.rejected_rows.choice.rows, read_positions(_plan_of(state))
+        rows, good = state.load.rejected_rows.choice.rows, read_positions(replay_plan_of(state))
         with translate(state.target.id):
             return outcomes_of(_rejects(state).session, tables_of(state.load), state.result.winners, rows, good)
 
     def commit(self, state: LoadState) -> LoadCommit:
-        rows, rejects, plan = state.load.rejected_rows, _rejects(state), _plan_of(state)
+        rows, rejects, plan = state.load.rejected_rows, _rejects(state), replay_plan_of(state)
         outcomes, choice = self.evaluate(state), rows.choice
         evaluated = [RowResult.of(choice.rows[at].row, v.result, v.rules) for at, v in outcomes.items()]
         results = [*evaluated, *choice.excluded]
@@ -91,7 +91,8 @@ def _replay_commit(
     return replace(commit, kind=LoadKind.REPLAY, reject_tables=tables, record=record)
 
 
-def _plan_of(state: LoadState) -> DeltaPlan:
+def replay_plan_of(state: LoadState) -> DeltaPlan:
+    """Return the plan of a replay, without the rows that were refused after the pass."""
     rows = state.load.rejected_rows
     excluded = refused_positions(_rejects(state).session, tables_of(state.load))
     return replace(plan_of(state), excluded=excluded, may_replace=rows.may_replace)

@@ -35,7 +35,7 @@ def count_effect(state: LoadState) -> LoadState:
     named = replace(
         effect,
         table=table,
-        is_new_table=f"{state.load.dest.schema}.{state.load.dest.table}" != table,
+        is_new_table=effect.is_new_table or f"{state.load.dest.schema}.{state.load.dest.table}" != table,
         held_for=held_for,
     )
     return replace(state, effect=named)

@@ -18,7 +18,7 @@ from executors.postgres.client import connect
 from executors.postgres.replay_results import read_results
 from executors.runs.replay import replay_rows
 from tests.destinations.delta.world import DeltaWorld
-from tests.executors.conformance.test_replays import NOT_NULL, ROWS, fix, ids, replay, rows_ref, states
+from tests.executors.conformance.test_replays import NOT_NULL, ROWS, fix, ids, recheck, replay, rows_ref, states
 from tests.executors.conformance.world import World, reconciles, target_of
 
 pytestmark = [
@@ -155,3 +155,26 @@ def test_rows_cannot_be_replayed_once_the_pipeline_names_no_quarantine(loaded: D
     with pytest.raises(Terminal) as caught:
         replay(loaded, loaded.document(quarantine=False))
     assert caught.value.code == "replay.no_quarantine"
+
+
+def test_a_recheck_says_what_a_replay_would_do_and_changes_nothing(lake: DeltaWorld) -> None:
+    document = with_taken_key(lake)
+    before = lake.sql("select * from rejected order by id"), lake.rows()
+    reported = recheck(lake, document)
+    assert reported.row_counts == {"exists": 1, "fails": 1}
+    (taken,) = [row for row in reported.row_results if row["result"] == "exists"]
+    assert taken["conflict"] == {"key": {"id": "2"}, "changes": {"name": ["Newer", "Fixed"]}}
+    assert (lake.sql("select * from rejected order by id"), lake.rows()) == before
+
+
+@pytest.mark.parametrize("mode", ["append", "truncate", "upsert"])
+def test_a_preview_says_what_the_run_then_does_and_leaves_no_file(lake: DeltaWorld, mode: str) -> None:
+    document = lake.document(mode=mode, rules=[NOT_NULL])
+    previewed = lake.preview(document)
+    (effect,) = previewed.effects
+    files = lake.table().lake.list("")
+    assert [path for path in files if path.endswith(".parquet")] == []
+    loaded = target_of(lake.run(document))
+    assert (effect.inserted, effect.before, effect.after) == (2, 0, 2)
+    assert (target_of(previewed).rows_rejected, loaded.rows_inserted) == (2, 2)
+    assert reconciles(previewed)
