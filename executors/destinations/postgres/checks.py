@@ -7,9 +7,10 @@ from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime
 
+from executors.checks import bound_checks
 from executors.hooks.base import Interruption
 from executors.model import Destination, RunJob, SourceField, StageColumn
-from executors.postgres.checks import BoundCheck, Staged, probe_checks, run_checks
+from executors.postgres.checks import Staged, probe_checks, run_checks
 from executors.postgres.checks.custom_sql import MOST_SECONDS
 from executors.postgres.client import interrupt
 from executors.postgres.ddl import Conn
@@ -65,12 +66,3 @@ class TargetChecks:
         connection = self._job.connections[self._target.connection]
         with session.open(connection) as conn, self._interruption.by(lambda: interrupt(conn)):
             yield conn
-
-
-def bound_checks(path: Path) -> list[BoundCheck]:
-    return [
-        (validate.id, kind, check)
-        for validate in path.validates
-        if validate.dataset_level is not None
-        for kind, check in validate.dataset_level.checks()
-    ]

@@ -1,47 +1,43 @@
-"""The input and the result of dataset checks."""
+"""The staged rows of a target in PostgreSQL, counted by SQL."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from datetime import datetime
 from decimal import Decimal
-from fractions import Fraction
-from math import isfinite
 from typing import Any
 
 from psycopg import sql
 
-from executors.errors import Terminal
-from executors.model import Connection, Destination, DestinationColumn, SourceField, StageColumn
+from executors.checks.base import RepeatedKeys, StagedRows, no_number, no_time
+from executors.model import Connection, DestinationColumn
+from executors.postgres.client import translate
 from executors.postgres.ddl import Conn
-from executors.postgres.staging import StagingTables, is_winner
+from executors.postgres.names import identifier_of
+from executors.postgres.staging import StagingTables, is_winner, one_number
+from executors.table_name import TableName
 from executors.types import wire_type
-from ir.checks.base import Check
-from ir.pointers import ROOT
+from ir.checks import Freshness
+from ir.checks.base import Amount, Check
 
-Bound = int | float | str | None
-_MOST_EXACT = 2**53
+_FLOATS = ("real", "double precision")
+_NUMBERS = ("smallint", "integer", "bigint", "numeric", *_FLOATS)
+_MOMENTS = {
+    "date": "{}::timestamp AT TIME ZONE 'UTC'",
+    "timestamp without time zone": "{} AT TIME ZONE 'UTC'",
+    "timestamp with time zone": "{}",
+}
+"""SQL that converts a value to a point in time, by the type of the table's column."""
 
 
 @dataclass(frozen=True, slots=True)
-class Staged:
-    """The staged rows of a target and the context of its checks.
-
-    `columns` are the columns of staging, `working` the columns of the pipeline's rows. `dest` is the target table.
-    `adds_rows` means that the load does not change existing rows. `now` is the run's clock. `open_session` opens a
-    separate read-only session over `connection`.
-    """
+class Staged(StagedRows):
+    """The rows of the winning tasks. `open_session` opens a separate read-only session over `connection`."""
 
     conn: Conn
     tables: StagingTables
     winners: Sequence[int]
-    columns: Sequence[StageColumn]
-    working: Sequence[SourceField]
-    dest: Destination
-    adds_rows: bool
-    now: datetime
     connection: Connection
     open_session: Callable[[], AbstractContextManager[Conn]]
 
@@ -49,17 +45,6 @@ class Staged:
     def rows(self) -> sql.Composed:
         """Return a FROM item with the rows as `s`, and its condition."""
         return sql.SQL("{} AS s WHERE {}").format(self.tables.good_identifier, is_winner(self.winners, "s"))
-
-    def column(self, check: Check, name: str) -> tuple[StageColumn, DestinationColumn]:
-        """Return a staged column and the table's column. Raises Terminal `check.column_unknown`."""
-        staged, loaded = next((c for c in self.columns if c.name == name), None), self.dest.column(name)
-        if staged is None or loaded is None:
-            raise Terminal(
-                "check.column_unknown",
-                f"{check.kind} checks column {name!r}, which is not loaded into the target.",
-                hint=f"Use a column that the target loads: {', '.join(c.name for c in self.columns)}.",
-            )
-        return staged, loaded
 
     def typed(self, check: Check, name: str) -> sql.Composed:
         """Return a staged value, over `s`, in the type of the table's column."""
@@ -73,6 +58,90 @@ class Staged:
 
     def one_row(self, query: sql.Composed) -> tuple[Any, ...]:
         return self.conn.execute(query).fetchone() or ()
+
+    def count(self) -> int:
+        return one_number(self.conn, sql.SQL("SELECT count(*) FROM {}").format(self.rows))
+
+    def count_nulls(self, check: Check, column: str) -> tuple[int, int]:
+        query = sql.SQL("SELECT count(*) - count(s.{column}), count(*) FROM {rows}").format(
+            column=sql.Identifier(column), rows=self.rows
+        )
+        nulls, count = self.one_row(query)
+        return nulls, count
+
+    def count_distinct(self, check: Check, column: str) -> tuple[int, int]:
+        query = sql.SQL("SELECT count(DISTINCT {value}), count({value}) FROM {rows}").format(
+            value=self.exact(check, column), rows=self.rows
+        )
+        distinct, count = self.one_row(query)
+        return distinct, count
+
+    def require_number(self, check: Amount) -> None:
+        _, column = self.column(check, check.column)
+        if column.base not in _NUMBERS:
+            raise no_number(check, column)
+
+    def total(self, check: Amount) -> tuple[Decimal | float, int]:
+        self.require_number(check)
+        _, column = self.column(check, check.column)
+        # The text of `real` has the digits that users see.
+        kind = "double precision" if column.base in _FLOATS else "numeric"
+        value = as_type(sql.Identifier("s", check.column), kind)
+        query = sql.SQL("SELECT sum({value}), count({value}) FROM {rows}").format(value=value, rows=self.rows)
+        found, count = self.one_row(query)
+        return (Decimal(0) if found is None else found), count
+
+    def require_key(self, check: Check, columns: Sequence[str]) -> None:
+        """Check that the table can be read."""
+        names = _comma(sql.Identifier(name) for name in columns)
+        with translate(), self.conn.transaction():
+            self.conn.execute(sql.SQL("SELECT {} FROM {} LIMIT 0").format(names, self._table))
+
+    def count_repeated(self, check: Check, columns: Sequence[str]) -> RepeatedKeys:
+        query = sql.SQL(
+            "SELECT coalesce(sum(k.n) FILTER (WHERE k.n > 1 OR k.there), 0),"
+            " coalesce(sum(k.n) FILTER (WHERE k.n > 1), 0),"
+            " count(*) FILTER (WHERE k.n > 1), coalesce(sum(k.n) FILTER (WHERE k.there), 0)"
+            " FROM (SELECT g.n, {there} AS there FROM (SELECT {keys}, count(*) AS n FROM {rows} AND {known}"
+            " GROUP BY {places}) AS g) AS k"
+        ).format(
+            there=self._is_in_table(columns) if self.adds_rows else sql.SQL("false"),
+            keys=_comma(_as(self.exact(check, name), index) for index, name in enumerate(columns)),
+            rows=self.rows,
+            known=sql.SQL(" AND ").join(sql.SQL("s.{} IS NOT NULL").format(sql.Identifier(name)) for name in columns),
+            places=_comma(sql.Literal(index + 1) for index in range(len(columns))),
+        )
+        return RepeatedKeys(*map(int, self.one_row(query)))
+
+    def require_time(self, check: Freshness) -> None:
+        self._moment(check)
+
+    def age(self, check: Freshness) -> tuple[Decimal | float | None, int]:
+        query = sql.SQL(
+            "SELECT EXTRACT(EPOCH FROM {now} - max(m.at) FILTER (WHERE m.at <= {now})),"
+            " count(*) FILTER (WHERE m.at > {now})"
+            " FROM (SELECT {at} AS at FROM {rows}) AS m WHERE isfinite(m.at)"
+        ).format(now=sql.Literal(self.now), at=self._moment(check), rows=self.rows)
+        seconds, future = self.one_row(query)
+        return seconds, future
+
+    def _moment(self, check: Freshness) -> sql.Composed:
+        _, column = self.column(check, check.column)
+        if column.base not in _MOMENTS:
+            raise no_time(check, column)
+        return sql.SQL("({})").format(sql.SQL(_MOMENTS[column.base]).format(self.typed(check, check.column)))
+
+    def _is_in_table(self, columns: Sequence[str]) -> sql.Composed:
+        same = [
+            sql.SQL("{} = {}").format(exactly(sql.Identifier("t", name), column), sql.Identifier("g", _name(index)))
+            for index, name in enumerate(columns)
+            if (column := self.dest.column(name)) is not None
+        ]
+        return sql.SQL("EXISTS (SELECT FROM {} AS t WHERE {})").format(self._table, sql.SQL(" AND ").join(same))
+
+    @property
+    def _table(self) -> sql.Identifier:
+        return identifier_of(TableName(self.dest.schema, self.dest.table))
 
 
 def as_type(value: sql.Composable, base: str) -> sql.Composed:
@@ -92,54 +161,13 @@ def _is_padded(column: DestinationColumn) -> bool:
     return column.base == "bpchar"
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """`wrong` says why a check fails. `note` is a warning that may also accompany a passed check. Neither contains row
-    values; `observed` is a number of rows or a value computed from all rows."""
-
-    wrong: str | None
-    observed: Any = None
-    note: str | None = None
-
-    @property
-    def message(self) -> str | None:
-        return "; ".join(filter(None, (self.wrong, self.note))) or None
+def _name(index: int) -> str:
+    return f"k{index}"
 
 
-@dataclass(frozen=True, slots=True)
-class CheckHandler:
-    """`run` runs the check. `probe` finds obstacles before the source is read, when there are no rows yet."""
-
-    kind: str
-    run: Callable[[Staged, Any], Outcome]
-    probe: Callable[[Staged, Any], object]
+def _as(value: sql.Composed, index: int) -> sql.Composed:
+    return sql.SQL("{} AS {}").format(value, sql.Identifier(_name(index)))
 
 
-def typed_columns(staged: Staged, check: Check) -> None:
-    """Probe a check that needs only its columns."""
-    for name, _ in check.reads(ROOT):
-        staged.column(check, name)
-
-
-def outside(value: Decimal | Fraction | float, low: Bound, high: Bound) -> str | None:
-    """Return how a number is outside of inclusive bounds; None if it is within. NaN is always outside.
-
-    Bounds are exact, except for floats, which are compared as doubles.
-    """
-    exact = float if isinstance(value, float) else Fraction
-    if value != value:
-        return "not a number"
-    if low is not None and value < exact(str(low)):
-        return f"less than {low}"
-    return f"more than {high}" if high is not None and value > exact(str(high)) else None
-
-
-def json_number(value: Decimal | float) -> int | float | str:
-    """Return a number that JSON represents exactly, else its text."""
-    if not isfinite(value):
-        return str(value)
-    if isinstance(value, float):
-        return value
-    if value == int(value) and abs(value) <= _MOST_EXACT:
-        return int(value)
-    return float(value) if Decimal(repr(float(value))) == value else f"{value:f}"
+def _comma(parts: Iterable[sql.Composable]) -> sql.Composed:
+    return sql.SQL(", ").join(parts)

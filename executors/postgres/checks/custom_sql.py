@@ -13,9 +13,10 @@ from typing import Any
 import psycopg
 from psycopg import errors, sql
 
+from executors.checks.base import CheckHandler, Outcome
 from executors.errors import Terminal
 from executors.model import StageColumn
-from executors.postgres.checks.base import CheckHandler, Outcome, Staged, as_type
+from executors.postgres.checks.base import Staged, as_type
 from executors.postgres.failures import origin_of, own_words
 from executors.postgres.queries import require_allowed
 from ir.checks import CustomSql

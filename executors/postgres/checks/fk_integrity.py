@@ -5,8 +5,9 @@ from __future__ import annotations
 
 from psycopg import sql
 
+from executors.checks.base import CheckHandler, Outcome
 from executors.errors import Terminal
-from executors.postgres.checks.base import CheckHandler, Outcome, Staged
+from executors.postgres.checks.base import Staged
 from executors.postgres.client import translate
 from executors.postgres.ddl import Conn
 from executors.postgres.inspect import columns_of

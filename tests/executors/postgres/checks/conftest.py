@@ -46,14 +46,14 @@ class Checking:
                 yield conn
 
         return Staged(
-            load.conn,
-            load.tables,
-            load.winners,
             load.columns,
             working,
             dest,
             load_mode(load.target.load_mode).adds_rows,
             self.now,
+            load.conn,
+            load.tables,
+            load.winners,
             replace(load.connection, allowed_functions=self.allowed),
             session,
         )

@@ -5,13 +5,12 @@ from __future__ import annotations
 from decimal import Decimal
 from fractions import Fraction
 
-from executors.postgres.checks.base import CheckHandler, Outcome, Staged, json_number, outside
-from executors.postgres.checks.numbers import number, total
+from executors.checks.base import CheckHandler, Outcome, StagedRows, json_number, outside
 from ir.checks import Mean
 
 
-def run(staged: Staged, check: Mean) -> Outcome:
-    found, count = total(staged, check)
+def run(staged: StagedRows, check: Mean) -> Outcome:
+    found, count = staged.total(check)
     if not count:
         return Outcome(f"no row has a value of {check.column!r}")
     is_exact = isinstance(found, Decimal) and found.is_finite()
@@ -28,4 +27,8 @@ def _shown(mean: Fraction | float) -> int | float | str:
         return json_number(Decimal(int(mean)))
 
 
-HANDLER = CheckHandler(Mean.kind, run, number)
+def _probe(staged: StagedRows, check: Mean) -> None:
+    staged.require_number(check)
+
+
+HANDLER = CheckHandler(Mean.kind, run, _probe)

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from executors.postgres.checks.base import CheckHandler, Outcome, Staged, json_number, outside
-from executors.postgres.checks.numbers import number, total
+from executors.checks.base import CheckHandler, Outcome, StagedRows, json_number, outside
 from ir.checks import Sum
 
 
-def run(staged: Staged, check: Sum) -> Outcome:
-    found, _ = total(staged, check)
+def run(staged: StagedRows, check: Sum) -> Outcome:
+    found, _ = staged.total(check)
     wrong, observed = outside(found, check.min, check.max), json_number(found)
     return Outcome(f"the sum of {check.column!r} is {observed}, {wrong}" if wrong else None, observed)
 
 
-HANDLER = CheckHandler(Sum.kind, run, number)
+def _probe(staged: StagedRows, check: Sum) -> None:
+    staged.require_number(check)
+
+
+HANDLER = CheckHandler(Sum.kind, run, _probe)

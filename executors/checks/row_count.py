@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from psycopg import sql
-
-from executors.postgres.checks.base import CheckHandler, Outcome, Staged, typed_columns
-from executors.postgres.staging import one_number
+from executors.checks.base import CheckHandler, Outcome, StagedRows, require_columns
 from ir.checks import RowCount
 from ir.words import counted
 
 
-def run(staged: Staged, check: RowCount) -> Outcome:
-    count = one_number(staged.conn, sql.SQL("SELECT count(*) FROM {}").format(staged.rows))
+def run(staged: StagedRows, check: RowCount) -> Outcome:
+    count = staged.count()
     if check.min is not None and count < check.min:
         return Outcome(f"{counted(count, 'row')}, fewer than {check.min:,}", count)
     if check.max is not None and count > check.max:
@@ -19,4 +16,4 @@ def run(staged: Staged, check: RowCount) -> Outcome:
     return Outcome(None, count)
 
 
-HANDLER = CheckHandler(RowCount.kind, run, typed_columns)
+HANDLER = CheckHandler(RowCount.kind, run, require_columns)

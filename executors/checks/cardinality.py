@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from psycopg import sql
-
-from executors.postgres.checks.base import CheckHandler, Outcome, Staged, typed_columns
-from executors.postgres.staging import one_number
+from executors.checks.base import CheckHandler, Outcome, StagedRows, require_columns
 from ir.checks import Cardinality
 from ir.words import counted
 
 
-def run(staged: Staged, check: Cardinality) -> Outcome:
-    value = staged.exact(check, check.column)
-    distinct = one_number(staged.conn, sql.SQL("SELECT count(DISTINCT {}) FROM {}").format(value, staged.rows))
+def run(staged: StagedRows, check: Cardinality) -> Outcome:
+    distinct, _ = staged.count_distinct(check, check.column)
     found = f"{counted(distinct, 'distinct value')} of {check.column!r}"
     if check.min_distinct is not None and distinct < check.min_distinct:
         return Outcome(f"{found}, fewer than {check.min_distinct:,}", distinct)
@@ -21,4 +17,4 @@ def run(staged: Staged, check: Cardinality) -> Outcome:
     return Outcome(None, distinct)
 
 
-HANDLER = CheckHandler(Cardinality.kind, run, typed_columns)
+HANDLER = CheckHandler(Cardinality.kind, run, require_columns)

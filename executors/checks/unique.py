@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from executors.postgres.checks.base import CheckHandler, Outcome, Staged
-from executors.postgres.checks.duplicate_key import check_key, probe
+from executors.checks.base import CheckHandler, Outcome, StagedRows
+from executors.checks.duplicate_key import check_key, probe
 from ir.checks import Unique
 
 
-def run(staged: Staged, check: Unique) -> Outcome:
+def run(staged: StagedRows, check: Unique) -> Outcome:
     return check_key(staged, check, [check.column])
 
 

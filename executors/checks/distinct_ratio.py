@@ -4,17 +4,12 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from psycopg import sql
-
-from executors.postgres.checks.base import CheckHandler, Outcome, Staged, outside, typed_columns
+from executors.checks.base import CheckHandler, Outcome, StagedRows, outside, require_columns
 from ir.checks import DistinctRatio
 
 
-def run(staged: Staged, check: DistinctRatio) -> Outcome:
-    query = sql.SQL("SELECT count(DISTINCT {value}), count({value}) FROM {rows}").format(
-        value=staged.exact(check, check.column), rows=staged.rows
-    )
-    distinct, count = staged.one_row(query)
+def run(staged: StagedRows, check: DistinctRatio) -> Outcome:
+    distinct, count = staged.count_distinct(check, check.column)
     if not count:
         return Outcome(f"no row has a value of {check.column!r}")
     wrong, observed = outside(Fraction(distinct, count), check.min, check.max), round(distinct / count, 6)
@@ -22,4 +17,4 @@ def run(staged: Staged, check: DistinctRatio) -> Outcome:
     return Outcome(text if wrong else None, observed)
 
 
-HANDLER = CheckHandler(DistinctRatio.kind, run, typed_columns)
+HANDLER = CheckHandler(DistinctRatio.kind, run, require_columns)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from executors.postgres.checks.base import CheckHandler, Outcome, Staged
+from executors.checks.base import CheckHandler, Outcome, StagedRows
 from ir.checks import SchemaMatch
 from ir.types import ColumnType
 
 
-def run(staged: Staged, check: SchemaMatch) -> Outcome:
+def run(staged: StagedRows, check: SchemaMatch) -> Outcome:
     """Run the check. The observed value is the number of columns that differ."""
     found = {field.name: field.type for field in staged.working}
     differences = list(_differences(check, found))
@@ -26,7 +26,7 @@ def _differences(check: SchemaMatch, found: dict[str, ColumnType]) -> Iterator[s
         yield from (f"{name!r} is not expected" for name in found if name not in check.columns)
 
 
-def _nothing(staged: Staged, check: SchemaMatch) -> None:
+def _nothing(staged: StagedRows, check: SchemaMatch) -> None:
     """Return without a check: this kind can always run."""
 
 
