@@ -34,6 +34,7 @@ def check_support(draft: Draft, graph: Graph) -> Iterator[Diagnostic]:
             view = _View(draft, graph, node, node.spec, TARGET_CONNECTORS[node.spec.connector])
             yield from view.check_mode()
             yield from view.check_features()
+            yield from view.check_checks()
             yield from view.check_types()
             yield from view.check_names()
 
@@ -66,8 +67,7 @@ class _View:
     def _needed(self) -> Iterator[tuple[Feature, str, Pointer]]:
         for name in _used_fields(self.target):
             yield TARGET_FIELDS[name], name, self.node.at / name
-        chains = self.graph.chains_to(self.node)
-        for node in {node.at: node for chain in chains for node in chain}.values():
+        for node in self._above():
             if isinstance(node.spec, Validate):
                 for name in _used_checks(node.spec):
                     yield VALIDATE_FIELDS[name], name, node.at / name
@@ -75,6 +75,20 @@ class _View:
                 yield "unions", "rows of several sources", self.node.at / "inputs"
         if self.draft.backfill is not None:
             yield "backfills", "backfill", ROOT / "backfill"
+
+    def check_checks(self) -> Iterator[Diagnostic]:
+        """Report kinds of dataset checks that the destination cannot evaluate."""
+        for node in self._above():
+            level = node.spec.dataset_level if isinstance(node.spec, Validate) else None
+            for kind in dict.fromkeys(kind for kind, _ in level.checks()) if level is not None else ():
+                if kind in self.connector.no_checks:
+                    at = node.at / "datasetLevel" / kind
+                    yield self._unsupported(f"the check {kind}", at, self.connector.no_checks[kind], is_removable=True)
+
+    def _above(self) -> list[DraftNode]:
+        """Return the nodes through which rows reach the target."""
+        chains = self.graph.chains_to(self.node)
+        return list({node.at: node for chain in chains for node in chain}.values())
 
     def check_types(self) -> Iterator[Diagnostic]:
         """Report the types of declared columns that a new table cannot have."""

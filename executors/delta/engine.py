@@ -10,6 +10,7 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 from psycopg import sql
+from pyarrow import dataset as ds
 
 from executors.delta.plan import DeltaPlan
 from executors.errors import Cancelled, Terminal, Transient
@@ -40,8 +41,8 @@ class Engine:
             yield pa.RecordBatch.from_arrays(arrays, schema=schema)
 
     @contextmanager
-    def reading(self, name: str, rows: pa.RecordBatchReader) -> Iterator[None]:
-        """Let the statements of the block read a stream once, by this name."""
+    def reading(self, name: str, rows: pa.RecordBatchReader | ds.Dataset | pa.Table) -> Iterator[None]:
+        """Let the statements of the block read rows by this name; a stream only once."""
         self._connection.register(name, rows)
         try:
             yield

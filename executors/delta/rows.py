@@ -52,6 +52,19 @@ def read_numbered(folder: TableFolder, paths: list[str], schema: pa.Schema) -> p
     return pa.RecordBatchReader.from_batches(numbered, batches())
 
 
+def table_files(table: DeltaTable | None, folder: TableFolder) -> list[str]:
+    """Return the files of a table, none of one that does not exist."""
+    return sorted(files_of(table, folder)) if table is not None else []
+
+
+def open_files(folder: TableFolder, paths: list[str], schema: pa.Schema) -> ds.Dataset | pa.Table:
+    """Return the rows of files, in these columns, as something that can be read several times."""
+    if not paths:
+        return schema.empty_table()
+    with translate(folder.name):
+        return ds.dataset(paths, schema=schema, format="parquet", filesystem=folder.files)
+
+
 def removal(path: str, size: int, now: int) -> RemoveAction:
     """Return the action that removes a file; `now` is in milliseconds."""
     return RemoveAction(path, True, now, size, {})

@@ -17,16 +17,23 @@ from executors.stage_plan import FILE, RECORD
 
 def read_staged(plan: DeltaPlan) -> pa.RecordBatchReader:
     """Return the rows that the winning tasks have staged, with their positions in the source."""
-    folder = plan.log.folder
-    wanted = {plan.files.read_again(task) for task in plan.winners}
-    paths = sorted(wanted.intersection(folder.list(plan.files.folder)))
-    schema = staged_schema(plan)
+    folder, paths, schema = plan.log.folder, staged_files(plan), staged_schema(plan)
     if not paths:
         return pa.RecordBatchReader.from_batches(schema, iter(()))
     with translate(folder.name):
         found = ds.dataset(paths, schema=schema, format="parquet", filesystem=folder.files)
         reader = found.scanner(use_threads=False).to_reader()
         return _without(plan, reader) if plan.excluded else reader
+
+
+def staged_files(plan: DeltaPlan) -> list[str]:
+    """Return the files of the winning tasks. A task without rows has none."""
+    files, folder = plan.files, plan.log.folder
+    if plan.rewrites:
+        wanted, found = map(files.read_again, plan.winners), folder.list(files.folder)
+    else:
+        wanted, found = map(files.added, plan.winners), folder.list(plan.run.run_id)
+    return sorted(set(wanted).intersection(found))
 
 
 def _without(plan: DeltaPlan, reader: pa.RecordBatchReader) -> pa.RecordBatchReader:

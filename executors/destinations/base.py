@@ -64,15 +64,16 @@ Measures = tuple[Effect, Mapping[str, NullRates]]
 class Capabilities:
     """What a destination supports.
 
-    `checks` are dataset checks; `hooks` run before and after a load; `previews` report what a load would change, and
-    `holds` compare that with limits. `quarantine` stores rejected rows, `rejected_rows` fixes and replays them,
-    `samples` are stored beside the target, and `undo` restores a table from the backup of a load or deletes
-    the rows of a file. `unions` are loads of
-    the rows of several sources, `backfills` those of the chunks of one.
+    `checks` are dataset checks, except for the kinds in `no_checks`; `hooks` run before and after a load; `previews`
+    report what a load would change, and `holds` compare that with limits. `quarantine` stores rejected rows,
+    `rejected_rows` fixes and replays them, `samples` are stored beside the target, and `undo` restores a table from the
+    backup of a load or deletes the rows of a file. `unions` are loads of the rows of several sources, `backfills` those
+    of the chunks of one.
     """
 
     load_modes: frozenset[str]
     checks: bool = False
+    no_checks: frozenset[str] = frozenset()
     hooks: bool = False
     previews: bool = False
     holds: bool = False

@@ -109,12 +109,13 @@ class TargetConnector:
     """A kind of system that rows are loaded into, through a stored connection of one of `connection_kinds`.
 
     `title` names one of its tables for users, `tables` several of them. `load_modes` are the load modes that it
-    supports, and `lacks` the features that it does not support, each with the nearest alternative in one sentence. A
-    test compares both with the capabilities of the engine's handler. `no_types` are the kinds of types that no column
-    of a new table can have, and `max_precision` is the highest precision of its decimals. `runs_sql` means that loads
-    run the statements that the load modes describe, which may block readers. `names` is the pattern of the names of
-    schemas and tables, "" for those of databases. `quarantine_elsewhere` means that the target is in no database that
-    could store its rejected rows, so that a quarantine names the connection of one.
+    supports, and `lacks` the features that it does not support, each with the nearest alternative in one sentence.
+    `no_checks` are kinds of dataset checks that it does not support, in the same form. A test compares them with the
+    capabilities of the engine's handler. `no_types` are the kinds of types that no column of a new table can have, and
+    `max_precision` is the highest precision of its decimals. `runs_sql` means that loads run the statements that the
+    load modes describe, which may block readers. `names` is the pattern of the names of schemas and tables, "" for
+    those of databases. `quarantine_elsewhere` means that the target is in no database that could store its rejected
+    rows, so that a quarantine names the connection of one.
     """
 
     name: str
@@ -124,6 +125,7 @@ class TargetConnector:
     connection_kinds: tuple[str, ...]
     load_modes: frozenset[str]
     lacks: Mapping[Feature, str] = field(default_factory=dict)
+    no_checks: Mapping[str, str] = field(default_factory=dict)
     no_types: frozenset[str] = frozenset()
     max_precision: int = 1000
     runs_sql: bool = True

@@ -10,7 +10,7 @@ from deltalake import DeltaTable
 
 from executors.delta.added import added_file
 from executors.delta.plan import Change, DeltaPlan
-from executors.delta.staged import read_staged, require_all
+from executors.delta.staged import read_staged, require_all, staged_files
 from executors.delta.written import TableWriter
 
 
@@ -26,8 +26,8 @@ def _add(plan: DeltaPlan, *, replaces_all: bool) -> Change:
     if plan.rewrites:
         return _copy(plan, replaces_all=replaces_all)
     folder = plan.log.folder
-    sizes, wanted = folder.list(plan.run.run_id), {plan.files.added(task) for task in plan.winners}
-    found = [added_file(folder, path, size) for path, size in sorted(sizes.items()) if path in wanted]
+    sizes = folder.list(plan.run.run_id)
+    found = [added_file(folder, path, sizes[path]) for path in staged_files(plan)]
     require_all(plan, sum(rows for _, rows in found))
     return Change([action for action, _ in found], replaces_all=replaces_all, inserted=plan.staged)
 

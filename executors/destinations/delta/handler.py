@@ -7,7 +7,9 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from functools import partial
 
+from executors.checks import bound_checks, probe_checks, run_checks
 from executors.delta import tables
+from executors.delta.checks import HANDLERS, StagedInDelta, counting
 from executors.delta.commit import commit_load
 from executors.delta.effects import count_effect
 from executors.delta.load_modes import LOAD_MODES
@@ -31,11 +33,13 @@ from executors.load_record import LoadCommit, Loaded, LoadKind, RunRef
 from executors.model import Connection, Destination, RunJob, SourceField, SourceState, StoreConnection
 from executors.postgres import quarantine, staging
 from executors.reading import Reading
+from executors.report import CheckReport
 from executors.runs.state import Load, LoadState, RunContext
 from executors.runs.target_run import TargetRun
 from executors.secrets import encrypt, encrypt_store
 from executors.stage_plan import FILLED, plan_stage_columns
 from executors.target_hooks import TargetHooks
+from ir.load_modes import load_mode
 from ir.nodes import Target
 from ir.pipeline import Path
 
@@ -44,7 +48,14 @@ class DeltaDestination(DestinationHandler):
     """Loads Delta tables in a folder or bucket. A commit to the log of the table adds the files of a load together with
     its marker."""
 
-    capabilities = Capabilities(load_modes=frozenset(LOAD_MODES), previews=True, quarantine=True, rejected_rows=True)
+    capabilities = Capabilities(
+        load_modes=frozenset(LOAD_MODES),
+        checks=True,
+        no_checks=frozenset({"customSql", "fkIntegrity"}),
+        previews=True,
+        quarantine=True,
+        rejected_rows=True,
+    )
     filled_columns = frozenset(FILLED)
 
     # --- inspect ----------------------------------------------------------------------------------------------
@@ -125,6 +136,22 @@ class DeltaDestination(DestinationHandler):
         log.folder.delete_folder(files.folder)
 
     # --- check ------------------------------------------------------------------------------------------------
+
+    def probe_checks(self, state: LoadState) -> None:
+        load = state.load
+        adds_rows = load_mode(load.target.load_mode).adds_rows
+        probe_checks(
+            HANDLERS, StagedInDelta(load.columns, load.fields, load.dest, adds_rows, load.now), bound_checks(load.path)
+        )
+
+    def run_checks(self, state: LoadState) -> list[CheckReport]:
+        load, target, bound = state.load, state.load.target, bound_checks(state.load.path)
+        if not bound:
+            return []
+        opened: DeltaTarget = load.connection
+        adds_rows = load_mode(target.load_mode).adds_rows
+        with counting(plan_of(state), opened.table, load.fields, load.dest, load.now, adds_rows=adds_rows) as staged:
+            return [replace(report, target=target.id) for report in run_checks(HANDLERS, staged, bound)]
 
     def measure(self, state: LoadState) -> Measures:
         """Limits of NULL rates are part of holds, which this destination does not support."""

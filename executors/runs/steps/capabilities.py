@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from executors.checks import bound_checks
 from executors.destinations.base import Capabilities
 from executors.errors import Terminal
 from ir.pipeline import Path
@@ -17,6 +18,7 @@ def refuse_unsupported(capabilities: Capabilities, paths: Sequence[Path], needs:
     missing = [name for name in asked if not getattr(capabilities, name)]
     if path.target.load_mode not in capabilities.load_modes:
         missing.append(f"loadMode {path.target.load_mode}")
+    missing += sorted({kind for _, kind, _ in bound_checks(path)} & capabilities.no_checks)
     if missing:
         raise Terminal(
             "destination.not_supported",
@@ -29,7 +31,7 @@ def refuse_unsupported(capabilities: Capabilities, paths: Sequence[Path], needs:
 def _needed_by(path: Path) -> Iterator[str]:
     """Yield the capabilities that a document needs."""
     target = path.target
-    if any(validate.dataset_level and list(validate.dataset_level.checks()) for validate in path.validates):
+    if bound_checks(path):
         yield "checks"
     if any(validate.quarantine and validate.quarantine.enabled for validate in path.validates):
         yield "quarantine"

@@ -133,3 +133,16 @@ def test_rows_are_rejected_without_a_quarantine_too(lake: DeltaWorld) -> None:
     report = lake.run(lake.document(rules=RULES, quarantine=False))
     assert (target_of(report).rows_rejected, report.quarantine_rows) == (2, 0)
     assert lake.sql("select to_regclass('rejected')") == [(None,)]
+
+
+def test_a_failed_check_stops_the_load_before_the_table_changes(lake: DeltaWorld) -> None:
+    checks = {"rowCount": {"min": 2, "onFail": "abort"}, "nullRate": {"column": "name", "max": 0.5, "onFail": "warn"}}
+    with pytest.raises(Terminal) as stopped:
+        lake.run(lake.document(rules=RULES, checks=checks))
+    assert stopped.value.code == "check.abort"
+    assert "rowCount: 1 row, fewer than 2" in stopped.value.message
+    assert lake.rows("id") == []
+    assert lake.sql(ENTRIES) == [(2, "not_loaded", "open"), (3, "not_loaded", "open")]
+    report = lake.run(lake.document(rules=RULES, checks={"unique": {"column": "id", "onFail": "abort"}}))
+    assert [(one.check, one.ok) for one in report.checks] == [("unique", True)]
+    assert lake.rows("id") == [("1",)]

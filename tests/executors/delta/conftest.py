@@ -78,7 +78,7 @@ class Loads:
                 writer.write_good(batch)
             writer.commit()
         key = ("id",) if mode == "upsert" else ()
-        defaults: dict[str, Any] = {"key": key, "names": {0: "a.csv"}}
+        defaults: dict[str, Any] = {"key": key, "names": {0: "a.csv"}, "rewrites": mode in READS_STAGED}
         return DeltaPlan(run, self.log, files, [7], len(rows), mode, self.schema, columns, **{**defaults, **about})
 
     def load(self, rows: Sequence[Mapping[str, Any]], mode: str = "append", **about: Any) -> LoadCommit:

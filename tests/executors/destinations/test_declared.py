@@ -15,7 +15,7 @@ from executors.destinations.base import Capabilities, DestinationHandler
 from ir.connectors import TARGET_CONNECTORS
 from ir.connectors.base import Feature
 
-FEATURES = {field.name for field in fields(Capabilities)} - {"load_modes"}
+FEATURES = {field.name for field in fields(Capabilities)} - {"load_modes", "no_checks"}
 
 
 @pytest.mark.parametrize("kind", TARGET_CONNECTORS["delta"].connection_kinds)
@@ -47,4 +47,5 @@ def test_a_target_connector_declares_the_capabilities_of_its_handler(connector: 
 
     assert declared.load_modes == capabilities.load_modes
     assert set(declared.lacks) == {name for name in FEATURES if not getattr(capabilities, name)}
+    assert set(declared.no_checks) == capabilities.no_checks
     assert all(alternative.endswith(".") for alternative in declared.lacks.values())
