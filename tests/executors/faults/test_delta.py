@@ -1,5 +1,5 @@
 """Loads of Delta tables that are killed: the rows of the table are always those of the loads whose markers its log
-names, and a rerun loads the rest once."""
+names, and a rerun loads the rest once. The rejected row is in quarantine once, as that of a load."""
 
 from __future__ import annotations
 
@@ -83,10 +83,17 @@ class Target:
 
     def run_again(self) -> None:
         assert reconciles(self.world.run(self.document, run_id=self.run_id, attempt=2))
+        assert self.entries == [(4, "dropped", "open")]
 
     @property
     def rows(self) -> list[tuple[Any, ...]]:
         return self.world.rows("id, name", self.table)
+
+    @property
+    def entries(self) -> list[tuple[Any, ...]]:
+        """The entries of the rows that the run has rejected."""
+        query = 'select "sourceRecord", disposition, status from rejected where "runId" = %s'
+        return self.world.sql(query, self.run_id)
 
     @property
     def is_marked(self) -> bool:
