@@ -15,13 +15,13 @@ from deltalake.transaction import RemoveAction
 from psycopg import sql
 
 from executors.delta.engine import Engine, open_engine
-from executors.delta.matching import CHANGED, NEWER, count_matched, match, require_allowed
+from executors.delta.matching import CHANGED, NEWER, count_matched, differs, is_newer, match, require_allowed
 from executors.delta.newest import count_newest, read_newest, same_key, values_of
 from executors.delta.plan import Change, DeltaPlan
 from executors.delta.rows import NUMBER, files_of, read_file, removal
 from executors.delta.written import TableWriter
 from executors.errors import Terminal
-from executors.stage_plan import FILLED
+from executors.stage_plan import FILE, FILLED
 
 
 def upsert(plan: DeltaPlan, table: DeltaTable) -> Change:
@@ -65,22 +65,16 @@ def _rewrite(
     """Write a file again with the new values of its rows."""
     path = paths[number]
     given = {*values_of(plan), *(name for name in FILLED if name in plan.schema.names)}
+    is_updated = sql.SQL("s.{} IS NOT NULL AND ({}) AND NOT ({})").format(
+        sql.Identifier(FILE), differs(plan), is_newer(plan)
+    )
     chosen = sql.SQL(", ").join(
-        sql.SQL(
-            "CASE WHEN u.{number} IS NULL THEN x.{name} ELSE s.{name} END AS {name}" if name in given else "x.{name}"
-        ).format(number=sql.Identifier(NUMBER), name=sql.Identifier(name))
+        sql.SQL("CASE WHEN {0} THEN s.{1} ELSE x.{1} END AS {1}" if name in given else "x.{1}").format(
+            is_updated, sql.Identifier(name)
+        )
         for name in plan.schema.names
     )
-    query = sql.SQL(
-        "SELECT {chosen} FROM stream AS x LEFT JOIN (SELECT * FROM matched WHERE {number} = {value} AND _flow_differs"
-        " AND NOT _flow_newer) AS u ON {is_updated} LEFT JOIN newest AS s ON {same}"
-    ).format(
-        chosen=chosen,
-        number=sql.Identifier(NUMBER),
-        value=sql.Literal(number),
-        is_updated=same_key(plan, "x", "u"),
-        same=same_key(plan, "u", "s"),
-    )
+    query = sql.SQL("SELECT {} FROM stream AS x LEFT JOIN newest AS s ON {}").format(chosen, same_key(plan, "x", "s"))
     rows = pa.RecordBatchReader.from_batches(plan.schema, read_file(plan.log.folder, path, plan.schema))
     with engine.reading("stream", rows):
         writer.write(engine.batches(query, plan.schema))
