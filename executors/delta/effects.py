@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -15,9 +14,9 @@ from executors.delta.engine import Engine, open_engine
 from executors.delta.failures import translate
 from executors.delta.folders import TableFolder
 from executors.delta.matching import CHANGED, NEWER, count_matched, match, old_name
-from executors.delta.newest import count_newest, read_newest, same_key, values_of
+from executors.delta.newest import count_newest, read_each, read_newest, same_key, values_of
 from executors.delta.plan import DeltaPlan
-from executors.delta.rows import files_of
+from executors.delta.rows import table_files
 from executors.effects import MOST_SAMPLES, Effect, KeyMatch, Sample
 from executors.rejected_rows import RowPosition
 from executors.stage_plan import FILE, RECORD
@@ -41,13 +40,17 @@ def count_effect(plan: DeltaPlan, table: DeltaTable | None) -> Effect:
 def find_conflicts(plan: DeltaPlan, table: DeltaTable | None) -> Mapping[RowPosition, Mapping[str, Any]]:
     """Return for the first staged rows whose key exists in the table with other values: the key, and the existing and
     the new value of each column that differs."""
-    with _compared(plan, table) as engine:
-        rows = _differences(engine, plan, sql.SQL("_flow_differs"), MOST_CONFLICTS)
+    with open_engine(plan) as engine:
+        read_each(engine, plan)
+        match(engine, plan, table_files(table, plan.log.folder), staged="staged", with_values=True)
+        rows = _differences(engine, plan, sql.SQL("_flow_differs"), MOST_CONFLICTS, staged="staged")
     return {at: {"key": key, "changes": changes} for at, key, changes in rows}
 
 
 def _count_merge(plan: DeltaPlan, table: DeltaTable | None, before: int) -> Effect:
-    with _compared(plan, table) as engine:
+    with open_engine(plan) as engine:
+        read_newest(engine, plan)
+        match(engine, plan, table_files(table, plan.log.folder), with_values=True)
         newest, matched = count_newest(engine), count_matched(engine, "true")
         changed, older = count_matched(engine, CHANGED), count_matched(engine, NEWER)
         rows = _differences(engine, plan, sql.SQL(CHANGED), MOST_SAMPLES)
@@ -70,18 +73,8 @@ def _effect_of(plan: DeltaPlan, table: DeltaTable | None, before: int, *, insert
     return Effect(plan.run.node, plan.log.folder.name, plan.load_mode, table is None, before, inserted, **counts)
 
 
-@contextmanager
-def _compared(plan: DeltaPlan, table: DeltaTable | None) -> Iterator[Engine]:
-    """Open an engine with the staged rows and the rows of the table with their keys."""
-    paths = sorted(files_of(table, plan.log.folder)) if table is not None else []
-    with open_engine(plan) as engine:
-        read_newest(engine, plan)
-        match(engine, plan, paths, with_values=True)
-        yield engine
-
-
 def _differences(
-    engine: Engine, plan: DeltaPlan, condition: sql.Composable, most: int
+    engine: Engine, plan: DeltaPlan, condition: sql.Composable, most: int, *, staged: str = "newest"
 ) -> list[tuple[RowPosition, dict[str, str | None], dict[str, list[str | None]]]]:
     """Return positions, keys, and the old and new values that differ, of the first rows by position."""
     columns = _compared_columns(plan)
@@ -89,12 +82,13 @@ def _differences(
     for name in columns:
         shown += [_differs_in(name), _text("m", old_name(name)), _text("s", name)]
     query = sql.SQL(
-        "SELECT m.{file}, m.{record}, {shown} FROM matched AS m JOIN newest AS s ON {same} WHERE {condition}"
-        " ORDER BY 1, 2 LIMIT {most}"
+        "SELECT m.{file}, m.{record}, {shown} FROM matched AS m JOIN {staged} AS s ON {same}"
+        " AND (m.{file}, m.{record}) = (s.{file}, s.{record}) WHERE {condition} ORDER BY 1, 2 LIMIT {most}"
     ).format(
         file=sql.Identifier(FILE),
         record=sql.Identifier(RECORD),
         shown=sql.SQL(", ").join(shown),
+        staged=sql.Identifier(staged),
         same=same_key(plan, "m", "s"),
         condition=condition,
         most=sql.Literal(most),

@@ -8,7 +8,7 @@ from deltalake import DeltaTable
 from psycopg import sql
 
 from executors.delta.engine import Engine, open_engine
-from executors.delta.newest import key_of, read_newest, same_key, values_of
+from executors.delta.newest import key_of, read_each, same_key, values_of
 from executors.delta.plan import DeltaPlan
 from executors.delta.rows import NUMBER, files_of, read_numbered
 from executors.errors import Terminal, Transient
@@ -20,9 +20,11 @@ CHANGED, NEWER = "_flow_differs AND NOT _flow_newer", "_flow_newer"
 """Conditions on rows of `matched`: the load changes the row of the table; that row is newer and stays."""
 
 
-def match(engine: Engine, plan: DeltaPlan, paths: list[str], *, with_values: bool = False) -> None:
-    """Make the table `matched` of the rows of the table whose key is staged: the number of their file and their key,
-    and if asked, their values in the columns of `old_name`."""
+def match(
+    engine: Engine, plan: DeltaPlan, paths: list[str], *, staged: str = "newest", with_values: bool = False
+) -> None:
+    """Make the table `matched` of the rows of the table whose key is among the rows of `staged`: the number of their
+    file and their key, and if asked, their values in the columns of `old_name`."""
     existing = [sql.SQL(", x.{} AS {}").format(sql.Identifier(n), sql.Identifier(old_name(n))) for n in values_of(plan)]
     rows = read_numbered(plan.log.folder, paths, plan.schema)
     with engine.reading("stream", rows):
@@ -30,7 +32,7 @@ def match(engine: Engine, plan: DeltaPlan, paths: list[str], *, with_values: boo
             sql.SQL(
                 "CREATE TEMP TABLE matched AS SELECT x.{number}, {keys}, s.{file}, s.{record},"
                 " ({differs}) AS _flow_differs, ({newer}) AS _flow_newer{existing}"
-                " FROM stream AS x JOIN newest AS s ON {same}"
+                " FROM stream AS x JOIN {staged} AS s ON {same}"
             ).format(
                 number=sql.Identifier(NUMBER),
                 file=sql.Identifier(FILE),
@@ -39,11 +41,15 @@ def match(engine: Engine, plan: DeltaPlan, paths: list[str], *, with_values: boo
                 existing=sql.SQL("").join(existing if with_values else ()),
                 differs=differs(plan),
                 newer=is_newer(plan),
+                staged=sql.Identifier(staged),
                 same=same_key(plan, "x", "s"),
             )
         )
-    repeated = sql.SQL("SELECT count(*) FROM (SELECT 1 FROM matched AS m GROUP BY {} HAVING count(*) > 1)")
-    if found := engine.number(repeated.format(key_of(plan, "m"))):
+    repeated = sql.SQL(
+        "SELECT count(*) FROM (SELECT DISTINCT {key} FROM matched AS m GROUP BY {key}, {file}, {record}"
+        " HAVING count(*) > 1)"
+    ).format(key=key_of(plan, "m"), file=sql.Identifier(FILE), record=sql.Identifier(RECORD))
+    if found := engine.number(repeated):
         raise Terminal(
             "upsert.key_not_unique",
             f"{plan.log.folder.name} has several rows for {found:,} of the keys ({', '.join(plan.key)}) to load.",
@@ -59,10 +65,10 @@ def old_name(column: str) -> str:
 
 def find_taken(plan: DeltaPlan, table: DeltaTable) -> Mapping[RowPosition, bool]:
     """Return the staged rows whose key exists in the table with other values, and whether the row of the table is
-    newer."""
+    newer. Each row is compared, not only the newest of its key, because without that one, the next is the newest."""
     with open_engine(plan) as engine:
-        read_newest(engine, plan)
-        match(engine, plan, sorted(files_of(table, plan.log.folder)))
+        read_each(engine, plan)
+        match(engine, plan, sorted(files_of(table, plan.log.folder)), staged="staged")
         return taken(engine)
 
 

@@ -30,16 +30,23 @@ def same_key(plan: DeltaPlan, one: str, other: str) -> sql.Composable:
     return sql.SQL(" AND ").join(pairs)
 
 
-def read_newest(engine: Engine, plan: DeltaPlan) -> None:
-    """Make the table `newest` of one row of each key."""
+def read_each(engine: Engine, plan: DeltaPlan) -> bool:
+    """Make the table `staged` of all rows; return whether several have the same key. Of those, one is the newest."""
     with engine.reading("stream", read_staged(plan)):
         engine.run(sql.SQL("CREATE TEMP TABLE staged AS SELECT * FROM stream"))
     require_all(plan, engine.number(sql.SQL("SELECT count(*) FROM staged")))
     keys = sql.SQL("SELECT count(*) FROM (SELECT 1 FROM staged AS s GROUP BY {})").format(key_of(plan, "s"))
     if engine.number(keys) == plan.staged:
+        return False
+    _require_decided(engine, plan)
+    return True
+
+
+def read_newest(engine: Engine, plan: DeltaPlan) -> None:
+    """Make the table `newest` of one row of each key."""
+    if not read_each(engine, plan):
         engine.run(sql.SQL("ALTER TABLE staged RENAME TO newest"))
         return
-    _require_decided(engine, plan)
     engine.run(
         sql.SQL(
             "CREATE TEMP TABLE newest AS SELECT * FROM staged AS s QUALIFY row_number() OVER"

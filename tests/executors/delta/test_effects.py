@@ -65,3 +65,13 @@ def test_columns_may_have_any_names(loads: Loads) -> None:
     assert counted(loads, plan).updated == 1
     commit(plan)
     assert loads.table().to_pyarrow_table().to_pylist() == [row]
+
+
+def test_conflicts_are_found_for_each_row_of_a_key(loads: Loads) -> None:
+    loads.create(ROWS)
+    plan = loads.staged(({"id": 2, "name": "Rob"}, {"id": 2, "name": "Bobby"}), "upsert")
+    found = find_conflicts(plan, loads.table())
+    assert {at: one["changes"] for at, one in found.items()} == {
+        (0, 1): {"name": ["Bob", "Rob"]},
+        (0, 2): {"name": ["Bob", "Bobby"]},
+    }
