@@ -53,25 +53,28 @@ def _require_supported(table: DeltaTable, target: Target) -> None:
         )
 
 
-def _unsupported(table: DeltaTable, target: Target) -> list[str]:
-    protocol, metadata = table.protocol(), table.metadata()
-    reasons = [f"the feature {name}" for name in sorted(_features_of(table) - _WRITER_FEATURES - _READER_FEATURES)]
+def why_unreadable(table: DeltaTable) -> list[str]:
+    """Return what the table has that makes the rows of its files others than those of the table."""
+    protocol, partitions = table.protocol(), table.metadata().partition_columns
+    reasons = [f"the feature {name}" for name in sorted({*(protocol.reader_features or ())} - _READER_FEATURES)]
     if protocol.min_reader_version not in (_OLD_READER, _FEATURES_READER):
         reasons.append(f"version {protocol.min_reader_version} of the protocol for readers")
+    if partitions:
+        reasons.append(f"partitions ({', '.join(partitions)})")
+    return reasons
+
+
+def _unsupported(table: DeltaTable, target: Target) -> list[str]:
+    protocol, metadata, reasons = table.protocol(), table.metadata(), why_unreadable(table)
+    written = {*(protocol.writer_features or ())} - {*(protocol.reader_features or ())}
+    reasons += [f"the feature {name}" for name in sorted(written - _WRITER_FEATURES - _READER_FEATURES)]
     if protocol.min_writer_version > _OLD_WRITER and protocol.min_writer_version != _FEATURES_WRITER:
         reasons.append(f"version {protocol.min_writer_version} of the protocol for writers")
-    if metadata.partition_columns:
-        reasons.append(f"partitions ({', '.join(metadata.partition_columns)})")
     if rules := [name for name in metadata.configuration if name.startswith("delta.constraints.")]:
         reasons.append(f"the constraint {rules[0].removeprefix('delta.constraints.')}")
     if metadata.configuration.get("delta.appendOnly") == "true" and target.load_mode != "append":
         reasons.append("the setting delta.appendOnly, so that no row can be replaced")
     return reasons
-
-
-def _features_of(table: DeltaTable) -> set[str]:
-    protocol = table.protocol()
-    return {*(protocol.writer_features or ()), *(protocol.reader_features or ())}
 
 
 def schema_of(table: DeltaTable) -> pa.Schema:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from deltalake import write_deltalake
 
 from executors.delta import tracing
 from executors.delta.tracing import look_in_table
@@ -55,7 +56,7 @@ def test_the_columns_that_loads_fill_and_the_table_lacks_are_named(filled: Loads
     [
         ({"id": "one"}, "A value cannot be read as its column's type."),
         ({"nothing": "1"}, "It has no column nothing; it has id, name, amount, day, tags."),
-        ({"tags": "1"}, "It has no column tags"),
+        ({"tags": "1"}, "Columns of this type cannot be searched: tags."),
     ],
 )
 def test_a_search_that_is_impossible_says_why(filled: Loads, key: dict[str, str], trouble: str) -> None:
@@ -80,3 +81,16 @@ def test_some_of_many_rows_are_listed(loads: Loads) -> None:
 def test_a_search_that_takes_too_long_says_so(filled: Loads, monkeypatch: Any) -> None:
     monkeypatch.setattr(tracing, "SECONDS", -1)
     assert search(filled, id="1").trouble == "The search exceeded 5 s."
+
+
+def test_not_a_number_is_a_value_of_its_own(loads: Loads) -> None:
+    schema = pa.schema([pa.field("id", pa.int64()), pa.field("rate", pa.float64())])
+    loads.create([{"id": 1, "rate": 0.5}, {"id": 2, "rate": float("nan")}], schema)
+    assert search(loads, rate="NaN").rows == ({"id": 2, "rate": "NaN"},)
+    assert search(loads, rate="0.5").rows == ({"id": 1, "rate": "0.5"},)
+
+
+def test_a_table_whose_files_lack_columns_is_not_searched(loads: Loads) -> None:
+    rows = pa.table({"id": [1], "day": ["Monday"]})
+    write_deltalake(loads.folder.uri, rows, partition_by=["day"])
+    assert search(loads, day="Monday").trouble == "It has partitions (day), which Flow does not support."
