@@ -24,8 +24,8 @@ class DeltaPlan:
     tasks report. Of rows with the same `key`, the last by `order_by` is loaded, else the last in source order if the
     source `keeps_order`. `is_exploded` means that a record can have several rows, which have no order. `names` are the
     files by their positions. `on_cancel` takes a call that interrupts work. `rejects` is the connection of the database
-    that stores the rejected rows, of which `read` are the files. `rewrites` means that the staged rows are not files of
-    the table. Staged rows at `excluded` positions are not loaded. `may_replace` lists the only staged rows that may
+    that stores the rejected rows, `read` are the files of the rows. `rewrites` means that the staged rows are not files
+    of the table. Staged rows at `excluded` positions are not loaded. `may_replace` lists the only staged rows that may
     update rows of the table; None means all. `by` is the user who requested a replay, for a `reason`.
     """
 

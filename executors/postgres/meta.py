@@ -3,7 +3,7 @@ backups."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 
 from psycopg import sql
 from psycopg.rows import dict_row
@@ -232,6 +232,12 @@ def inherit_identity(conn: Conn, oid: int, schema: str, table: str) -> None:
         " ON CONFLICT (oid) DO UPDATE SET first_oid = EXCLUDED.first_oid",
         {"oid": oid, "new": quoted(schema, table)},
     )
+
+
+def find_runs(conn: Conn, run: RunRef, run_ids: Sequence[str]) -> Collection[str]:
+    """Return which of these runs have a marker of this node, in the caller's transaction."""
+    query = "SELECT run_id FROM flow_meta.load_commits WHERE run_id = ANY(%s) AND node = %s"
+    return {run_id for (run_id,) in conn.execute(query, [list(run_ids), run.node]).fetchall()}
 
 
 def find_commit(conn: Conn, run: RunRef) -> LoadCommit | None:

@@ -15,7 +15,7 @@ from executors.delta.effects import count_effect
 from executors.delta.load_modes import LOAD_MODES
 from executors.delta.staging import DeltaStagingArea
 from executors.destinations.base import Access, Capabilities, DestinationHandler, Measures, Prepared, Reevaluation
-from executors.destinations.delta.opening import DeltaTarget, fence_and_find_commits, open_delta, settle_last
+from executors.destinations.delta.opening import DeltaTarget, fence_and_find_commits, open_delta, settle_all
 from executors.destinations.delta.plan import (
     commit_of,
     files_of,
@@ -64,7 +64,7 @@ class DeltaDestination(DestinationHandler):
         target = paths[0].target
         hooks = TargetHooks(context.job, context.ports, context.report, target)
         opened = open_delta(context, target, fences=access == "load")
-        commit = settle_last(opened, target, context.run_ref(target)) if access == "load" else None
+        commit = settle_all(opened, target, context.run_ref(target)) if access == "load" else None
         run = TargetRun(self, paths, opened, hooks, commit)
         return replace(run, table_exists=self.find_table(run) is not None)
 

@@ -84,15 +84,16 @@ def _settled(connections: Mapping[str, Connection], target: Target, run: RunRef,
         return rejects.settle(run, marker, target.connection)
 
 
-def settle_last(opened: DeltaTarget, target: Target, run: RunRef) -> LoadCommit | None:
-    """Settle the last load of the target, in case its worker ended before it could, and return the commit of this run
-    if it has one."""
+def settle_all(opened: DeltaTarget, target: Target, run: RunRef) -> LoadCommit | None:
+    """Settle the loads of the target that the database of the rejected rows does not know: the last one, if its worker
+    ended before it could, and those of versions with another or no such database. Return the commit of this run if it
+    has one."""
     mine, rejects = marker_of(opened.markers, run), opened.rejects
-    for last in opened.markers[:1]:
-        if rejects is not None and last.rejects == rejects.name:
-            settled = rejects.settle(run, last, target.connection)
-            if last is mine:
-                return settled
+    if rejects is not None:
+        for marker in rejects.find_unsettled(run, opened.markers):
+            rejects.settle(run, marker, target.connection)
+        if mine is not None:
+            return rejects.settle(run, mine, target.connection)
     return mine.commit if mine else None
 
 

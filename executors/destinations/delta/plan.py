@@ -92,7 +92,7 @@ def plan_of(state: LoadState) -> DeltaPlan:
         is_exploded=load.is_exploded,
         names={origin.seq: origin.name for origin in load.reading.origins},
         rejects=opened.rejects.name if opened.rejects else None,
-        read=read_files(load) if opened.rejects else (),
+        read=read_files(load),
         rewrites=rewrites(load),
         on_cancel=load.context.interrupts.add,
     )

@@ -3,7 +3,8 @@
 The two cannot commit together. A load stores its entries as those of a load without effect, then commits to the log of
 the table, and then settles: the entries become those of a load, and entries of earlier runs that need no decision any
 more are closed. The same transaction copies the commit marker into the database, so that a load is settled once. If a
-worker ends in between, the next attempt finds a commit without a copy, and settles it.
+worker ends in between, the next attempt finds a commit without a copy, and settles it. It also settles the loads of
+versions that had no quarantine or another database, because they may have loaded rows that were rejected before.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from itertools import dropwhile, takewhile
 from typing import TYPE_CHECKING
 
 from psycopg import sql
@@ -25,11 +27,11 @@ from executors.postgres.carried_fixes import carry_fixes
 from executors.postgres.client import charset_of, connect, translate
 from executors.postgres.ddl import Conn
 from executors.postgres.fences import raise_fence, require_fence
-from executors.postgres.meta import ensure_meta, find_commit, write_commit
+from executors.postgres.meta import ensure_meta, find_commit, find_runs, write_commit
 from executors.postgres.pending_replays import record_pending, store_pending
 from executors.postgres.quarantined import Change, Owner, change_rows
 from executors.postgres.replay import count_rejects, require_all_claimed
-from executors.postgres.superseding import Superseded, supersede_read_again, supersede_replaced
+from executors.postgres.superseding import Superseded, can_update, supersede_read_again, supersede_replaced
 from executors.rejected_rows import RejectedRow, RowResult
 from executors.table_name import TableName
 from ir.load_modes import load_mode
@@ -90,6 +92,16 @@ class RejectStore:
             quarantine.write_rejects(conn, run, staged.tables, winners, places, disposition=as_yet, only_loaded=True)
             return count_rejects(conn, staged.tables, winners)
 
+    def find_unsettled(self, run: RunRef, markers: Sequence[Marker]) -> Sequence[Marker]:
+        """Return the loads after the newest one that is settled, the oldest first; of `markers`, the newest is the
+        first. Before the first load that had its rejected rows here, there is nothing to settle."""
+        with translate(run.node), self.session.transaction():
+            known = find_runs(self.session, run, [marker.commit.run_id for marker in markers])
+        newer = list(takewhile(lambda marker: marker.commit.run_id not in known, markers))[::-1]
+        if len(newer) < len(markers):
+            return newer
+        return list(dropwhile(lambda marker: marker.rejects != self.name, newer))
+
     def settle(self, run: RunRef, marker: Marker, lake: str) -> LoadCommit:
         """Record in the database that a load has committed to the table, unless that is done; returns its commit with
         the entries that it has superseded. `run` has the fence, `lake` is the connection of the table. Raises
@@ -100,10 +112,11 @@ class RejectStore:
             require_fence(conn, run)
             if done := find_commit(conn, of_load):
                 return _with_superseded(commit, Superseded(done.record.superseded_entries, done.superseded_tables))
-            quarantine.count_as_loaded(conn, of_load, [commit.run_id], commit.reject_tables)
+            tables = [name for name in commit.reject_tables if can_update(conn, TableName.parse(name))]
+            quarantine.count_as_loaded(conn, of_load, [commit.run_id], tables)
             if commit.kind is LoadKind.REPLAY:
-                record_pending(conn, of_load, commit.reject_tables, marker.by, marker.reason)
-            settled = _with_superseded(commit, _close_earlier(conn, of_load, marker))
+                record_pending(conn, of_load, tables, marker.by, marker.reason)
+            settled = _with_superseded(commit, _close_earlier(conn, of_load, marker, tables))
             write_commit(conn, of_load, replace(settled, table=_identity_of(commit.table, lake)))
         return settled
 
@@ -137,17 +150,18 @@ def open_rejects(stack: ExitStack, connections: Mapping[str, Connection], name: 
     return RejectStore(name, connection, session)
 
 
-def _close_earlier(conn: Conn, run: RunRef, marker: Marker) -> Superseded:
-    """Close the entries of earlier runs that need no decision any more; a replay leaves them."""
+def _close_earlier(conn: Conn, run: RunRef, marker: Marker, tables: Sequence[str]) -> Superseded:
+    """Close the entries of earlier runs that need no decision any more; a replay leaves them. `tables` are the
+    quarantine tables of the load that this database has."""
     commit, files = marker.commit, marker.files
     if commit.kind is LoadKind.REPLAY:
         return Superseded()
     if load_mode(commit.load_mode or "").replaces_all_rows:
-        superseded = supersede_replaced(conn, run, commit.reject_tables)
+        superseded = supersede_replaced(conn, run, tables)
     else:
         superseded = supersede_read_again(conn, run, files)
-    quarantine.close_not_loaded(conn, run, commit.reject_tables, [(file.name, file.head) for file in files])
-    carry_fixes(conn, run, superseded, commit.reject_tables, files)
+    quarantine.close_not_loaded(conn, run, tables, [(file.name, file.head) for file in files])
+    carry_fixes(conn, run, superseded, tables, files)
     return superseded
 
 

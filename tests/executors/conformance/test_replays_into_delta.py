@@ -157,6 +157,23 @@ def test_rows_cannot_be_replayed_once_the_pipeline_names_no_quarantine(loaded: D
     assert caught.value.code == "replay.no_quarantine"
 
 
+def test_a_replay_is_settled_although_a_later_version_had_no_quarantine(loaded: DeltaWorld) -> None:
+    replay_failing(loaded, RejectStore, "settle")
+    loaded.write("b.csv", "id,name\n5,Eve\n")
+    loaded.run(loaded.document(quarantine=False))
+    assert replay(loaded, loaded.document()).row_counts == {"already": 2}
+    assert loaded.rows("id") == [(1,), (2,), (3,), (4,), (5,)]
+
+
+def test_a_load_without_quarantine_supersedes_rows_once_there_is_one_again(lake: DeltaWorld) -> None:
+    lake.run(lake.document(mode="truncate", rules=[NOT_NULL]))
+    lake.write("a.csv", ROWS + "5,Eve\n")
+    lake.run(lake.document(mode="truncate", quarantine=False))
+    replay(lake, lake.document(mode="truncate"))
+    assert [state for state, *_ in states(lake)] == ["superseded"] * 2
+    assert lake.rows("id") == [(1,), (2,), (3,), (4,), (5,)]
+
+
 def test_a_recheck_says_what_a_replay_would_do_and_changes_nothing(lake: DeltaWorld) -> None:
     document = with_taken_key(lake)
     before = lake.sql("select * from rejected order by id"), lake.rows()
@@ -165,6 +182,21 @@ def test_a_recheck_says_what_a_replay_would_do_and_changes_nothing(lake: DeltaWo
     (taken,) = [row for row in reported.row_results if row["result"] == "exists"]
     assert taken["conflict"] == {"key": {"id": "2"}, "changes": {"name": ["Newer", "Fixed"]}}
     assert (lake.sql("select * from rejected order by id"), lake.rows()) == before
+
+
+def test_no_row_of_a_key_that_exists_is_loaded_in_place_of_another_one(lake: DeltaWorld) -> None:
+    lake.write("a.csv", "id,name\n1,Ann\n2,\n2,\n")
+    document = lake.document(mode="upsert", rules=[NOT_NULL])
+    lake.run(document)
+    other = pa.table({"id": pa.array([2], pa.int32()), "name": ["Newer"]})
+    write_deltalake(lake.table().uri, other, mode="append")
+    document = lake.document(mode="upsert")
+    conflicts = [row["conflict"] for row in recheck(lake, document).row_results]
+    assert conflicts == [{"key": {"id": "2"}, "changes": {"name": ["Newer", None]}}] * 2
+    report = replay(lake, document)
+    assert report.row_counts == {"exists": 2}
+    assert reconciles(report)
+    assert lake.rows("id, name") == [(1, "Ann"), (2, "Newer")]
 
 
 @pytest.mark.parametrize("mode", ["append", "truncate", "upsert"])
