@@ -8,15 +8,17 @@ from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
 
+import pyarrow as pa
 from deltalake import DeltaTable
 from psycopg import sql
+from pyarrow import dataset as ds
 
 from executors.checks import COMMON
 from executors.checks.base import CheckHandler, RepeatedKeys, StagedRows, no_number, no_time
 from executors.delta.engine import Engine, open_engine
 from executors.delta.plan import DeltaPlan
 from executors.delta.rows import open_files, table_files
-from executors.delta.staged import staged_files
+from executors.delta.staged import read_staged, staged_files
 from executors.model import Destination, SourceField
 from ir.checks import Freshness
 from ir.checks.base import Amount, Check
@@ -120,7 +122,14 @@ def counting(
     adds_rows: bool,
 ) -> Iterator[StagedInDelta]:
     """Open an engine with the staged rows and those of the table."""
-    staged = open_files(plan.log.folder, staged_files(plan), plan.schema)
+    staged = _staged_rows(plan)
     existing = open_files(plan.log.folder, table_files(table, plan.log.folder), plan.schema)
     with open_engine(plan) as engine, engine.reading("staged", staged), engine.reading("existing", existing):
         yield StagedInDelta(plan.columns, working, dest, adds_rows, now, engine)
+
+
+def _staged_rows(plan: DeltaPlan) -> ds.Dataset | pa.Table:
+    """Return the staged rows that can be read several times. If some are excluded, they are the few of a replay."""
+    if plan.excluded:
+        return read_staged(plan).read_all()
+    return open_files(plan.log.folder, staged_files(plan), plan.schema)

@@ -13,6 +13,7 @@ from executors.delta.checks import HANDLERS, StagedInDelta, counting
 from executors.delta.commit import commit_load
 from executors.delta.effects import count_effect
 from executors.delta.load_modes import LOAD_MODES
+from executors.delta.plan import DeltaPlan
 from executors.delta.staging import DeltaStagingArea
 from executors.destinations.base import Access, Capabilities, DestinationHandler, Measures, Prepared, Reevaluation
 from executors.destinations.delta.opening import DeltaTarget, fence_and_find_commits, open_delta, settle_all
@@ -150,14 +151,13 @@ class DeltaDestination(DestinationHandler):
             return []
         opened: DeltaTarget = load.connection
         adds_rows = load_mode(target.load_mode).adds_rows
-        with counting(plan_of(state), opened.table, load.fields, load.dest, load.now, adds_rows=adds_rows) as staged:
+        with counting(_counted(state), opened.table, load.fields, load.dest, load.now, adds_rows=adds_rows) as staged:
             return [replace(report, target=target.id) for report in run_checks(HANDLERS, staged, bound)]
 
     def measure(self, state: LoadState) -> Measures:
         """Limits of NULL rates are part of holds, which this destination does not support."""
         opened: DeltaTarget = state.load.connection
-        plan = plan_of(state) if state.load.rejected is None else replay_plan_of(state)
-        return count_effect(plan, opened.table), {}
+        return count_effect(_counted(state), opened.table), {}
 
     # --- commit -----------------------------------------------------------------------------------------------
 
@@ -226,6 +226,11 @@ class DeltaDestination(DestinationHandler):
         opened: DeltaTarget = target.connection
         former = next(iter(opened.log.find_former()), None) if not opened.markers else None
         return f"{former.table.schema}.{former.table.table}" if former else None
+
+
+def _counted(state: LoadState) -> DeltaPlan:
+    """Return the plan of a load or of a replay, for counts before the commit."""
+    return plan_of(state) if state.load.rejected is None else replay_plan_of(state)
 
 
 def _commits(target: TargetRun) -> Iterator[LoadCommit]:

@@ -199,6 +199,15 @@ def test_no_row_of_a_key_that_exists_is_loaded_in_place_of_another_one(lake: Del
     assert lake.rows("id, name") == [(1, "Ann"), (2, "Newer")]
 
 
+def test_checks_do_not_see_the_rows_whose_key_exists(lake: DeltaWorld) -> None:
+    lake.write("a.csv", "id,name\n1,Ann\n2,Bob\n4,Bob\n")
+    lake.run(lake.document(mode="upsert", rules=[{"type": "range", "field": "id", "max": 1, "onFail": "skip"}]))
+    other = pa.table({"id": pa.array([4], pa.int32()), "name": ["Newer"]})
+    write_deltalake(lake.table().uri, other, mode="append")
+    checks = {"unique": {"column": "name", "onFail": "abort"}}
+    assert replay(lake, lake.document(mode="upsert", checks=checks)).row_counts == {"loaded": 1, "exists": 1}
+
+
 @pytest.mark.parametrize("mode", ["append", "truncate", "upsert"])
 def test_a_preview_says_what_the_run_then_does_and_leaves_no_file(lake: DeltaWorld, mode: str) -> None:
     document = lake.document(mode=mode, rules=[NOT_NULL])
