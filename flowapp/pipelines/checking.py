@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from django.conf import settings
 
 from flowapp.accounts.models import Workspace
+from flowapp.connections.kind_names import POSTGRES
 from flowapp.modules.models import CustomModule
 from flowapp.modules.selectors import list_modules
 from flowapp.pipelines.destinations import Found, find_destinations
@@ -22,6 +23,9 @@ from ir.json_text import JsonReader, JsonSyntaxError
 from ir.pipeline import Pipeline as Document
 from ir.pointers import ROOT, Pointer
 from ir.spelling import guess
+
+MOST_OFFERED = 3
+"""The maximum number of connections that a diagnostic offers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +77,7 @@ def check_text(
         with_position = read_document(text, syntax).with_position
         unknown = tuple(with_position(diagnostic) for diagnostic in unknown)
         pipeline = None
+    diagnostics = tuple(_with_databases(diagnostics, found))
     return Checked(value, pipeline, diagnostics + unknown, tuple(_with_reasons(value, skipped, found)), found, modules)
 
 
@@ -120,6 +125,18 @@ def _unknown_connections(value: Any, found: Found) -> Iterator[Diagnostic]:
                 "Choose one of them, or add it on the Connections page.",
                 fixes=([{"op": "replace", "path": str(at), "value": near}],) if near else (),
             )
+
+
+def _with_databases(diagnostics: Iterable[Diagnostic], found: Found) -> Iterator[Diagnostic]:
+    """Offer the databases of the workspace where a quarantine must name one. The parser knows no workspace."""
+    for diagnostic in diagnostics:
+        if diagnostic.code == "quarantine.connection_required":
+            at = str(diagnostic.path)
+            names = found.names_of([POSTGRES])[:MOST_OFFERED]
+            offered = tuple([{"op": "add", "path": at, "value": name}] for name in names)
+            yield replace(diagnostic, fixes=(*offered, *diagnostic.fixes))
+        else:
+            yield diagnostic
 
 
 def _why_unknown(name: str, names: Sequence[str], found: Found) -> str:

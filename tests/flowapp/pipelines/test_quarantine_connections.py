@@ -69,3 +69,12 @@ def test_a_connection_stays_while_a_run_needs_it_for_rejected_rows(save, workspa
     with pytest.raises(FlowError) as refused:
         remove_connection(workspace, "audit")
     assert refused.value.code == "connection.busy"
+
+
+def test_a_quarantine_without_a_database_is_offered_those_of_the_workspace(workspace, document):
+    made = document(nodes=rejecting_nodes({"table": "dlq.numbers"}))
+    (required,) = check_text(workspace, json.dumps(made)).errors
+    assert required.code == "quarantine.connection_required"
+    offered, removal = map(list, required.fixes)
+    assert offered == [{"op": "add", "path": "/nodes/1/quarantine/connection", "value": "audit"}]
+    assert removal == [{"op": "remove", "path": "/nodes/1/quarantine"}]
