@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from executors.delta.tracing import look_in_table as look_in_lake
 from executors.errors import Failure
 from executors.model import Connection, StoreConnection
 from executors.postgres.client import Session
@@ -75,6 +74,9 @@ def trace_row(connection: Connection, search: RowSearch) -> RowTrace:
 
 def trace_row_of_lake(store: StoreConnection, quarantine: Connection | None, search: RowSearch) -> RowTrace:
     """Search in a Delta table, and among its rejected rows in a database. Its loads have no samples."""
+    # What reads Delta tables takes long to import, and other pages and commands need this module.
+    from executors.delta.tracing import look_in_table as look_in_lake
+
     table = _look(partial(look_in_lake, store, search.table, search.key))
     if quarantine is None:
         return RowTrace(table, (), SearchResult())

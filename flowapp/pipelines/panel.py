@@ -14,6 +14,7 @@ from flowapp.pipelines.target_forms import (
     ModeCard,
     cards_of,
     describe_quarantine,
+    hide_unsupported_checks,
     missing_features,
     needs_connection,
     unsupported_fields,
@@ -172,7 +173,9 @@ def node_panel(view: DraftView, slug: str) -> NodePanel:
     ids = maker.take(at / "id", below=False)
     reader = _reader(document, at, node, maker.take(at / "inputs", below=True)) if _reads(node) else None
     groups = _groups(maker, node, at)
-    describe_quarantine([made for group in groups for made in group.fields], _fed(view, node))
+    fields, fed = [made for group in groups for made in group.fields], _fed(view, node)
+    describe_quarantine(fields, fed)
+    hide_unsupported_checks(fields, fed)
     return NodePanel(at, node, groups, reader, ids, maker.left)
 
 

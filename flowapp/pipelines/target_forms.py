@@ -97,6 +97,16 @@ def describe_quarantine(fields: Iterable[Field], fed: Iterable[Node]) -> None:
             made.options[0].label = "Default: that of the target"
 
 
+def hide_unsupported_checks(fields: Iterable[Field], fed: Iterable[Node]) -> None:
+    """Remove the kinds of dataset checks that no destination below a validate node supports, unless they have a check,
+    which can then be removed."""
+    below = [target for other in fed if (target := _target_of(other)) is not None]
+    missing = set.intersection(*(set(target.no_checks) for target in below)) if below else set()
+    for made in fields:
+        if made.name == "datasetLevel":
+            made.children = [kind for kind in made.children if kind not in made.empty_lists or kind.name not in missing]
+
+
 def _target_of(node: Node) -> TargetConnector | None:
     """Return the connector of a target; None for other nodes and for an unknown connector."""
     return TARGET_CONNECTORS.get(str(node.get("connector"))) if node.get("kind") == "target" else None

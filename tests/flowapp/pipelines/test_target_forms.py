@@ -79,11 +79,17 @@ POSTGRES = {"connector": "postgres", "connection": "warehouse"}
 QUARANTINE_CONNECTION = re.compile(r'<select[^>]*id="f\w*quarantine\w*connection_?".*?</select>', re.DOTALL)
 
 
-def test_a_validate_node_before_a_delta_table_offers_no_checks(page):
+def test_a_validate_node_before_a_delta_table_offers_the_checks_that_need_no_database(page):
     shown = words(page("check", [CHECK], inputs=["check"]))
-    assert "Rules" in shown
-    assert "Dataset checks" not in shown
-    assert "Dataset checks" in words(page("check", [CHECK], inputs=["check"], **POSTGRES))
+    assert "Add to Row count" in shown
+    assert "Add to Custom SQL" not in shown
+    assert "Add to Custom SQL" in words(page("check", [CHECK], inputs=["check"], **POSTGRES))
+
+
+def test_a_check_that_a_delta_table_does_not_support_is_shown_so_that_it_can_be_removed(page):
+    level = {"customSql": {"query": "SELECT * FROM input", "onFail": "warn"}}
+    shown = words(page("check", [CHECK | {"datasetLevel": level}], inputs=["check"]))
+    assert 'Delta tables do not support the check "Custom SQL".' in shown
 
 
 def test_the_quarantine_of_a_delta_table_is_in_one_of_the_postgresql_databases(page):
