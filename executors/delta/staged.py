@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from itertools import chain
 
 import pyarrow as pa
@@ -42,19 +42,27 @@ def _without(plan: DeltaPlan, reader: pa.RecordBatchReader) -> pa.RecordBatchRea
 
     def batches() -> Iterator[pa.RecordBatch]:
         for batch in reader:
-            positions = zip(batch.column(FILE).to_pylist(), batch.column(RECORD).to_pylist(), strict=True)
-            yield batch.filter(pa.array([at not in excluded for at in positions], pa.bool_()))
+            yield batch.filter(pa.array([at not in excluded for at in _positions_in(batch)], pa.bool_()))
 
     return pa.RecordBatchReader.from_batches(reader.schema, batches())
 
 
+def count_at(plan: DeltaPlan, positions: Collection[RowPosition]) -> int:
+    """Return the number of staged rows at these positions: a record that was exploded has several."""
+    return sum(at in positions for at in _positions(plan)) if positions else 0
+
+
 def read_positions(plan: DeltaPlan) -> set[RowPosition]:
     """Return the positions of the staged rows. Only for rows that people have chosen, because it holds all of them."""
-    positions = (
-        zip(batch.column(FILE).to_pylist(), batch.column(RECORD).to_pylist(), strict=True)
-        for batch in read_staged(plan)
-    )
-    return set(chain.from_iterable(positions))
+    return set(_positions(plan))
+
+
+def _positions(plan: DeltaPlan) -> Iterator[RowPosition]:
+    return chain.from_iterable(map(_positions_in, read_staged(plan)))
+
+
+def _positions_in(batch: pa.RecordBatch) -> Iterator[RowPosition]:
+    return zip(batch.column(FILE).to_pylist(), batch.column(RECORD).to_pylist(), strict=True)
 
 
 def staged_schema(plan: DeltaPlan) -> pa.Schema:

@@ -34,9 +34,10 @@ def refuse_positions(
     node: str,
     field: str,
     refused: Mapping[tuple[str, str], Sequence[RowPosition]],
+    rows: int,
 ) -> TaskCount:
-    """Reject the rows at these positions, by rule and message. The result is the count of an additional task with a
-    negative number of staged rows."""
+    """Reject the records at these positions, by rule and message, with all their staged rows, which are so many. The
+    result is the count of an additional task with a negative number of staged rows."""
     names = {"rejects": tables.rejects_identifier, "task": sql.Identifier(TASK), "mine": sql.Literal(REFUSED_TASK)}
     rules = []
     with brief_transaction(conn):
@@ -58,15 +59,16 @@ def refuse_positions(
                 rules.append(RuleCount(node, rule, kind, field, "skip", len(positions), (), message))
         conn.execute(sql.SQL(_DROP).format(**names))
         warned -= _count_warned(conn, tables, winners)
-    rows = sum(map(len, refused.values()))
+    records = len(set().union(*refused.values()))
     return TaskCount(
         REFUSED_TASK,
         rows_arrived=0,
         rows_staged=-rows,
-        rows_rejected=rows,
+        rows_rejected=records,
         rows_warned=-warned,
         rules=tuple(rules),
-        dropped_at={node: rows} if rows else {},
+        dropped_at={node: records} if records else {},
+        rows_exploded=records - rows,
     )
 
 

@@ -13,6 +13,7 @@ from executors.delta.plan import DeltaPlan
 from executors.delta.staging import StagedFiles
 from executors.destinations.delta.opening import DeltaTarget
 from executors.destinations.delta.rejects import RejectStore, StagedRejects
+from executors.destinations.postgres.rejected_rows import files_of_rows
 from executors.destinations.postgres.staging import tables_of
 from executors.load_record import (
     InputCounts,
@@ -44,11 +45,7 @@ def read_files(load: Load) -> Sequence[LoadFile]:
     """Return the files of the rows. Those of rejected rows are the files of the runs that rejected them."""
     if load.rejected is None:
         return [LoadFile(one.seq, one.name, one.sha256, one.is_unit, one.source) for one in load.reading.origins]
-    hashes, source = load.rejected.ref.hashes, load.path.source.id
-    return [
-        LoadFile(seq, name, hashes.get((run, name), ""), is_unit=False, source=head or source, head=head)
-        for (run, head, name), seq in load.rejected.choice.origins.items()
-    ]
+    return files_of_rows(load.rejected, load.path.source.id)
 
 
 def hashes_of(load: Load) -> Mapping[int, str]:

@@ -12,7 +12,7 @@ from executors.delta.commit import commit_load
 from executors.delta.effects import find_conflicts
 from executors.delta.matching import find_taken
 from executors.delta.plan import DeltaPlan
-from executors.delta.staged import read_positions
+from executors.delta.staged import count_at, read_positions
 from executors.destinations.delta.opening import DeltaTarget
 from executors.destinations.delta.plan import commit_of, plan_of, rejects_of, staged_rejects
 from executors.destinations.delta.rejects import RejectStore, Replayed
@@ -47,19 +47,20 @@ class DeltaRejectedRows(PostgresRejectedRows):
         return find_conflicts(replay_plan_of(state), _opened(state).table)
 
     def refuse_taken_keys(self, state: LoadState) -> TaskCount:
-        plan, opened, order = replay_plan_of(state), _opened(state), state.target.order_by
+        plan, opened = replay_plan_of(state), _opened(state)
         taken = find_taken(plan, opened.table) if opened.table is not None else {}
         ticked = state.load.rejected_rows.may_replace
         refused = {
-            (NEWER, f"already exists in the table, with a higher {order}"): [
+            (NEWER, f"already exists in the table, with a higher {plan.order_by}"): [
                 at for at, newer in taken.items() if newer
             ],
             (TAKEN, "already exists in the table, with other values"): [
                 at for at, newer in taken.items() if not newer and at not in ticked
             ],
         }
+        rows = count_at(plan, {at for positions in refused.values() for at in positions})
         session, field = _rejects(state).session, ", ".join(plan.key)
-        return refuse_positions(session, tables_of(state.load), plan.winners, plan.run.node, field, refused)
+        return refuse_positions(session, tables_of(state.load), plan.winners, plan.run.node, field, refused, rows)
 
     def evaluate(self, state: LoadState) -> Mapping[RowPosition, RowOutcome]:
         rows, good = state.load.rejected_rows.choice.rows, read_positions(replay_plan_of(state))

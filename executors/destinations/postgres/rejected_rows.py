@@ -107,7 +107,7 @@ class PostgresRejectedRows(RejectedRowsHandler):
             plan,
             after_load=_replay_commit(state),
             may_replace=rows.may_replace,
-            files=_files_of(rows, load.path.source.id),
+            files=files_of_rows(rows, load.path.source.id),
             findings=replace(plan.findings, reject_tables=tuple(table.written for table in rows.choice.tables)),
         )
         commit_load(load.connection, plan)
@@ -191,7 +191,7 @@ def _replay_commit(state: LoadState) -> ReplayCommit:
     )
 
 
-def _files_of(rows: RejectedRows, source: str) -> list[LoadFile]:
+def files_of_rows(rows: RejectedRows, source: str) -> list[LoadFile]:
     """Return the files of the rows. A table with a column for file hashes gets the real ones."""
     hashes = rows.ref.hashes
     return [

@@ -18,6 +18,9 @@ from executors.postgres.client import connect
 from executors.postgres.replay_results import read_results
 from executors.runs.replay import replay_rows
 from tests.destinations.delta.world import DeltaWorld
+from tests.executors.conformance.test_explodes import RULE, balance, explode
+from tests.executors.conformance.test_explodes import document as exploded
+from tests.executors.conformance.test_explodes import write as write_records
 from tests.executors.conformance.test_replays import NOT_NULL, ROWS, fix, ids, recheck, replay, rows_ref, states
 from tests.executors.conformance.world import World, reconciles, target_of
 
@@ -219,3 +222,31 @@ def test_a_preview_says_what_the_run_then_does_and_leaves_no_file(lake: DeltaWor
     assert (effect.inserted, effect.before, effect.after) == (2, 0, 2)
     assert (target_of(previewed).rows_rejected, loaded.rows_inserted) == (2, 2)
     assert reconciles(previewed)
+
+
+def test_a_replayed_record_whose_keys_are_taken_is_not_loaded_in_part(world: World) -> None:
+    assert isinstance(world, DeltaWorld)
+    world.create_table("create table t (id text, item int, place int)")
+    write_records(world, [(1, "[1, 99, 3]")])
+    key: Any = {"mode": "upsert", "upsertKey": ["id", "place"]}
+    made = exploded(world, explode("integer"), rules=[RULE], failAtRejectedPct=0, **key)
+    world.run(made)
+    row = {"id": ["1"], "item": pa.array([7], pa.int32()), "place": pa.array([1], pa.int32())}
+    write_deltalake(world.table().uri, pa.table(row), mode="append")
+    fix(world, doc="[1, 2, 3]")
+    report = replay(world, made)
+    assert report.row_counts == {"exists": 1}
+    assert balance(report) == (1, 0, 0, 1, 0)
+    assert world.rows("item") == [(7,)]
+
+
+def test_a_corrected_record_is_replayed_with_all_its_rows(world: World) -> None:
+    world.create_table("create table t (id text, item int, place int)")
+    write_records(world, [(1, "[1, 99, 3]"), (2, "[4]")])
+    made = exploded(world, explode("integer"), rules=[RULE])
+    world.run(made)
+    fix(world, doc="[1, 2, 3]")
+    report = replay(world, made)
+    assert report.row_counts == {"loaded": 1}
+    assert balance(report) == (1, 2, 3, 0, 0)
+    assert world.rows("item") == [(1,), (2,), (3,), (4,)]
